@@ -1,0 +1,47 @@
+# Everything runs in .venv, which these targets create; only Python 3.11+ and make are needed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test lint nightly bench clean
+
+help:
+	@echo "make demo     install and take a small tour"
+	@echo "make test     install and run the tests"
+	@echo "make lint     style and types (ruff, mypy)"
+	@echo "make nightly  the slow statistical and exhaustive checks"
+	@echo "make bench    the benchmarks"
+
+demo: $(VENV)/.core
+	@$(BIN)/pm demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n auto -m "not nightly"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+nightly: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n auto -m nightly
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; choose one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.core

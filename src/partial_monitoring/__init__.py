@@ -1,0 +1,58 @@
+"""Decisions whose reward is not what you observe.
+
+``import partial_monitoring as pm`` gives the names below; each module is loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from partial_monitoring import errors as errors
+    from partial_monitoring import games as games
+    from partial_monitoring.contextual_game import ContextualGame as ContextualGame
+    from partial_monitoring.finite_game import FiniteGame as FiniteGame
+    from partial_monitoring.game import Game as Game
+    from partial_monitoring.game_files import load_game as load_game
+    from partial_monitoring.game_files import save_game as save_game
+    from partial_monitoring.instance import ContextualInstance as ContextualInstance
+    from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.parameter_sets import AllParameters as AllParameters
+    from partial_monitoring.parameter_sets import Ball as Ball
+    from partial_monitoring.parameter_sets import Box as Box
+    from partial_monitoring.parameter_sets import ParameterSet as ParameterSet
+    from partial_monitoring.parameter_sets import Polytope as Polytope
+    from partial_monitoring.parameter_sets import Simplex as Simplex
+    from partial_monitoring.tables import from_csv as from_csv
+    from partial_monitoring.tables import from_table as from_table
+
+_HOMES = {
+    "contextual_game": ("ContextualGame",),
+    "finite_game": ("FiniteGame",),
+    "game": ("Game",),
+    "game_files": ("load_game", "save_game"),
+    "instance": ("ContextualInstance", "Instance"),
+    "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
+    "tables": ("from_csv", "from_table"),
+}
+_MODULES = ("errors", "games")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_MODULES, *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"partial_monitoring.{name}")
+    if name in _HOME_OF:
+        value = getattr(import_module(f"partial_monitoring.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'partial_monitoring' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,36 @@
+"""The exceptions of the library. Each message is one sentence naming the argument and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PartialMonitoringError(Exception):
+    """Base class of every error this library raises on purpose."""
+
+
+class InvalidInput(PartialMonitoringError, ValueError):
+    """An argument does not satisfy what the function requires; nothing was changed."""
+
+
+class UnknownName(InvalidInput, LookupError):
+    """A name that is in no registry."""
+
+
+class SolverError(PartialMonitoringError, RuntimeError):
+    """An optimiser did not return an answer that can be trusted; the message has its status."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
+    """Error for a name that is not known, with the nearest known one.
+
+    >>> print(unknown_name("game", "duelling", ["dueling", "finite"]))
+    no game named 'duelling'; did you mean 'dueling'? Known: dueling, finite.
+    """
+    names = sorted(known)
+    text = str(name)
+    akin = sorted((n for n in names if text and (n in text or text in n)), key=len, reverse=True)
+    akin = akin or get_close_matches(text, names, n=1, cutoff=0.5)
+    guess = f"; did you mean {akin[0]!r}?" if akin else "."
+    return UnknownName(f"no {kind} named {name!r}{guess} Known: {', '.join(names)}.")

@@ -1,0 +1,136 @@
+"""The game library: every example of the paper as a function, one family a file (section 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import getdoc, signature
+from types import MappingProxyType
+
+from partial_monitoring.contextual_game import ContextualGame
+from partial_monitoring.errors import unknown_name
+from partial_monitoring.game import Game
+from partial_monitoring.games.combinatorial import combinatorial_bandit
+from partial_monitoring.games.contextual import greedy_exploration, survey
+from partial_monitoring.games.dueling import dueling, graph_dueling
+from partial_monitoring.games.feedback_graph import (
+    feedback_graph,
+    full_information,
+    loopless_clique,
+    revealing_action,
+)
+from partial_monitoring.games.finite import (
+    bernoulli_bandit,
+    finite,
+    finite_versus_linear,
+    matching_pennies,
+)
+from partial_monitoring.games.linear_bandit import (
+    bernoulli_bandit_linear,
+    heteroscedastic_linear_bandit,
+    linear_bandit,
+)
+from partial_monitoring.games.pricing import dynamic_pricing
+from partial_monitoring.games.transductive import (
+    apple_tasting,
+    inspection,
+    label_efficient,
+    spam_filter,
+    transductive,
+)
+
+GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProxyType(
+    {
+        game.__name__: game
+        for game in (
+            linear_bandit,
+            heteroscedastic_linear_bandit,
+            feedback_graph,
+            full_information,
+            loopless_clique,
+            revealing_action,
+            dueling,
+            graph_dueling,
+            combinatorial_bandit,
+            transductive,
+            apple_tasting,
+            label_efficient,
+            inspection,
+            spam_filter,
+            finite,
+            finite_versus_linear,
+            bernoulli_bandit,
+            bernoulli_bandit_linear,
+            dynamic_pricing,
+            matching_pennies,
+            survey,
+            greedy_exploration,
+        )
+    }
+)
+"""Every game by name, in the order of the paper's examples."""
+
+
+def make(name: str, **options: object) -> Game | ContextualGame:
+    """Build a game by name.
+
+    >>> make("dynamic_pricing", prices=[1, 2, 3, 4], cost=2)
+    FiniteGame(k=4, d=4, m=2, parameters=Simplex, rank=3)
+    """
+    if name not in GAMES:
+        raise unknown_name("game", name, GAMES)
+    known = options_of(name)
+    for option in options:
+        if option not in known:
+            raise unknown_name(f"option of {name}", option, known)
+    return GAMES[name](**options)
+
+
+def options_of(name: str) -> dict[str, object]:
+    """Return the parameters of a game with their defaults.
+
+    >>> options_of("inspection")
+    {'cost': 0.25, 'missed_fault': 1.0, 'false_alarm': 1.0}
+    """
+    if name not in GAMES:
+        raise unknown_name("game", name, GAMES)
+    return {option.name: option.default for option in signature(GAMES[name]).parameters.values()}
+
+
+def summary(name: str) -> str:
+    """Return in one line what a game is about.
+
+    >>> summary("dynamic_pricing")
+    'offer a price, learn only whether the customer bought'
+    """
+    first = (getdoc(GAMES[name]) or "").splitlines()[0]
+    return first.partition(": ")[2].rstrip(".")
+
+
+__all__ = [
+    "GAMES",
+    "apple_tasting",
+    "bernoulli_bandit",
+    "bernoulli_bandit_linear",
+    "combinatorial_bandit",
+    "dueling",
+    "dynamic_pricing",
+    "feedback_graph",
+    "finite",
+    "finite_versus_linear",
+    "full_information",
+    "graph_dueling",
+    "greedy_exploration",
+    "heteroscedastic_linear_bandit",
+    "inspection",
+    "label_efficient",
+    "linear_bandit",
+    "loopless_clique",
+    "make",
+    "matching_pennies",
+    "options_of",
+    "revealing_action",
+    "spam_filter",
+    "summary",
+    "survey",
+    "transductive",
+]

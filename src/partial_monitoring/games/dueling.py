@@ -1,0 +1,119 @@
+"""Dueling bandits: two items are shown, only their comparison is seen (examples 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.game import Game
+from partial_monitoring.games.feedback_graph import Edges, read_graph
+from partial_monitoring.games.linear_bandit import unit_ball
+from partial_monitoring.parameter_sets import AllParameters, Ball, ParameterSet
+from partial_monitoring.validation import Array, labels, one_of, real_array
+
+
+def dueling(
+    features: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    *,
+    feedback: str = "quantitative",
+    parameters: ParameterSet | None = None,
+    items: Iterable[object] | None = None,
+) -> Game:
+    """Dueling bandit: choose two items, see only how they compare.
+
+    Model: actions are all ordered pairs (a, b) of items, phi_ab = phi_a + phi_b and
+    M_ab = (phi_a - phi_b)'.
+
+    Parameters
+    ----------
+    features
+        Item features, shape (items, d).
+    feedback
+        "quantitative": the utility difference with Gaussian noise (rho = 1); "sign": which of the
+        two won, +1 or -1, with mean equal to the utility difference (rho = 1).
+    parameters
+        The unit ball unless given; for "sign" feedback a ball that keeps all means in [-1, 1].
+    items
+        Labels of the items.
+
+    Example
+    -------
+    >>> dueling(items=["tea", "coffee", "milk"]).actions[:3]
+    ('tea | tea', 'tea | coffee', 'tea | milk')
+
+    Reference: example 3; Gajane and Urvoy (2015), Kirschner and Krause (2021).
+    """
+    phi = real_array("features", features, ("items", "d"))
+    pairs = [(a, b) for a in range(len(phi)) for b in range(len(phi))]
+    return _duels(phi, pairs, labels("items", items, len(phi)), feedback, parameters)
+
+
+def graph_dueling(
+    edges: Edges | Any = ((0, 1), (1, 2)),
+    *,
+    items: Sequence[Hashable] | None = None,
+    features: ArrayLike | None = None,
+    self_pairs: bool = True,
+    feedback: str = "quantitative",
+    parameters: ParameterSet | None = None,
+) -> Game:
+    """Graph dueling: only some pairs of items can be compared.
+
+    Model: as :func:`dueling`, restricted to the pairs on the edges of a graph and (unless
+    ``self_pairs`` is off) each item with itself. Items that are not connected have to be compared
+    along a path. Features are the unit vectors and Theta is all of R^d unless given.
+
+    Example
+    -------
+    A path of three items, whose ends can only be compared through the middle:
+
+    >>> graph_dueling([("a", "b"), ("b", "c")]).actions
+    ('a | a', 'b | b', 'c | c', 'a | b', 'b | c')
+
+    Reference: example 4, with E18 and E36 of the paper notes.
+    """
+    nodes, listed = read_graph(edges, items)
+    position = {node: i for i, node in enumerate(nodes)}
+    pairs = [(position[a], position[b]) for a, b in dict.fromkeys(listed)]
+    if not (hasattr(edges, "is_directed") and edges.is_directed()):
+        pairs = _unordered(pairs)
+    if self_pairs:
+        own = [(i, i) for i in range(len(nodes))]
+        pairs = own + [pair for pair in pairs if pair[0] != pair[1]]
+    n = len(nodes)
+    phi = np.eye(n) if features is None else real_array("features", features, (n, "d"))
+    if parameters is None and feedback == "quantitative":
+        parameters = AllParameters(phi.shape[1])
+    return _duels(phi, pairs, [str(node) for node in nodes], feedback, parameters)
+
+
+def _duels(
+    phi: Array,
+    pairs: Sequence[tuple[int, int]],
+    names: Sequence[str],
+    feedback: str,
+    parameters: ParameterSet | None,
+) -> Game:
+    one_of("feedback", feedback, ("quantitative", "sign"))
+    if not pairs:
+        raise InvalidInput("a dueling game needs at least one pair; got none.")
+    first, second = np.array(pairs).T
+    maps = (phi[first] - phi[second])[:, None, :]
+    sign = feedback == "sign"
+    if parameters is None:
+        widest = float(np.linalg.norm(phi[:, None] - phi[None], axis=-1).max())
+        small = Ball(np.zeros(phi.shape[1]), 1.0 / max(1.0, widest))
+        parameters = small if sign else unit_ball(phi)
+    actions = tuple(f"{names[a]} | {names[b]}" for a, b in pairs)
+    noise = "sign" if sign else "gaussian"
+    return Game(phi[first] + phi[second], maps, parameters, 1.0, actions, noise=noise)
+
+
+def _unordered(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Keep the first of (a, b) and (b, a)."""
+    kept = {frozenset(pair): pair for pair in reversed(pairs)}
+    return [pair for pair in pairs if kept[frozenset(pair)] == pair]

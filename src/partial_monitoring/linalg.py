@@ -1,0 +1,71 @@
+"""Spans and bases of row spaces, with one tolerance for what counts as zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partial_monitoring.validation import Array
+
+RANK_TOLERANCE = 1e-9
+"""A direction counts as absent when unit rows have less than this of it."""
+
+
+def unit_rows(rows: Array) -> Array:
+    """Scale every row to Euclidean length 1; rows of zeros are dropped. Shape (n, d) -> (n', d)."""
+    lengths = np.linalg.norm(rows, axis=1)
+    seen = lengths > 0
+    unit: Array = rows[seen] / lengths[seen, None]
+    return unit
+
+
+def row_space(rows: Array) -> Array:
+    """Orthonormal basis of the span of the rows.
+
+    The rows should be of comparable size (see :func:`unit_rows`), because the singular values are
+    compared with ``RANK_TOLERANCE`` itself: rows that are noise of size 1e-16 span nothing.
+
+    Parameters
+    ----------
+    rows
+        Shape (n, d).
+
+    Returns
+    -------
+    Array
+        Shape (d, r), orthonormal columns; r = 0 when every row is zero.
+
+    Notes
+    -----
+    Cost O(n d^2). Tall matrices are first reduced to a triangle of d rows, in blocks, so that the
+    extra memory does not grow with n.
+    """
+    values, right = _singular(rows)
+    rank = int((values > RANK_TOLERANCE).sum())
+    basis: Array = right[:rank].T.copy()
+    return basis
+
+
+def null_space(rows: Array) -> Array:
+    """Orthonormal basis of the directions on which all rows vanish. Shape (n, d) -> (d, d - r)."""
+    d = rows.shape[1]
+    if not rows.any():
+        return np.eye(d)
+    values, right = _singular(np.concatenate([rows, np.zeros((d, d))]))
+    rank = int((values > RANK_TOLERANCE).sum())
+    basis: Array = right[rank:].T.copy()
+    return basis
+
+
+def _singular(rows: Array, block: int = 65_536) -> tuple[Array, Array]:
+    """Singular values and right singular vectors (as rows) through block-wise triangles."""
+    n, d = rows.shape
+    if n > 2 * d:
+        triangle = np.zeros((0, d))
+        for start in range(0, n, block):
+            stacked = np.concatenate([triangle, rows[start : start + block]])
+            triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+        rows = triangle
+    if not rows.any():
+        return np.zeros(0), np.zeros((0, d))
+    _, values, right = np.linalg.svd(rows, full_matrices=False)
+    return values, right

@@ -1,0 +1,51 @@
+"""What a noisy observation of a mean looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from partial_monitoring.validation import Array
+
+NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
+"""(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A distribution of observations with given means; bounded ones restrict the means."""
+
+    draw: NoiseFunction
+    low: float = -np.inf
+    high: float = np.inf
+
+
+def _gaussian(means: Array, std: float, rng: np.random.Generator) -> Array:
+    observed: Array = means + std * rng.standard_normal(len(means))
+    return observed
+
+
+def _bernoulli(means: Array, std: float, rng: np.random.Generator) -> Array:
+    return (rng.random(len(means)) < means).astype(float)
+
+
+def _sign(means: Array, std: float, rng: np.random.Generator) -> Array:
+    return np.where(rng.random(len(means)) < (1.0 + means) / 2.0, 1.0, -1.0)
+
+
+def _none(means: Array, std: float, rng: np.random.Generator) -> Array:
+    return means.copy()
+
+
+NOISE = MappingProxyType(
+    {
+        "gaussian": Noise(_gaussian),
+        "bernoulli": Noise(_bernoulli, 0.0, 1.0),
+        "sign": Noise(_sign, -1.0, 1.0),
+        "none": Noise(_none),
+    }
+)
+"""By name: Gaussian, 0 or 1, -1 or 1, and no noise at all."""

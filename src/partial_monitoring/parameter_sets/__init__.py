@@ -1,0 +1,19 @@
+"""The parameter sets Theta: all of R^d, a ball, a box, the simplex, a polytope."""
+
+from partial_monitoring.parameter_sets.ball import Ball
+from partial_monitoring.parameter_sets.base import Halfspaces, ParameterSet, Polyhedral
+from partial_monitoring.parameter_sets.box import Box
+from partial_monitoring.parameter_sets.polytope import Polytope
+from partial_monitoring.parameter_sets.simplex import Simplex
+from partial_monitoring.parameter_sets.unconstrained import AllParameters
+
+__all__ = [
+    "AllParameters",
+    "Ball",
+    "Box",
+    "Halfspaces",
+    "ParameterSet",
+    "Polyhedral",
+    "Polytope",
+    "Simplex",
+]

@@ -1,0 +1,90 @@
+"""Theta = {theta : |theta - center| <= radius}."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.parameter_sets.base import (
+    MEMBERSHIP_TOLERANCE,
+    ParameterSet,
+    checked_projection,
+    vectors,
+)
+from partial_monitoring.validation import Array, non_negative_number, real_array, set_fields
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Ball(ParameterSet):
+    """A Euclidean ball; with radius 0 it is a single point.
+
+    Examples
+    --------
+    >>> float(Ball([0, 0], 2.0).support([3.0, 4.0]))
+    10.0
+    """
+
+    center: Array
+    radius: float
+    d: int = field(repr=False)
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        point = real_array("center", center, ("d",))
+        if len(point) == 0:
+            raise InvalidInput("center must have at least one coordinate; got none.")
+        set_fields(self, center=point, radius=non_negative_number("radius", radius), d=len(point))
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        away = np.linalg.norm(vectors("points", points, self.d) - self.center, axis=-1)
+        scale = max(1.0, self.radius, float(np.abs(self.center).max()))
+        inside: NDArray[np.bool_] = away <= self.radius + MEMBERSHIP_TOLERANCE * scale
+        return inside
+
+    def support(self, directions: ArrayLike) -> Array:
+        c = vectors("directions", directions, self.d)
+        height: Array = c @ self.center + self.radius * np.linalg.norm(c, axis=-1)
+        return height
+
+    def relative_interior_point(self) -> Array:
+        return self.center
+
+    def difference_basis(self) -> Array:
+        return np.eye(self.d) if self.radius > 0 else np.zeros((self.d, 0))
+
+    def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:
+        """Return the nearest point in the norm of ``gram``, by Newton's method on the multiplier.
+
+        With gram = U diag(s) U' and y = U'(point - center), the answer is
+        center + U [s / (s + mu) * y] for the mu >= 0 that puts it on the sphere. Minus one over
+        its length is convex in mu, so Newton's method from mu = 0 climbs to the root without
+        overshooting.
+        """
+        target, metric = checked_projection(self.d, point, gram)
+        if self.contains(target):
+            return target
+        if self.radius == 0:
+            return self.center
+        s, u = np.linalg.eigh(metric)
+        pull = s * (u.T @ (target - self.center))
+        multiplier = 0.0
+        for _ in range(100):
+            x = pull / (s + multiplier)
+            length = float(np.linalg.norm(x))
+            slope = float((x**2 / (s + multiplier)).sum())
+            step = length**2 / slope * (length / self.radius - 1.0)
+            multiplier += step
+            if step <= 1e-15 * multiplier:
+                break
+        nearest: Array = self.center + u @ x * (self.radius / length)
+        return nearest
+
+    def norm_bound(self, prior_mean: ArrayLike) -> float:
+        """Return the exact distance to the farthest point."""
+        origin = real_array("prior_mean", prior_mean, (self.d,))
+        return float(np.linalg.norm(origin - self.center)) + self.radius
+
+    def diameter(self) -> float:
+        return 2.0 * self.radius

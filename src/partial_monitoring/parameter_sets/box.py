@@ -1,0 +1,82 @@
+"""Theta = {theta : low <= theta <= high}."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.parameter_sets.base import (
+    MEMBERSHIP_TOLERANCE,
+    Halfspaces,
+    Polyhedral,
+    vectors,
+)
+from partial_monitoring.validation import Array, real_array, set_fields
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Box(Polyhedral):
+    """A product of intervals; a coordinate with low = high is known.
+
+    Examples
+    --------
+    >>> Box([0, 0, 1], [1, 1, 1]).dimension
+    2
+    """
+
+    low: Array
+    high: Array
+    d: int = field(repr=False)
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        low = real_array("low", low, ("d",))
+        high = real_array("high", high, (len(low),))
+        if len(low) == 0:
+            raise InvalidInput("low must have at least one coordinate; got none.")
+        if (low > high).any():
+            i = int((low > high).argmax())
+            raise InvalidInput(
+                f"low must not exceed high, else the box is empty; at coordinate {i} low is "
+                f"{low[i]:g} and high is {high[i]:g}."
+            )
+        set_fields(self, low=low, high=high, d=len(low))
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = vectors("points", points, self.d)
+        slack = MEMBERSHIP_TOLERANCE * np.maximum(1.0, np.maximum(abs(self.low), abs(self.high)))
+        between = (x >= self.low - slack) & (x <= self.high + slack)
+        inside: NDArray[np.bool_] = np.all(between, axis=-1)
+        return inside
+
+    def support(self, directions: ArrayLike) -> Array:
+        c = vectors("directions", directions, self.d)
+        height: Array = np.where(c > 0, c * self.high, c * self.low).sum(axis=-1)
+        return height
+
+    def relative_interior_point(self) -> Array:
+        middle: Array = self.low + (self.high - self.low) / 2
+        return middle
+
+    def difference_basis(self) -> Array:
+        return np.eye(self.d)[:, self.low < self.high]
+
+    def halfspaces(self) -> Halfspaces:
+        eye = np.eye(self.d)
+        free = self.low < self.high
+        return Halfspaces(
+            np.concatenate([eye[free], -eye[free]]),
+            np.concatenate([self.high[free], -self.low[free]]),
+            eye[~free],
+            self.low[~free],
+        )
+
+    def norm_bound(self, prior_mean: ArrayLike) -> float:
+        """Return the exact distance to the farthest corner."""
+        origin = real_array("prior_mean", prior_mean, (self.d,))
+        return float(np.linalg.norm(np.maximum(abs(self.low - origin), abs(self.high - origin))))
+
+    def diameter(self) -> float:
+        return float(np.linalg.norm(self.high - self.low))

@@ -1,0 +1,240 @@
+"""Theta = {theta : a_ub theta <= b_ub, a_eq theta = b_eq}."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring import conic
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.linalg import null_space, unit_rows
+from partial_monitoring.parameter_sets.base import (
+    MEMBERSHIP_TOLERANCE,
+    Halfspaces,
+    Polyhedral,
+    vectors,
+)
+from partial_monitoring.validation import Array, frozen, real_array, set_fields
+
+THINNEST = 1e-8
+"""An inequality with less room than this (in units of its own row's length) is an equality."""
+
+MOST_VERTICES = 20_000
+"""Up to this many possible vertices the farthest one is found by listing them all."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Polytope(Polyhedral):
+    """A polyhedron given by inequalities and equalities; it may be unbounded, but not empty.
+
+    Inequalities that can only hold with equality are found at construction, so that the
+    dimension is right even when the equalities are hidden.
+
+    Examples
+    --------
+    A triangle in the plane, and the same written as a flat set in space:
+
+    >>> Polytope(a_ub=[[-1, 0], [0, -1], [1, 1]], b_ub=[0, 0, 1]).dimension
+    2
+    >>> Polytope(a_ub=[[1, 1, 1], [-1, -1, -1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]],
+    ...          b_ub=[1, -1, 0, 0, 0]).dimension
+    2
+    """
+
+    a_ub: Array
+    b_ub: Array
+    a_eq: Array
+    b_eq: Array
+    d: int = field(repr=False)
+    _center: Array = field(repr=False)
+    _basis: Array = field(repr=False)
+
+    def __init__(
+        self,
+        a_ub: ArrayLike | None = None,
+        b_ub: ArrayLike | None = None,
+        a_eq: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+    ) -> None:
+        inequalities = _pair("a_ub", a_ub, "b_ub", b_ub)
+        equalities = _pair("a_eq", a_eq, "b_eq", b_eq)
+        given = inequalities or equalities
+        if given is None:
+            raise InvalidInput("a polytope needs a_ub and b_ub, or a_eq and b_eq; got neither.")
+        d = given[0].shape[1]
+        nothing = frozen(np.zeros((0, d))), frozen(np.zeros(0))
+        a_ub, b_ub = inequalities or nothing
+        a_eq, b_eq = equalities or nothing
+        if a_eq.shape[1] != d:
+            raise InvalidInput(
+                f"a_eq must have as many columns as a_ub, {d}; got shape {a_eq.shape}."
+            )
+        set_fields(self, a_ub=a_ub, b_ub=b_ub, a_eq=a_eq, b_eq=b_eq, d=d)
+        set_fields(self, **_center_and_basis(self._unit))
+
+    def halfspaces(self) -> Halfspaces:
+        return Halfspaces(self.a_ub, self.b_ub, self.a_eq, self.b_eq)
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = vectors("points", points, self.d)
+        a_ub, b_ub, a_eq, b_eq = self._unit
+        below = x @ a_ub.T <= b_ub + MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_ub))
+        equal = abs(x @ a_eq.T - b_eq) <= MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_eq))
+        inside: NDArray[np.bool_] = np.all(below, axis=-1) & np.all(equal, axis=-1)
+        return inside
+
+    def support(self, directions: ArrayLike) -> Array:
+        """Return the support function, by one linear program per direction."""
+        c = vectors("directions", directions, self.d)
+        free = np.full(self.d, np.inf)
+        program = conic.LinearProgram(*self._unit, -free, free)
+        heights = [program.maximize(direction)[0] for direction in c.reshape(-1, self.d)]
+        return np.array(heights).reshape(c.shape[:-1])
+
+    def relative_interior_point(self) -> Array:
+        """Return the centre of a largest ball of the affine hull that fits, of radius at most 1."""
+        return self._center
+
+    def difference_basis(self) -> Array:
+        return self._basis
+
+    def norm_bound(self, prior_mean: ArrayLike) -> float:
+        """Return the distance to the farthest vertex, or a bound of it when there are too many.
+
+        Past ``MOST_VERTICES`` possible vertices it is the farthest corner of the bounding box in
+        the coordinates of the affine hull, which is an upper bound.
+        """
+        origin = real_array("prior_mean", prior_mean, (self.d,))
+        center, basis = self.relative_interior_point(), self.difference_basis()
+        local = basis.T @ (origin - center)
+        off_hull = float(np.linalg.norm(origin - center - basis @ local))
+        return float(np.hypot(self._farthest(local), off_hull))
+
+    def diameter(self) -> float:
+        """Return the largest distance of two vertices, or a bound of it when there are too many."""
+        if self._vertices is not None:
+            return max(self._farthest(vertex) for vertex in self._vertices)
+        low, high = self._bounding_box
+        return float(np.linalg.norm(high - low))
+
+    def _farthest(self, local: Array) -> float:
+        """Distance from a point, in the coordinates of the hull, to the farthest corner."""
+        if self._vertices is not None:
+            return float(np.linalg.norm(self._vertices - local, axis=1).max())
+        low, high = self._bounding_box
+        return float(np.linalg.norm(np.maximum(abs(low - local), abs(high - local))))
+
+    @cached_property
+    def _unit(self) -> Halfspaces:
+        """The halfspaces with rows of length 1 (rows of zeros as they came)."""
+        a_ub, b_ub, a_eq, b_eq = self.halfspaces()
+        size_ub, size_eq = (_lengths(a) for a in (a_ub, a_eq))
+        return Halfspaces(
+            a_ub / size_ub[:, None], b_ub / size_ub, a_eq / size_eq[:, None], b_eq / size_eq
+        )
+
+    @cached_property
+    def _bounding_box(self) -> tuple[Array, Array]:
+        """Lowest and highest coordinates in the affine hull, each of shape (D,); maybe infinite."""
+        center, basis = self.relative_interior_point(), self.difference_basis()
+        return -self.support(-basis.T) - center @ basis, self.support(basis.T) - center @ basis
+
+    @cached_property
+    def _vertices(self) -> Array | None:
+        """The vertices in the coordinates of the affine hull, (n, D), if there are few enough."""
+        dimension = self.dimension
+        corners = np.stack(self._bounding_box)
+        if dimension <= 1:
+            return corners if np.isfinite(corners).all() else None
+        a, b = self.facets()
+        if not np.isfinite(corners).all() or comb(len(a), dimension) > MOST_VERTICES:
+            return None
+        from scipy.spatial import HalfspaceIntersection, QhullError
+
+        try:
+            hull = HalfspaceIntersection(np.column_stack([a, -b]), np.zeros(dimension))
+        except QhullError:  # too flat for Qhull: the bounding box still gives a valid bound
+            return None
+        vertices: Array = hull.intersections
+        return vertices
+
+
+def _pair(
+    matrix_name: str, matrix: ArrayLike | None, vector_name: str, vector: ArrayLike | None
+) -> tuple[Array, Array] | None:
+    """Validate a matrix and its right-hand side, which come together or not at all."""
+    if matrix is None and vector is None:
+        return None
+    if matrix is None or vector is None:
+        missing, given = (
+            (matrix_name, vector_name) if matrix is None else (vector_name, matrix_name)
+        )
+        raise InvalidInput(f"{missing} must come together with {given}; got only {given}.")
+    if np.size(matrix) == 0 and np.size(vector) == 0 and np.ndim(matrix) < 2:
+        return None
+    rows = real_array(matrix_name, matrix, ("n", "d"))
+    if rows.shape[1] == 0:
+        raise InvalidInput(f"{matrix_name} must have at least one column; got shape {rows.shape}.")
+    return rows, real_array(vector_name, vector, (len(rows),))
+
+
+def _lengths(rows: Array) -> Array:
+    lengths = np.linalg.norm(rows, axis=1)
+    safe: Array = np.where(lengths > 0, lengths, 1.0)
+    return safe
+
+
+def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
+    """Return Chebyshev's centre and the difference basis of a polyhedron that is not empty."""
+    a_ub, b_ub, a_eq, b_eq = halfspaces
+    d = a_ub.shape[1]
+    implied = _implied_equalities(halfspaces)
+    best = None
+    if implied is not None:
+        basis = null_space(unit_rows(np.concatenate([a_eq, a_ub[implied]])))
+        room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
+        # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t <= 1
+        program = conic.LinearProgram(
+            np.column_stack([a_ub, room]),
+            b_ub,
+            np.column_stack([a_eq, np.zeros(len(a_eq))]),
+            b_eq,
+            np.append(np.full(d, -np.inf), 0.0),
+            np.append(np.full(d, np.inf), 1.0),
+        )
+        _, best = program.maximize(np.append(np.zeros(d), 1.0))
+    if best is None:
+        raise InvalidInput(
+            "the polytope is empty: no theta satisfies a_ub theta <= b_ub and a_eq theta = b_eq."
+        )
+    return {"_center": frozen(best[:d].copy()), "_basis": frozen(basis)}
+
+
+def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
+    """Which inequalities can only hold with equality; None when no point is feasible.
+
+    One linear program in (x, s, tau): maximise sum s subject to a x + s <= b tau,
+    a_eq x = b_eq tau, 0 <= s <= 1 <= tau. A point theta with room in inequality i gives
+    (x, tau) = (theta, 1) scaled up until s_i = 1, and averages of such points serve all i at
+    once; an inequality without room keeps s_i = 0.
+    """
+    a_ub, b_ub, a_eq, b_eq = halfspaces
+    n, d = a_ub.shape
+    free = np.full(d, np.inf)
+    program = conic.LinearProgram(
+        np.column_stack([a_ub, np.eye(n), -b_ub]),
+        np.zeros(n),
+        np.column_stack([a_eq, np.zeros((len(a_eq), n)), -b_eq]),
+        np.zeros(len(a_eq)),
+        np.concatenate([-free, np.zeros(n), [1.0]]),
+        np.concatenate([free, np.ones(n), [1.0 / THINNEST]]),
+    )
+    _, best = program.maximize(np.concatenate([np.zeros(d), np.ones(n), [0.0]]))
+    if best is None:
+        return None
+    implied: NDArray[np.bool_] = best[d : d + n] < 0.5
+    return implied

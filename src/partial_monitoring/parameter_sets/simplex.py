@@ -1,0 +1,67 @@
+"""Theta = the probability vectors of length d."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.parameter_sets.base import (
+    MEMBERSHIP_TOLERANCE,
+    Halfspaces,
+    Polyhedral,
+    vectors,
+)
+from partial_monitoring.validation import Array, real_array, set_fields, whole_number
+
+
+@dataclass(frozen=True)
+class Simplex(Polyhedral):
+    """All probability distributions over d outcomes.
+
+    Examples
+    --------
+    >>> Simplex(3).contains([0.2, 0.3, 0.5])
+    np.True_
+    """
+
+    d: int
+
+    def __post_init__(self) -> None:
+        set_fields(self, d=whole_number("d", self.d, at_least=1))
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = vectors("points", points, self.d)
+        near_one = abs(x.sum(axis=-1) - 1.0) <= MEMBERSHIP_TOLERANCE
+        inside: NDArray[np.bool_] = near_one & (x >= -MEMBERSHIP_TOLERANCE).all(axis=-1)
+        return inside
+
+    def support(self, directions: ArrayLike) -> Array:
+        height: Array = vectors("directions", directions, self.d).max(axis=-1)
+        return height
+
+    def relative_interior_point(self) -> Array:
+        return np.full(self.d, 1.0 / self.d)
+
+    def difference_basis(self) -> Array:
+        """Return Helmert's basis of the vectors that sum to zero.
+
+        Column j has j + 1 equal entries, then minus their sum, then zeros, scaled to length 1.
+        """
+        n = np.arange(1, self.d)
+        basis = np.triu(np.ones((self.d, self.d - 1)))
+        basis[n, n - 1] = -n
+        scaled: Array = basis / np.sqrt(n * (n + 1.0))
+        return scaled
+
+    def halfspaces(self) -> Halfspaces:
+        return Halfspaces(-np.eye(self.d), np.zeros(self.d), np.ones((1, self.d)), np.ones(1))
+
+    def norm_bound(self, prior_mean: ArrayLike) -> float:
+        """Return the exact distance to the farthest vertex; sqrt(1 - 1/d) from the uniform one."""
+        origin = real_array("prior_mean", prior_mean, (self.d,))
+        return float(np.linalg.norm(np.eye(self.d) - origin, axis=1).max())
+
+    def diameter(self) -> float:
+        return float(np.sqrt(2.0)) if self.d > 1 else 0.0

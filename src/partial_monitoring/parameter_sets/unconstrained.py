@@ -1,0 +1,50 @@
+"""Theta = R^d."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.parameter_sets.base import ParameterSet, checked_projection, vectors
+from partial_monitoring.validation import Array, set_fields, whole_number
+
+
+@dataclass(frozen=True)
+class AllParameters(ParameterSet):
+    """All of R^d.
+
+    Examples
+    --------
+    >>> AllParameters(3).dimension
+    3
+    """
+
+    d: int
+
+    def __post_init__(self) -> None:
+        set_fields(self, d=whole_number("d", self.d, at_least=1))
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        return np.ones(vectors("points", points, self.d).shape[:-1], dtype=bool)
+
+    def support(self, directions: ArrayLike) -> Array:
+        moves = vectors("directions", directions, self.d).any(axis=-1)
+        return np.where(moves, np.inf, 0.0)
+
+    def relative_interior_point(self) -> Array:
+        return np.zeros(self.d)
+
+    def difference_basis(self) -> Array:
+        return np.eye(self.d)
+
+    def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:
+        return checked_projection(self.d, point, gram)[0]
+
+    def norm_bound(self, prior_mean: ArrayLike) -> float:
+        vectors("prior_mean", prior_mean, self.d)
+        return np.inf
+
+    def diameter(self) -> float:
+        return np.inf

@@ -1,0 +1,149 @@
+"""Checks at the boundary: what a user passes becomes a read-only float64 array or one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput
+
+Array = NDArray[np.float64]
+
+
+def set_fields(instance: object, **values: object) -> None:
+    """Set the fields of a frozen dataclass, from inside its ``__init__``."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def frozen(array: Array) -> Array:
+    """Return the array, marked read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return ``value`` as a fresh read-only float64 array of the given shape.
+
+    Parameters
+    ----------
+    name
+        The argument's name, for the error message.
+    value
+        Numbers of any kind: nested lists, integers, ``Fraction``, arrays.
+    shape
+        One entry per axis: a number is required exactly, a word stands for any length.
+
+    Examples
+    --------
+    >>> real_array("features", [[1, 2]], ("k", "d"))
+    array([[1., 2.]])
+    >>> real_array("features", [1, 2], ("k", "d"))
+    Traceback (most recent call last):
+    partial_monitoring.errors.InvalidInput: features must have shape (k, d); got (2,).
+    """
+    array = _to_float(name, value)
+    fits = array.ndim == len(shape) and all(
+        isinstance(want, str) or want == have for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise InvalidInput(f"{name} must have shape {_show(shape)}; got {_show(array.shape)}.")
+    return frozen(array)
+
+
+def real_number(name: str, value: object) -> float:
+    """Return ``value`` as a finite float."""
+    return float(real_array(name, value, ()))  # type: ignore[arg-type]
+
+
+def non_negative_number(name: str, value: object) -> float:
+    """Return ``value`` as a finite float that is zero or larger."""
+    number = real_number(name, value)
+    if number < 0:
+        raise InvalidInput(f"{name} must not be negative; got {value!r}.")
+    return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return ``value`` as a finite float above zero."""
+    number = real_number(name, value)
+    if number <= 0:
+        raise InvalidInput(f"{name} must be positive; got {value!r}.")
+    return number
+
+
+def whole_number(name: str, value: object, *, at_least: int) -> int:
+    """Return ``value`` as an int of at least ``at_least``; booleans and fractions are refused."""
+    if not is_whole(value) or int(value) < at_least:  # type: ignore[call-overload]
+        raise InvalidInput(f"{name} must be a whole number >= {at_least}; got {value!r}.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def is_whole(value: object) -> bool:
+    """Whether ``value`` is an integer (a NumPy one counts, a boolean does not)."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+
+
+def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, ...]:
+    """Return ``count`` different labels; without a value they are the indices."""
+    if value is None:
+        return tuple(str(index) for index in range(count))
+    if isinstance(value, str):
+        raise InvalidInput(
+            f"{name} must be a sequence of {count} labels; got the string {value!r}."
+        )
+    result = tuple(str(label) for label in value)
+    if len(result) != count:
+        raise InvalidInput(f"{name} must have {count} labels; got {len(result)}: {list(result)}.")
+    if len(set(result)) < count:
+        twice = next(label for label in result if result.count(label) > 1)
+        raise InvalidInput(f"{name} must be different from each other; {twice!r} stands twice.")
+    return result
+
+
+def probabilities(name: str, value: ArrayLike, count: int) -> Array:
+    """Return a probability vector of the given length, summing to 1 within 1e-9."""
+    array = real_array(name, value, (count,))
+    if (array < 0).any() or abs(array.sum() - 1.0) > 1e-9:
+        raise InvalidInput(
+            f"{name} must be non-negative and sum to 1; got {array.tolist()}, whose sum is "
+            f"{array.sum():g}."
+        )
+    return array
+
+
+def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the allowed words."""
+    if value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+    return str(value)
+
+
+def _to_float(name: str, value: Any) -> Array:
+    try:
+        array = np.array(value)
+        if array.dtype.kind in "bc":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(
+            f"{name} must be real numbers in rows of equal length; got {_brief(value)}."
+        ) from None
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        at = f" at index {where[0] if len(where) == 1 else where}" if where else ""
+        raise InvalidInput(f"{name} must be finite; got {array[where]}{at}.")
+    return array
+
+
+def _show(shape: Sequence[int | str]) -> str:
+    inner = ", ".join(map(str, shape))
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
