@@ -1,0 +1,33 @@
+"""Timing that survives a noisy machine: the fastest of several repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+
+def fastest(call: Callable[[], object], *, repeat: int = 5, seconds: float = 0.2) -> float:
+    """Return the least time of one call, in seconds; short calls are timed in batches."""
+    start = perf_counter()
+    call()
+    once = perf_counter() - start
+    batch = max(1, int(seconds / repeat / max(once, 1e-9)))
+    best = once
+    for _ in range(repeat):
+        start = perf_counter()
+        for _ in range(batch):
+            call()
+        best = min(best, (perf_counter() - start) / batch)
+    return best
+
+
+def show(seconds: float) -> str:
+    """Show a time with its unit.
+
+    >>> show(0.00123)
+    '1.23 ms'
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
