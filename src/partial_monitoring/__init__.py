@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from partial_monitoring.game_files import save_game as save_game
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.observability.classify import Analysis as Analysis
+    from partial_monitoring.observability.classify import analyze as analyze
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
     from partial_monitoring.parameter_sets import Ball as Ball
     from partial_monitoring.parameter_sets import Box as Box
@@ -35,6 +37,7 @@ _HOMES = {
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
     "instance": ("ContextualInstance", "Instance"),
+    "observability.classify": ("Analysis", "analyze"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "tables": ("from_csv", "from_table"),
 }

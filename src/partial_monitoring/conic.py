@@ -1,13 +1,14 @@
 """Every linear, quadratic and conic program of the library is solved here, or raises.
 
 Linear programs go to HiGHS, projections onto polyhedra to DAQP (a dual active-set method, exact up
-to rounding for the small problems met here). A solver that stops for any other reason than a proven
-answer raises :class:`SolverError` with its status.
+to rounding for the small problems met here), second-order cone programs to Clarabel. A solver that
+stops for any other reason than a proven answer raises :class:`SolverError` with its status.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,43 +16,91 @@ from partial_monitoring.errors import SolverError
 from partial_monitoring.validation import Array
 
 
-@dataclass(frozen=True, eq=False)
+class Solution(NamedTuple):
+    """An optimal value, a point where it is attained, and the multipliers that prove it."""
+
+    value: float
+    point: Array
+    multipliers: Array
+
+
 class LinearProgram:
-    """maximise <c, x> subject to a_ub x <= b_ub, a_eq x = b_eq, low <= x <= high."""
+    """Maximise <objective, x> subject to row_low <= matrix x <= row_high, low <= x <= high.
 
-    a_ub: Array
-    b_ub: Array
-    a_eq: Array
-    b_eq: Array
-    low: Array
-    high: Array
+    The program may be changed and solved again; each solve starts from the last basis, which makes
+    a sequence of similar programs cheap.
+    """
 
-    def maximize(self, objective: Array) -> tuple[float, Array | None]:
-        """Return the maximum and a maximiser.
+    def __init__(
+        self, matrix: Array, row_low: Array, row_high: Array, low: Array, high: Array
+    ) -> None:
+        import highspy
 
-        The value is ``-inf`` if no point is feasible and ``inf`` if there is no maximum; then the
-        maximiser is None.
+        rows, columns = matrix.shape
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = columns, rows
+        program.col_cost_ = np.zeros(columns)
+        program.col_lower_, program.col_upper_ = low, high
+        program.row_lower_, program.row_upper_ = row_low, row_high
+        entry_rows, entry_columns = np.nonzero(matrix)
+        program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        program.a_matrix_.start_ = np.searchsorted(entry_rows, np.arange(rows + 1))
+        program.a_matrix_.index_ = entry_columns
+        program.a_matrix_.value_ = matrix[entry_rows, entry_columns]
+        program.sense_ = highspy.ObjSense.kMaximize
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        for option, value in (
+            ("output_flag", False),
+            ("presolve", "off"),
+            ("threads", 1),
+            ("primal_feasibility_tolerance", 1e-9),
+            ("dual_feasibility_tolerance", 1e-9),
+        ):
+            self._highs.setOptionValue(option, value)
+        if self._highs.passModel(program) == highspy.HighsStatus.kError:
+            raise SolverError("the linear program was not accepted by HiGHS.")
+        self._columns = columns
+
+    def set_row(self, row: int, low: float, high: float) -> None:
+        """Change the bounds of a row."""
+        self._highs.changeRowBounds(row, low, high)
+
+    def set_entry(self, row: int, column: int, value: float) -> None:
+        """Change an entry of the matrix."""
+        self._highs.changeCoeff(row, column, value)
+
+    def maximize(self, objective: Array) -> Solution | None:
+        """Return an optimum, or None if no point is feasible.
+
+        The multipliers belong to the rows: positive where the upper bound holds with equality,
+        negative where the lower one does. An unbounded program has the value infinity.
         """
-        from scipy.optimize import linprog
+        from highspy import HighsModelStatus as Status
 
-        answer = linprog(
-            -objective,
-            A_ub=self.a_ub,
-            b_ub=self.b_ub,
-            A_eq=self.a_eq,
-            b_eq=self.b_eq,
-            bounds=np.stack([self.low, self.high], axis=1),
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        match answer.status:
-            case 0:
-                return -float(answer.fun), np.asarray(answer.x)
-            case 2:
-                return -np.inf, None
-            case 3:
-                return np.inf, None
-        raise SolverError(f"the linear program was not solved: {answer.message}")
+        columns = np.arange(self._columns, dtype=np.int32)
+        self._highs.changeColsCost(self._columns, columns, objective)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status in (Status.kUnboundedOrInfeasible, Status.kUnknown):
+            self._highs.clearSolver()
+            self._highs.setOptionValue("presolve", "on")
+            self._highs.run()
+            self._highs.setOptionValue("presolve", "off")
+            status = self._highs.getModelStatus()
+        if status == Status.kUnboundedOrInfeasible:
+            unbounded = self.maximize(np.zeros(self._columns)) is not None
+            status = Status.kUnbounded if unbounded else Status.kInfeasible
+        if status == Status.kInfeasible:
+            return None
+        if status == Status.kUnbounded:
+            nowhere = np.full(self._columns, np.nan)
+            return Solution(np.inf, nowhere, np.full(self._highs.getNumRow(), np.nan))
+        if status != Status.kOptimal:
+            name = self._highs.modelStatusToString(status)
+            raise SolverError(f"the linear program was not solved: HiGHS says {name!r}.")
+        found = self._highs.getSolution()
+        value = self._highs.getInfo().objective_function_value
+        return Solution(value, np.array(found.col_value), np.array(found.row_dual))
 
 
 def nearest_point(point: Array, gram: Array, a_ub: Array, b_ub: Array) -> Array:
@@ -80,3 +129,52 @@ def nearest_point(point: Array, gram: Array, a_ub: Array, b_ub: Array) -> Array:
         )
     nearest: Array = point + size * np.asarray(step)
     return nearest
+
+
+class Cone(NamedTuple):
+    """The constraint  bound - matrix x in K, with K named by ``kind``.
+
+    "zero": equality; "nonnegative": matrix x <= bound; "norm": the first entry is at least the
+    Euclidean length of the others.
+    """
+
+    kind: str
+    matrix: Any
+    bound: Array
+
+
+def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
+    """Minimise <objective, x> subject to conic constraints; None if no point is feasible.
+
+    Matrices may be dense or SciPy sparse. The multipliers z of all constraints, one after the
+    other, satisfy objective + sum matrix' z = 0, z in the dual cone.
+    """
+    import clarabel
+    from scipy import sparse
+
+    kinds = {
+        "zero": clarabel.ZeroConeT,
+        "nonnegative": clarabel.NonnegativeConeT,
+        "norm": clarabel.SecondOrderConeT,
+    }
+    columns = len(objective)
+    filled = [cone for cone in cones if len(cone.bound)]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix((columns, columns)),
+        objective,
+        sparse.csc_matrix(sparse.vstack([sparse.csc_matrix(cone.matrix) for cone in filled])),
+        np.concatenate([cone.bound for cone in filled]),
+        [kinds[cone.kind](len(cone.bound)) for cone in filled],
+        settings,
+    )
+    answer = solver.solve()
+    status = str(answer.status)
+    if status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
+        return None
+    if status not in ("Solved", "AlmostSolved"):
+        raise SolverError(f"the conic program was not solved: Clarabel says {status!r}.")
+    return Solution(float(answer.obj_val), np.array(answer.x), np.array(answer.z))

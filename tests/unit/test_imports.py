@@ -14,6 +14,8 @@ ORDER = (
     "errors",
     "validation",
     "linalg",
+    "rational",
+    "exact_lp",
     "conic",
     "parameter_sets",
     "display",
@@ -25,6 +27,7 @@ ORDER = (
     "tables",
     "game_files",
     "games",
+    "observability",
     "cli",
     "__main__",
 )

@@ -90,10 +90,10 @@ class Polytope(Polyhedral):
     def support(self, directions: ArrayLike) -> Array:
         """Return the support function, by one linear program per direction."""
         c = vectors("directions", directions, self.d)
-        free = np.full(self.d, np.inf)
-        program = conic.LinearProgram(*self._unit, -free, free)
-        heights = [program.maximize(direction)[0] for direction in c.reshape(-1, self.d)]
-        return np.array(heights).reshape(c.shape[:-1])
+        program = self._program
+        heights = [program.maximize(direction) for direction in c.reshape(-1, self.d)]
+        values = [np.nan if height is None else height.value for height in heights]
+        return np.array(values).reshape(c.shape[:-1])
 
     def relative_interior_point(self) -> Array:
         """Return the centre of a largest ball of the affine hull that fits, of radius at most 1."""
@@ -135,6 +135,19 @@ class Polytope(Polyhedral):
         size_ub, size_eq = (_lengths(a) for a in (a_ub, a_eq))
         return Halfspaces(
             a_ub / size_ub[:, None], b_ub / size_ub, a_eq / size_eq[:, None], b_eq / size_eq
+        )
+
+    @property
+    def _program(self) -> conic.LinearProgram:
+        """The linear programs over the set."""
+        a_ub, b_ub, a_eq, b_eq = self._unit
+        free = np.full(self.d, np.inf)
+        return conic.LinearProgram(
+            np.concatenate([a_ub, a_eq]),
+            np.concatenate([np.full(len(b_ub), -np.inf), b_eq]),
+            np.concatenate([b_ub, b_eq]),
+            -free,
+            free,
         )
 
     @cached_property
@@ -199,19 +212,18 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
         room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
         # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t <= 1
         program = conic.LinearProgram(
-            np.column_stack([a_ub, room]),
-            b_ub,
-            np.column_stack([a_eq, np.zeros(len(a_eq))]),
-            b_eq,
+            np.column_stack([np.concatenate([a_ub, a_eq]), np.append(room, np.zeros(len(a_eq)))]),
+            np.append(np.full(len(b_ub), -np.inf), b_eq),
+            np.append(b_ub, b_eq),
             np.append(np.full(d, -np.inf), 0.0),
             np.append(np.full(d, np.inf), 1.0),
         )
-        _, best = program.maximize(np.append(np.zeros(d), 1.0))
+        best = program.maximize(np.append(np.zeros(d), 1.0))
     if best is None:
         raise InvalidInput(
             "the polytope is empty: no theta satisfies a_ub theta <= b_ub and a_eq theta = b_eq."
         )
-    return {"_center": frozen(best[:d].copy()), "_basis": frozen(basis)}
+    return {"_center": frozen(best.point[:d].copy()), "_basis": frozen(basis)}
 
 
 def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
@@ -225,16 +237,17 @@ def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
     a_ub, b_ub, a_eq, b_eq = halfspaces
     n, d = a_ub.shape
     free = np.full(d, np.inf)
+    inequalities = np.column_stack([a_ub, np.eye(n), -b_ub])
+    equalities = np.column_stack([a_eq, np.zeros((len(a_eq), n)), -b_eq])
     program = conic.LinearProgram(
-        np.column_stack([a_ub, np.eye(n), -b_ub]),
-        np.zeros(n),
-        np.column_stack([a_eq, np.zeros((len(a_eq), n)), -b_eq]),
-        np.zeros(len(a_eq)),
+        np.concatenate([inequalities, equalities]),
+        np.append(np.full(n, -np.inf), np.zeros(len(a_eq))),
+        np.zeros(n + len(a_eq)),
         np.concatenate([-free, np.zeros(n), [1.0]]),
         np.concatenate([free, np.ones(n), [1.0 / THINNEST]]),
     )
-    _, best = program.maximize(np.concatenate([np.zeros(d), np.ones(n), [0.0]]))
+    best = program.maximize(np.concatenate([np.zeros(d), np.ones(n), [0.0]]))
     if best is None:
         return None
-    implied: NDArray[np.bool_] = best[d : d + n] < 0.5
+    implied: NDArray[np.bool_] = best.point[d : d + n] < 0.5
     return implied

@@ -1,0 +1,225 @@
+"""Cells, their neighbours and neighbourhoods (section 4.1), each with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from partial_monitoring.game import Game
+from partial_monitoring.observability.advantage import (
+    Advantage,
+    AdvantageProgram,
+    advantage_program,
+)
+from partial_monitoring.observability.exact_game import ExactGame, Proof
+from partial_monitoring.rational import Rational
+from partial_monitoring.validation import Array
+
+TOLERANCE = 1e-6
+"""Without exact arithmetic an advantage below this (in units of the spread of the rewards) is a
+tie, and reward functions closer than this are the same."""
+
+Numbers = Rational | Array
+"""Exact numbers where the data are rational, floats otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The set of parameters for which one action is best, and why it is what it is."""
+
+    kind: str
+    """ "pareto" (full dimension), "degenerate" (lower dimension) or "dominated" (empty)."""
+    advantage: float
+    """By how much the action can beat all others, in units of the spread of the rewards."""
+    witness: Numbers | None
+    """A parameter where it is best (up to duplicates uniquely, if Pareto)."""
+    mixture: Numbers | None
+    """Weights of the other actions, (k,), that are at least as good everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """What two Pareto actions have in common, and why."""
+
+    neighbors: bool
+    advantage: float
+    """By how much both together can beat all actions outside their neighbourhood."""
+    witness: Numbers | None
+    """A parameter where both are equally good and better than all outside the neighbourhood."""
+    mixture: Numbers | None
+    """Weights of other actions that are at least as good wherever the two tie."""
+    tie_weight: object
+    """How often r_a - r_b has to be added to prove that."""
+    neighborhood: tuple[int, ...]
+    """N_ab: the actions whose reward lies on the segment between the two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cell decomposition of a game."""
+
+    cells: tuple[Cell, ...]
+    duplicates: tuple[tuple[int, ...], ...]
+    """Classes of actions that earn the same everywhere, only those with two or more members."""
+    faces: dict[tuple[int, int], Face]
+    """Every pair a < b of Pareto actions that are no duplicates."""
+    exact: bool
+    """Whether every entry was decided in exact arithmetic."""
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Return the actions whose cell is of the given kind."""
+        return [a for a, cell in enumerate(self.cells) if cell.kind == kind]
+
+
+def find_cells(game: Game, exact: ExactGame | None) -> Cells:
+    """Decide for every action and every pair of Pareto actions what their cells are like."""
+    finder = _Finder(game, exact)
+    twins = finder.twins
+    cells = {}
+    for a in range(game.k):
+        first = min(twins[a])
+        cells[a] = cells[first] if first < a else finder.cell(a)
+    pareto = [a for a in range(game.k) if cells[a].kind == "pareto" and a == min(twins[a])]
+    degenerate = [a for a in range(game.k) if cells[a].kind == "degenerate"]
+    inner = {a: finder.deepened(cells[a]) for a in pareto}
+    classes = {}
+    for a, b in combinations(pareto, 2):
+        classes[a, b] = finder.face(a, b, inner[a], inner[b], degenerate)
+    faces = {
+        (a, b): classes[min(p, q), max(p, q)]
+        for a in range(game.k)
+        for b in range(a + 1, game.k)
+        if cells[a].kind == cells[b].kind == "pareto"
+        and (p := min(twins[a])) != (q := min(twins[b]))
+    }
+    groups = {twins[a] for a in range(game.k) if len(twins[a]) > 1}
+    return Cells(
+        tuple(cells[a] for a in range(game.k)),
+        tuple(sorted(groups)),
+        faces,
+        exact is not None and not finder.undecided,
+    )
+
+
+class _Finder:
+    """The programs of one game, and what exact arithmetic says about their answers."""
+
+    def __init__(self, game: Game, exact: ExactGame | None) -> None:
+        self.game, self.exact = game, exact
+        self.program: AdvantageProgram = advantage_program(game)
+        self.center = game.reduced.center
+        self.undecided = False
+        rewards = np.column_stack([game.reduced.offsets, game.reduced.features])
+        self.rewards = rewards / np.maximum(np.ptp(rewards, axis=0).max(), 1e-300)
+        self.twins = self._twins()
+
+    def _twins(self) -> list[tuple[int, ...]]:
+        """For every action the class of actions with the same rewards on Theta."""
+        classes: dict[object, list[int]] = {}
+        if self.exact is not None:
+            offsets, slopes = self.exact.rewards
+            for a in range(self.game.k):
+                classes.setdefault((int(offsets[a]), tuple(map(int, slopes[a]))), []).append(a)
+        else:
+            for a in range(self.game.k):
+                firsts = [members[0] for members in classes.values()]
+                away = np.abs(self.rewards[firsts] - self.rewards[a]).max(axis=1, initial=0.0)
+                same = np.flatnonzero(away <= TOLERANCE)
+                classes.setdefault(firsts[same[0]] if len(same) else a, []).append(a)
+        member_of = {a: tuple(members) for members in classes.values() for a in members}
+        return [member_of[a] for a in range(self.game.k)]
+
+    def cell(self, a: int) -> Cell:
+        """Decide the cell of an action."""
+        twins = self.twins[a]
+        if len(twins) == self.game.k:
+            return Cell("pareto", 1.0, self._own_numbers(self.center, a), None)
+        found = self.program.solve(a, twins)
+        proof = self._prove(found, a, twins, self.center)
+        kind = {1: "pareto", 0: "degenerate", -1: "dominated"}[proof.sign]
+        return Cell(kind, found.value, proof.theta, proof.mixture)
+
+    def deepened(self, cell: Cell) -> Array:
+        """Return a point of a Pareto cell inside Theta."""
+        witness = cell.witness
+        assert witness is not None
+        theta = witness.floats() if isinstance(witness, Rational) else witness
+        share = min(cell.advantage, 1.0) / 4
+        inside: Array = (1 - share) * theta + share * self.center
+        return inside
+
+    def face(self, a: int, b: int, at_a: Array, at_b: Array, degenerate: list[int]) -> Face:
+        """Decide whether two Pareto actions are neighbours, given points inside their cells."""
+        near = self._neighborhood(a, b, degenerate)
+        if len(near) == self.game.k:
+            found = Advantage(1.0, self._crossing(a, b, at_a, at_b), np.zeros(self.game.k))
+        else:
+            found = self.program.solve(a, set(near) - {a, b}, tied=b)
+        crossing = self._crossing(a, b, at_a, at_b)
+        proof = self._prove(found, a, near, crossing, tied=b)
+        return Face(proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near)
+
+    def _crossing(self, a: int, b: int, at_a: Array, at_b: Array) -> Array:
+        """Return where the segment from one cell to the other meets their tie."""
+        lead = self.game.features[a] - self.game.features[b]
+        ahead, behind = lead @ at_a, lead @ at_b
+        share = ahead / (ahead - behind) if ahead > behind else 0.5
+        crossing: Array = (1 - share) * at_a + share * at_b
+        return crossing
+
+    def _prove(
+        self,
+        found: Advantage,
+        action: int,
+        ignored: Collection[int],
+        interior: Array,
+        tied: int | None = None,
+    ) -> Proof:
+        """Let exact arithmetic decide where it can, the tolerance where it cannot."""
+        if self.exact is not None:
+            proof = self.exact.prove(found, action, ignored, interior, tied)
+            if proof is not None:
+                return proof
+            self.undecided = True
+        sign = 0 if abs(found.value) <= TOLERANCE else int(np.sign(found.value))
+        theta = found.theta if sign >= 0 else None
+        mixture = found.mixture if sign <= 0 else None
+        return Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
+
+    def _own_numbers(self, theta: Array, action: int) -> Numbers:
+        """Return a point of Theta in exact numbers if there are any."""
+        if self.exact is None:
+            return theta
+        found = Advantage(1.0, theta, np.zeros(self.game.k))
+        proof = self.exact.prove(found, action, range(self.game.k), theta)
+        if proof is None or proof.theta is None:
+            self.undecided = True
+            return theta
+        return proof.theta
+
+    def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
+        """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
+        start, step = self.rewards[a], self.rewards[b] - self.rewards[a]
+        pool = np.array(degenerate, dtype=int)
+        away = self.rewards[pool] - start
+        share = away @ step / (step @ step)
+        off = np.abs(away - share[:, None] * step).max(axis=1, initial=0.0)
+        near = pool[(off <= TOLERANCE) & (share > -TOLERANCE) & (share < 1 + TOLERANCE)]
+        if self.exact is not None:
+            near = np.array([c for c in near if self._on_segment(a, b, int(c))], dtype=int)
+        return tuple(sorted({*self.twins[a], *self.twins[b], *(int(c) for c in near)}))
+
+    def _on_segment(self, a: int, b: int, c: int) -> bool:
+        """Whether the reward of c is exactly a mixture of those of a and b."""
+        assert self.exact is not None
+        offsets, slopes = self.exact.rewards
+        line = np.column_stack([offsets, slopes]).astype(object)
+        step, away = line[b] - line[a], line[c] - line[a]
+        j = int(np.flatnonzero(step)[0])
+        return (
+            bool((away * step[j] == step * away[j]).all())
+            and 0 <= away[j] * step[j] <= step[j] ** 2
+        )

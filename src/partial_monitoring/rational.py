@@ -1,0 +1,191 @@
+"""Exact arithmetic: floats read as the fractions they stand for, integer matrices, elimination.
+
+A rational array is kept as an integer array and one positive common denominator. Integer arrays
+hold ``int64`` where everything fits and Python integers (dtype ``object``) where it does not.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.validation import Array
+
+Integers = NDArray[Any]
+"""An integer array of dtype ``int64`` or ``object``."""
+
+LARGEST_DENOMINATOR = 10**6
+MOST_DIGITS = 12
+"""A float is read as p/q with q up to the former, or as a decimal of at most so many digits."""
+
+FITS = 2**62
+
+
+class Rational(NamedTuple):
+    """The array ``numerators / denominator``; the denominator is positive."""
+
+    numerators: Integers
+    denominator: int
+
+    def fractions(self) -> NDArray[Any]:
+        """Return the entries as ``Fraction`` objects."""
+        result = np.empty(self.numerators.shape, dtype=object)
+        for index, numerator in np.ndenumerate(self.numerators):
+            result[index] = Fraction(int(numerator), self.denominator)
+        return result
+
+    def floats(self) -> Array:
+        """Return the nearest floats."""
+        return np.asarray(self.fractions(), dtype=np.float64)
+
+
+def simplest(value: float) -> Fraction | None:
+    """Return the fraction or decimal that a float stands for, or None for any other float.
+
+    >>> simplest(0.1), simplest(1 / 3), simplest(2.0), simplest(2**0.5)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1), None)
+    """
+    if value == round(value):
+        return Fraction(round(value))
+    near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    if float(near) == value:
+        return near
+    digits = repr(value).split("e")[0].replace(".", "").replace("-", "").strip("0")
+    return Fraction(repr(value)) if len(digits) <= MOST_DIGITS else None
+
+
+def rationalize(array: Array) -> Rational | None:
+    """Read a float array as fractions with one common denominator; None if it is not rational.
+
+    >>> rationalize(np.array([0.5, 0.2]))
+    Rational(numerators=array([5, 2]), denominator=10)
+    """
+    if np.array_equal(array, np.round(array)) and (np.abs(array) < 2**53).all():
+        return Rational(array.astype(np.int64), 1)
+    entries = [simplest(float(value)) for value in array.flat]
+    if any(entry is None for entry in entries):
+        return None
+    return from_fractions(np.array(entries, dtype=object).reshape(array.shape))
+
+
+def from_fractions(array: NDArray[Any]) -> Rational:
+    """Put an array of fractions on a common denominator."""
+    denominator = lcm(1, *(entry.denominator for entry in array.flat))
+    numerators = np.empty(array.shape, dtype=object)
+    for index, entry in np.ndenumerate(array):
+        numerators[index] = entry.numerator * (denominator // entry.denominator)
+    return Rational(compact(numerators), denominator)
+
+
+def rounded(array: Array, denominator: int) -> Integers:
+    """Return the numerators of the nearest multiples of ``1 / denominator``."""
+    scaled = np.rint(array * denominator)
+    if (np.abs(scaled) < 2**53).all():
+        return scaled.astype(np.int64)
+    numerators = np.empty(array.shape, dtype=object)
+    for index, value in np.ndenumerate(array):
+        numerators[index] = round(Fraction(float(value)) * denominator)
+    return numerators
+
+
+def compact(array: Integers) -> Integers:
+    """Store an integer array as ``int64`` if every entry fits."""
+    if array.dtype == np.int64 or magnitude(array) >= FITS:
+        return array
+    return array.astype(np.int64)
+
+
+def magnitude(array: Integers) -> int:
+    """Return the largest absolute value, 0 for an empty array."""
+    return int(np.abs(array).max()) if array.size else 0
+
+
+def product(left: Integers, right: Integers) -> Integers:
+    """Return the exact matrix product."""
+    inner = left.shape[-1]
+    if inner == 0:
+        return np.zeros(left.shape[:-1] + right.shape[1:], dtype=np.int64)
+    if magnitude(left) * magnitude(right) * inner < FITS:
+        return left.astype(np.int64) @ right.astype(np.int64)
+    exact: Integers = left.astype(object) @ right.astype(object)
+    return exact
+
+
+def scaled(array: Integers, factor: int) -> Integers:
+    """Return the array times an integer, exactly."""
+    if magnitude(array) * abs(factor) < FITS:
+        return array.astype(np.int64) * factor
+    exact: Integers = array.astype(object) * factor
+    return exact
+
+
+def total(*arrays: Integers) -> Integers:
+    """Return the exact sum of integer arrays."""
+    if sum(magnitude(array) for array in arrays) < FITS:
+        return np.asarray(sum(array.astype(np.int64) for array in arrays))
+    return np.asarray(sum(array.astype(object) for array in arrays))
+
+
+class Eliminated(NamedTuple):
+    """A matrix after elimination: in pivot column j of pivot row i stands ``pivot``, else 0."""
+
+    matrix: Integers
+    columns: tuple[int, ...]
+    """The pivot column of each of the first ``rank`` rows; the other rows vanish."""
+    pivot: int
+
+    @property
+    def rank(self) -> int:
+        """Return how many rows are independent."""
+        return len(self.columns)
+
+
+def eliminate(matrix: Integers, width: int | None = None) -> Eliminated:
+    """Bring an integer matrix to reduced echelon form without fractions (Bareiss, Jordan).
+
+    Parameters
+    ----------
+    matrix
+        Shape (n, d).
+    width
+        Pivots are taken from the first ``width`` columns only; the others are carried along.
+
+    Notes
+    -----
+    Every division is exact and every entry is a minor of the input, so entries stay as short as
+    possible. Cost O(rank n d) integer operations.
+    """
+    t = np.array(matrix, dtype=object)
+    n = len(t)
+    width = t.shape[1] if width is None else width
+    columns: list[int] = []
+    pivot = 1
+    for column in range(width):
+        row = len(columns)
+        candidates = [i for i in range(row, n) if t[i, column]]
+        if not candidates:
+            continue
+        best = min(candidates, key=lambda i: abs(t[i, column]))
+        t[[row, best]] = t[[best, row]]
+        lead = t[row, column]
+        others = np.arange(n) != row
+        t[others] = (t[others] * lead - np.outer(t[others, column], t[row])) // pivot
+        pivot = lead
+        columns.append(column)
+        if len(columns) == n:
+            break
+    return Eliminated(t, tuple(columns), pivot)
+
+
+def kernel(reduced: Eliminated, width: int) -> Integers:
+    """Return integer columns that span {x : matrix x = 0}, shape (width, width - rank)."""
+    pivots = list(reduced.columns)
+    free = np.setdiff1d(np.arange(width), pivots)
+    basis = np.zeros((width, len(free)), dtype=object)
+    basis[free, np.arange(len(free))] = reduced.pivot
+    basis[pivots] = -reduced.matrix[: len(pivots)][:, free]
+    return compact(basis)
