@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from partial_monitoring.game_files import save_game as save_game
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.observability.advice import Advice as Advice
+    from partial_monitoring.observability.advice import Measurement as Measurement
+    from partial_monitoring.observability.advice import advise as advise
+    from partial_monitoring.observability.bounds import Bounds as Bounds
+    from partial_monitoring.observability.bounds import bounds as bounds
+    from partial_monitoring.observability.bounds import regret_bound as regret_bound
     from partial_monitoring.observability.classify import Analysis as Analysis
+    from partial_monitoring.observability.classify import alignment as alignment
     from partial_monitoring.observability.classify import analyze as analyze
+    from partial_monitoring.observability.classify import local_alignment as local_alignment
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
     from partial_monitoring.parameter_sets import Ball as Ball
     from partial_monitoring.parameter_sets import Box as Box
@@ -37,7 +45,9 @@ _HOMES = {
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
     "instance": ("ContextualInstance", "Instance"),
-    "observability.classify": ("Analysis", "analyze"),
+    "observability.advice": ("Advice", "Measurement", "advise"),
+    "observability.bounds": ("Bounds", "bounds", "regret_bound"),
+    "observability.classify": ("Analysis", "alignment", "analyze", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "tables": ("from_csv", "from_table"),
 }

@@ -1,4 +1,4 @@
-"""The command line: ``pm games``, ``pm show``, ``pm demo``."""
+"""The command line: ``pm games``, ``show``, ``analyze``, ``advise``, ``demo``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from partial_monitoring.game import Game
     from partial_monitoring.game_files import AnyGame
 
 GAME_FILES = (".json", ".toml", ".csv")
@@ -50,6 +51,8 @@ def main() -> None:
       pm games                                  the games that come with the library
       pm show dynamic_pricing --prices 1,2,3,4  look at one
       pm show my-game.json                      or at your own, from a file or a table
+      pm analyze my-game.json                   can it be learned, how fast, and why
+      pm advise my-game.json                    what to measure so that it can
       pm demo                                   a small tour
     """
 
@@ -143,6 +146,51 @@ def show(
         render(shown.sheets(game), console())
 
 
+@main.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)
+@takes_game
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the cells to this .svg, .png or .pdf file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the facts as one JSON object.")
+def analyze(
+    game: str, options: Sequence[str], param: Sequence[str], plot: Path | None, as_json: bool
+) -> None:
+    """Tell whether a game can be learned, how fast, and why.
+
+    The class is trivial, easy, hard or hopeless; regret then grows like 0, n^1/2, n^2/3 or n.
+    """
+    analysis = pm.analyze(plain_game(game, options, param))
+    if plot is not None:
+        analysis.plot().savefig(plot, bbox_inches="tight")
+    if as_json:
+        click.echo(json.dumps(analysis.to_dict()))
+        return
+    show_sentences(analysis.explain())
+    click.echo(
+        f"Alignment constant {analysis.alignment:.6g}; of the {analysis.dimension} dimensions of "
+        f"the unknown, {analysis.rank} can be observed."
+    )
+
+
+@main.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)
+@takes_game
+@click.option(
+    "--target", default="easy", show_default=True, help="The class to reach: easy or hard."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the advice as one JSON object.")
+def advise(
+    game: str, options: Sequence[str], param: Sequence[str], target: str, as_json: bool
+) -> None:
+    """Tell what to measure in addition so that a game becomes easy (or at least learnable)."""
+    advice = pm.advise(plain_game(game, options, param), target=target)
+    if as_json:
+        click.echo(json.dumps(advice.to_dict()))
+    else:
+        show_sentences(advice.explain())
+
+
 @main.command()
 def demo() -> None:
     """A small tour: the games, one of them in full, and a few rounds played."""
@@ -181,6 +229,23 @@ def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGa
             )
         return pm.load_game(name)
     return pm.games.make(name, **chosen)
+
+
+def plain_game(name: str, options: Sequence[str], params: Sequence[str]) -> Game:
+    """Return a game without contexts."""
+    found = find_game(name, options, params)
+    if not isinstance(found, pm.Game):
+        raise InvalidInput(f"{name} has contexts; this command takes a game without.")
+    return found
+
+
+def show_sentences(text: str) -> None:
+    """Print an explanation with its first line in bold."""
+    first, *rest = text.splitlines()
+    out = console()
+    out.print(first, style="bold", markup=False)
+    for line in rest:
+        out.print(line, markup=False)
 
 
 def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, object]:

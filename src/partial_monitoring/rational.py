@@ -7,7 +7,7 @@ hold ``int64`` where everything fits and Python integers (dtype ``object``) wher
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
+from math import lcm, sqrt, ulp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +51,9 @@ def simplest(value: float) -> Fraction | None:
     """
     if value == round(value):
         return Fraction(round(value))
-    near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    # Fractions with denominators up to q are 1/q^2 apart: beyond this one float has several.
+    largest = min(LARGEST_DENOMINATOR, int(0.5 / sqrt(ulp(value))))
+    near = Fraction(value).limit_denominator(largest) if largest >= 1 else Fraction(0)
     if float(near) == value:
         return near
     digits = repr(value).split("e")[0].replace(".", "").replace("-", "").strip("0")

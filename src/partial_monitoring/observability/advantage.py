@@ -9,16 +9,23 @@ neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
-from partial_monitoring.parameter_sets import AllParameters, Ball, Box, Polyhedral, Simplex
+from partial_monitoring.parameter_sets import (
+    AllParameters,
+    Ball,
+    Box,
+    ParameterSet,
+    Polyhedral,
+    Simplex,
+)
 from partial_monitoring.validation import Array
 
 
@@ -34,8 +41,8 @@ class Advantage:
     """Weights q >= 0 of the other actions, shape (k,): if t* <= 0, no theta makes action a better
     than this mixture by more than t* (q[a] = 0, sum 1)."""
     tie_weight: float = 0.0
-    """For a pair: how often r_a - r_b, zero on the face, is added: sum q_c (r_c - r_a) + w (r_a - r_b)
-    is then at least -t* everywhere."""
+    """For a pair: how often r_a - r_b, zero on the face, is added to make it true everywhere:
+    sum q_c (r_c - r_a) + w (r_a - r_b) >= -t*."""
 
 
 class AdvantageProgram(Protocol):
@@ -49,39 +56,37 @@ class AdvantageProgram(Protocol):
 def advantage_program(game: Game) -> AdvantageProgram:
     """Return the program that fits the parameter set of a game."""
     parameters = game.parameters
-    center, q = game.reduced.center, game.reduced.difference_basis
-    slopes, offsets = game.reduced.features, game.reduced.offsets
     unit = 1.0 / reward_spread(game)
-    centered = np.ptp(offsets) * unit <= 1e-12
-    if isinstance(parameters, AllParameters) or (isinstance(parameters, Ball) and centered):
-        # All actions tie at the centre, so cells are cones and any box around it will do.
-        n = q.shape[1]
-        radius = parameters.radius if isinstance(parameters, Ball) else 1.0
-        size = radius / np.sqrt(max(n, 1))
-        cube = np.full(n, 1.0)
-        return _Linear(
-            slopes * unit, np.zeros((0, n)), *[np.zeros(0)] * 2, -cube, cube, center, q * size
-        )
-    if isinstance(parameters, Ball):
-        return _OverBall(slopes * unit, offsets * unit, center, parameters.radius)
+    offsets = game.reduced.offsets * unit
+    if isinstance(parameters, AllParameters) or (
+        isinstance(parameters, Ball) and np.ptp(offsets) <= 1e-12
+    ):
+        return _cone_program(game, unit)
     if not isinstance(parameters, Polyhedral):
-        raise SolverError(f"cells over a {type(parameters).__name__} cannot be computed.")
-    relative = (game.features - game.features.mean(axis=0)) * unit
-    eye, origin = np.eye(game.d), np.zeros(game.d)
+        return _Conic(game.features, cones(parameters), unit)
+    rewards = (game.features - game.features.mean(axis=0)) * unit
+    free = np.full(game.d, np.inf)
     match parameters:
         case Box(low=low, high=high):
-            return _Linear(
-                relative, np.zeros((0, game.d)), *[np.zeros(0)] * 2, low, high, origin, eye
-            )
-        case Simplex(d=d):
-            one = np.ones((1, d))
-            return _Linear(
-                relative, one, one[0, :1], one[0, :1], np.zeros(d), np.ones(d), origin, eye
-            )
-    a_ub, b_ub, a_eq, b_eq = parameters.halfspaces()
-    free = np.full(game.d, np.inf)
-    rows, below = np.concatenate([a_ub, a_eq]), np.append(np.full(len(b_ub), -np.inf), b_eq)
-    return _Linear(relative, rows, below, np.append(b_ub, b_eq), -free, free, origin, eye)
+            rows = _Rows(np.zeros((0, game.d)), np.zeros(0), np.zeros(0), low, high)
+        case Simplex():
+            one = np.ones((1, game.d))
+            rows = _Rows(one, np.ones(1), np.ones(1), np.zeros(game.d), np.ones(game.d))
+        case _:
+            a_ub, b_ub, a_eq, b_eq = parameters.halfspaces()
+            below = np.append(np.full(len(b_ub), -np.inf), b_eq)
+            rows = _Rows(np.concatenate([a_ub, a_eq]), below, np.append(b_ub, b_eq), -free, free)
+    return _Linear(rewards, rows, np.zeros(game.d), np.eye(game.d))
+
+
+def _cone_program(game: Game, unit: float) -> AdvantageProgram:
+    """All actions tie at the centre, so cells are cones and any box around it will do."""
+    n = game.dimension
+    radius = game.parameters.radius if isinstance(game.parameters, Ball) else 1.0
+    cube = _Rows(np.zeros((0, n)), np.zeros(0), np.zeros(0), -np.ones(n), np.ones(n))
+    size = radius / np.sqrt(max(n, 1))
+    to_theta = game.reduced.difference_basis * size
+    return _Linear(game.reduced.features * unit * size, cube, game.reduced.center, to_theta)
 
 
 def reward_spread(game: Game) -> float:
@@ -98,26 +103,23 @@ def reward_spread(game: Game) -> float:
     return spread if spread > 0 else 1.0
 
 
-class _Linear:
-    """Theta is a polyhedron {low <= v <= high, row bounds} in variables v, theta = origin + map v."""
+class _Rows(NamedTuple):
+    """The polyhedron  row_low <= matrix v <= row_high,  low <= v <= high."""
 
-    def __init__(
-        self,
-        rewards: Array,
-        rows: Array,
-        row_low: Array,
-        row_high: Array,
-        low: Array,
-        high: Array,
-        origin: Array,
-        to_theta: Array,
-    ) -> None:
-        self.rewards, self.origin, self.to_theta = rewards, origin, to_theta
-        k, n = rewards.shape
-        self.k, self.n = k, n
-        self.rows = np.column_stack([rows, np.zeros(len(rows))])
-        self.row_bounds = row_low, row_high
-        self.low, self.high = np.append(low, -np.inf), np.append(high, 1.0)
+    matrix: Array
+    row_low: Array
+    row_high: Array
+    low: Array
+    high: Array
+
+
+class _Linear:
+    """Theta is a polyhedron in variables v, with theta = origin + to_theta v."""
+
+    def __init__(self, rewards: Array, rows: _Rows, origin: Array, to_theta: Array) -> None:
+        self.rewards, self.rows = rewards, rows
+        self.origin, self.to_theta = origin, to_theta
+        self.k, self.n = rewards.shape
         self.action = -1
 
     def solve(self, action: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
@@ -153,47 +155,68 @@ class _Linear:
         """Build the program of an action, or keep the last one, whose basis is a good start."""
         if action != self.action:
             duel = np.column_stack([self.rewards[action] - self.rewards, np.full(self.k, -1.0)])
+            rows = self.rows
+            inside = np.column_stack([rows.matrix, np.zeros(len(rows.matrix))])
             self._current = conic.LinearProgram(
-                np.concatenate([duel, self.rows]),
-                np.append(np.zeros(self.k), self.row_bounds[0]),
-                np.append(np.full(self.k, np.inf), self.row_bounds[1]),
-                self.low,
-                self.high,
+                np.concatenate([duel, inside]),
+                np.append(np.zeros(self.k), rows.row_low),
+                np.append(np.full(self.k, np.inf), rows.row_high),
+                np.append(rows.low, -np.inf),
+                np.append(rows.high, 1.0),
             )
             self.action = action
         return self._current
 
 
-class _OverBall:
-    """Theta is a ball: theta = center + radius x with |x| <= 1, rewards offsets + slopes x."""
+class _Conic:
+    """Theta is given by conic constraints on theta."""
 
-    def __init__(self, slopes: Array, offsets: Array, center: Array, radius: float) -> None:
-        self.slopes, self.offsets = slopes * radius, offsets
-        self.center, self.radius = center, radius
+    def __init__(self, features: Array, cones: Sequence[conic.Cone], unit: float) -> None:
+        self.features = features * unit
+        self.cones = [
+            cone._replace(matrix=np.column_stack([cone.matrix, np.zeros(len(cone.bound))]))
+            for cone in cones
+        ]
 
     def solve(self, action: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
-        k, n = self.slopes.shape
+        k, d = self.features.shape
         others = np.array([c for c in range(k) if c not in {action, tied, *ignored}], dtype=int)
-        slopes = self.slopes[action] - self.slopes
-        offsets = self.offsets[action] - self.offsets
-        up = np.column_stack([-slopes[others], np.ones(len(others))])
-        cap, ball = np.zeros((1, n + 1)), np.zeros((n + 1, n + 1))
-        cap[0, -1] = 1.0
-        ball[1:, :n] = -np.eye(n)
+        ahead = self.features[action] - self.features
+        duel = np.column_stack([-ahead[others], np.ones(len(others))])
+        top = np.append(np.zeros(d), 1.0)
         cones = [
-            conic.Cone("nonnegative", up, offsets[others]),
-            conic.Cone("nonnegative", cap, np.ones(1)),
-            conic.Cone("norm", ball, np.append(1.0, np.zeros(n))),
+            conic.Cone("nonnegative", duel, np.zeros(len(others))),
+            conic.Cone("nonnegative", top[None], np.ones(1)),
+            *self.cones,
         ]
         if tied is not None:
-            tie = np.append(slopes[tied], 0.0)[None]
-            cones.append(conic.Cone("zero", tie, -offsets[[tied]]))
-        best = conic.minimize_conic(-cap[0], cones)
+            cones.append(conic.Cone("zero", np.append(ahead[tied], 0.0)[None], np.zeros(1)))
+        best = conic.minimize_conic(-top, cones)
         if best is None:
-            # The tie line misses the ball: no point of Theta has both equally good.
-            return Advantage(-1.0, self.center, np.zeros(k))
+            raise SolverError(
+                f"the cell program of action {action} has no answer: the actions never tie."
+            )
         mixture = np.zeros(k)
         mixture[others] = np.maximum(best.multipliers[: len(others)], 0.0)
         tie_weight = float(best.multipliers[-1]) if tied is not None else 0.0
-        theta = self.center + self.radius * best.point[:n]
-        return Advantage(-best.value, theta, mixture, tie_weight)
+        return Advantage(-best.value, best.point[:d], mixture, tie_weight)
+
+
+def cones(parameters: ParameterSet) -> list[conic.Cone]:
+    """Return a parameter set as conic constraints on theta."""
+    match parameters:
+        case AllParameters():
+            return []
+        case Ball(center=center, radius=radius):
+            d = len(center)
+            matrix = np.concatenate([np.zeros((1, d)), -np.eye(d)])
+            return [conic.Cone("norm", matrix, np.append(radius, -center))]
+        case Polyhedral():
+            a_ub, b_ub, a_eq, b_eq = parameters.halfspaces()
+            return [conic.Cone("nonnegative", a_ub, b_ub), conic.Cone("zero", a_eq, b_eq)]
+    raise SolverError(f"cells over a {type(parameters).__name__} cannot be computed.")
+
+
+def advantage_over(features: Array, region: Sequence[conic.Cone], unit: float) -> AdvantageProgram:
+    """Return the advantage program over any region given by conic constraints on theta."""
+    return _Conic(features, region, unit)

@@ -12,22 +12,27 @@ reward features in the norm of the second program, which the triangle inequality
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
-from partial_monitoring.linalg import row_space
+from partial_monitoring.linalg import RANK_TOLERANCE, row_space
+from partial_monitoring.observability.advantage import AdvantageProgram
 from partial_monitoring.observability.views import SEEN
 from partial_monitoring.validation import Array
 
 PRECISION = 1e-9
 """Pairs whose upper bound exceeds the best lower bound by less than this fraction are done."""
+
+PLAUSIBLE = 1e-7
+"""An action counts as plausibly best if it falls short of that by less than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +70,10 @@ class AlignmentProgram:
         basis = row_space(unit.reshape(-1, reduced.dimension))
         self.basis = basis
         self.rows = maps @ basis  # (B, m, r)
-        # Rows that show nothing only slow the solver down.
-        self.kept = [np.flatnonzero(np.linalg.norm(rows, axis=1) > 0) for rows in self.rows]
+        # Rows that show nothing of Theta only slow the solver down.
+        heard = np.linalg.norm(unit, axis=2) > RANK_TOLERANCE
+        self.rows *= heard[:, :, None]
+        self.kept = [np.flatnonzero(rows) for rows in heard]
         self.used = [i for i, kept in enumerate(self.kept) if len(kept)]
         sizes = [len(self.kept[i]) for i in self.used]
         starts = np.cumsum([0, *(1 + size for size in sizes)])
@@ -88,8 +95,8 @@ class AlignmentProgram:
     @cached_property
     def _inverse(self) -> Array:
         """The shortest weights of a target, as a matrix (B m, r)."""
-        inverse: Array = np.linalg.pinv(self.rows.reshape(-1, self.basis.shape[1]).T, rcond=SEEN)
-        return inverse
+        flat = self.rows.reshape(-1, self.basis.shape[1])
+        return np.asarray(np.linalg.pinv(flat.T, rcond=SEEN), dtype=np.float64)
 
     def sees(self, target: Array) -> bool:
         """Whether a reward difference (in reduced coordinates) is in the span of what is shown."""
@@ -182,3 +189,59 @@ def _alignment(
         program.game.reduced.difference_basis @ direction,
         placed,
     )
+
+
+class Region(Protocol):
+    """A convex set of parameters that are still plausible: a confidence set, or a parameter set."""
+
+    def support(self, directions: Array) -> Array:
+        """Return max <c, theta> over the region for each direction c, shape (n, d) -> (n,)."""
+        ...
+
+
+def local_alignment(
+    features: Array,
+    region: Region,
+    program: AdvantageProgram,
+    pareto: Sequence[int],
+    align: Callable[[Sequence[int], Sequence[int]], float],
+) -> float:
+    """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
+
+    Parameters
+    ----------
+    features
+        Shape (k, d).
+    region
+        The convex set E.
+    program
+        The advantage program over E.
+    pareto
+        One Pareto action of each duplicate class.
+    align
+        (actions, observers) -> the largest alpha_ab(observers) over pairs of the actions.
+
+    Notes
+    -----
+    alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
+    within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
+    """
+    k, d = features.shape
+    pairs = (features[None, :, :] - features[:, None, :]).reshape(-1, d)
+    gaps = np.maximum(region.support(pairs).reshape(k, k).max(axis=1), 0.0)
+    plausible = [a for a in pareto if program.solve(a, ()).value >= -PLAUSIBLE]
+    if len(plausible) < 2:
+        return 0.0
+    widest = float(gaps[plausible].max())
+    spread = float(gaps.max())
+    if widest <= PLAUSIBLE * spread:
+        near = np.flatnonzero(gaps <= PLAUSIBLE * spread).tolist()
+        return 0.0 if np.isfinite(align(plausible, near)) else np.inf
+    least = align(plausible, range(k))
+    best = np.inf
+    for eta in np.unique(gaps / widest):
+        if eta**2 * least >= best:
+            break
+        near = np.flatnonzero(gaps <= eta * widest * (1 + 1e-12)).tolist()
+        best = min(best, float(eta**2 * align(plausible, near)))
+    return best

@@ -78,7 +78,7 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
     """Decide for every action and every pair of Pareto actions what their cells are like."""
     finder = _Finder(game, exact)
     twins = finder.twins
-    cells = {}
+    cells: dict[int, Cell] = {}
     for a in range(game.k):
         first = min(twins[a])
         cells[a] = cells[first] if first < a else finder.cell(a)

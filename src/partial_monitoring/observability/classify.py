@@ -1,16 +1,19 @@
-"""Is a game trivial, easy, hard or hopeless, and why? (section 4.3)"""
+"""The class of a game, trivial, easy, hard or hopeless, with its reasons (section 4.3)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partial_monitoring.conic import Cone
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.observability import verify, words
+from partial_monitoring.observability.advantage import advantage_over, cones, reward_spread
 from partial_monitoring.observability.alignment import (
     NOTHING,
     Alignment,
@@ -18,9 +21,11 @@ from partial_monitoring.observability.alignment import (
     largest_alignment,
     pair_alignment,
 )
+from partial_monitoring.observability.alignment import local_alignment as near_alignment
 from partial_monitoring.observability.cells import Cells, find_cells
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import Reading, floats, view
+from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -51,7 +56,7 @@ class Analysis:
 
     @property
     def category(self) -> str:
-        """ "trivial", "easy", "hard" or "hopeless"."""
+        """One of "trivial", "easy", "hard" and "hopeless"."""
         if not self.neighbors:
             return "trivial"
         if not self.globally_observable:
@@ -277,6 +282,76 @@ def analyze(game: Game) -> Analysis:
     if not cells.exact:
         return analysis
     return Analysis(game, cells, local, everything, analysis.verify())
+
+
+def alignment(game: Game) -> Alignment:
+    """Return the global alignment constant alpha of a game, with the pair and direction.
+
+    >>> import partial_monitoring as pm
+    >>> round(pm.alignment(pm.games.dynamic_pricing()).value, 6)
+    12.5
+    """
+    return analyze(game).alignment_details
+
+
+def local_alignment(game: Game, confidence: Any) -> float:
+    """Return alpha(E), the alignment constant of a game near the plausible parameters E.
+
+    Parameters
+    ----------
+    game
+        The game.
+    confidence
+        The convex set E: a parameter set inside the game's, or a confidence set (with
+        ``parameters``, ``center``, ``gram``, ``beta`` and ``support``).
+
+    Examples
+    --------
+    The hard pair of dynamic pricing, $1 and $3, competes only in a corner of the simplex:
+
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.dynamic_pricing()
+    >>> corner = pm.Polytope(-np.eye(3), [-0.55, 0, -0.25], [[1, 1, 1]], [1])
+    >>> away = pm.Polytope(-np.eye(3), [0, -0.5, -0.2], [[1, 1, 1]], [1])
+    >>> pm.local_alignment(game, away) < pm.local_alignment(game, corner)
+    True
+    """
+    analysis = analyze(game)
+    region = _region(confidence, game)
+    unit = 1.0 / reward_spread(game)
+
+    def align(actions: Sequence[int], observers: Sequence[int]) -> float:
+        program = AlignmentProgram(game, observers)
+        features = game.reduced.features
+        if not all(program.sees(features[a] - features[actions[0]]) for a in actions):
+            return np.inf
+        return largest_alignment(program, actions).value
+
+    return near_alignment(
+        game.features,
+        confidence,
+        advantage_over(game.features, region, unit),
+        analysis.representatives,
+        align,
+    )
+
+
+def _region(confidence: Any, game: Game) -> list[Cone]:
+    """Return a set of plausible parameters as conic constraints."""
+    if isinstance(confidence, ParameterSet):
+        if confidence.d != game.d:
+            raise InvalidInput(
+                f"confidence must lie in dimension {game.d} like the game; got {confidence.d}."
+            )
+        return cones(confidence)
+    if not all(hasattr(confidence, name) for name in ("parameters", "center", "gram", "beta")):
+        raise InvalidInput(
+            f"confidence must be a parameter set or a confidence set; got {confidence!r}."
+        )
+    root = np.linalg.cholesky(confidence.gram).T
+    matrix = np.concatenate([np.zeros((1, game.d)), -root])
+    bound = np.append(np.sqrt(confidence.beta), -root @ confidence.center)
+    return [*cones(confidence.parameters), Cone("norm", matrix, bound)]
 
 
 def _readings(

@@ -125,7 +125,7 @@ class ExactGame:
 
     @cached_property
     def _hull(self) -> tuple[Integers, Integers, int, NDArray[np.intp]]:
-        """(base, directions, denominator, free): theta denominator = base + directions theta[free]."""
+        """Theta denominator = base + directions theta[free], as (base, directions, ..., free)."""
         matrix, right = self._equalities
         d = self.game.d
         reduced = eliminate(np.column_stack([matrix, right]), d)
@@ -145,7 +145,7 @@ class ExactGame:
     @cached_property
     def consistent(self) -> bool:
         """Whether exact and floating-point arithmetic agree about the dimension of Theta."""
-        return self.directions.shape[1] == self.game.dimension
+        return bool(self.directions.shape[1] == self.game.dimension)
 
     @cached_property
     def rewards(self) -> tuple[Integers, Integers]:
@@ -181,24 +181,16 @@ class ExactGame:
                 return Fraction(0) if not product(vector, self.directions).any() else None
             case Simplex():
                 return Fraction(int(vector.min()))
-            case Box():
-                low, high = self._corners
-                ends = (
-                    int(v) * (a if v > 0 else b) for v, a, b in zip(vector, low, high, strict=True)
-                )
+            case Box(low=low, high=high):
+                corners = np.where(vector > 0, low, high)
+                exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
+                ends = (int(v) * end for v, end in zip(vector, exact, strict=True))
                 return sum(ends, Fraction(0))
         matrix, right = self._inequalities
         if _tableau_size(matrix) > LARGEST_TABLEAU:
             return None
         best = exact_lp.maximize(-vector.astype(object), matrix, right)
         return None if isinstance(best, str) else -best.value
-
-    @cached_property
-    def _corners(self) -> list[list[Fraction | None]]:
-        """The lower and upper ends of a box."""
-        return [
-            [simplest(float(x)) for x in end] for end in (self.parameters.low, self.parameters.high)
-        ]  # type: ignore[attr-defined]
 
     @property
     def _inequalities(self) -> tuple[Integers, Integers]:
@@ -380,4 +372,4 @@ def _nearby(mixture: Array, tie_weight: float) -> list[tuple[Integers, Fraction]
 
 def _tableau_size(matrix: NDArray[Any]) -> int:
     rows, columns = matrix.shape
-    return rows * (2 * columns + rows)
+    return int(rows * (2 * columns + rows))

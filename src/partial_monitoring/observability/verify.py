@@ -159,7 +159,8 @@ class _ExactJudge(_Judge):
     def leads(self, theta: Numbers, a: int) -> Integers:
         assert isinstance(theta, Rational)
         values = product(self.exact.features, theta.numerators)
-        return values[a] - values
+        leads: Integers = values[a] - values
+        return leads
 
     def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
         assert isinstance(mixture, Rational)

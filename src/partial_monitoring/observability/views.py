@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from partial_monitoring.game import Game
+from partial_monitoring.linalg import RANK_TOLERANCE
 from partial_monitoring.observability.cells import Numbers
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.rational import (
@@ -60,7 +61,9 @@ class View:
         raw = game.observation_maps[list(actions)].reshape(-1, game.d)
         lengths = np.linalg.norm(raw, axis=1)
         self.lengths = np.where(lengths > 0, lengths, 1.0)
-        self.rows = rows / self.lengths[:, None]
+        unit = rows / self.lengths[:, None]
+        heard = np.linalg.norm(unit, axis=1) > RANK_TOLERANCE
+        self.rows = unit * heard[:, None]
 
     def read(self, a: int, b: int) -> Reading:
         """Return the weights of the difference of two actions, or a direction that hides it."""
@@ -68,7 +71,7 @@ class View:
         target = features[a] - features[b]
         weights = np.linalg.lstsq(self.rows.T, target, rcond=SEEN)[0]
         rest = target - self.rows.T @ weights
-        if np.linalg.norm(rest) <= SEEN * max(np.linalg.norm(target), 1e-300):
+        if np.linalg.norm(rest) <= SEEN * float(np.linalg.norm(target)):
             shape = (len(self.actions), self.game.m)
             return Reading(self.actions, (weights / self.lengths).reshape(shape), None)
         return Reading(self.actions, None, self.game.reduced.difference_basis @ rest)
@@ -114,7 +117,7 @@ class ExactView:
 
     @cached_property
     def _solver(self) -> tuple[Integers, list[int], int]:
-        """(matrix, rows, pivot): on the pivot columns, the weights of some rows are matrix / pivot."""
+        """(matrix, rows, pivot): these rows get the weights matrix @ target / pivot."""
         pivots = list(self.reduced.columns)
         square = self.rows[self.kept][:, pivots].T.astype(object)
         augmented = np.column_stack([square, np.eye(len(pivots), dtype=int).astype(object)])
