@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 nightly: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n auto -m nightly
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -36,7 +36,7 @@ clean:
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; choose one with: make PYTHON=python3.12"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ class OneSentence(click.Group):
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(pm.__version__, prog_name="pm")
 def main() -> None:
-    r"""Decisions whose reward is not what you observe.
+    """Decisions whose reward is not what you observe.
 
     \b
     Start here:
@@ -82,7 +83,11 @@ def games(as_json: bool) -> None:
             {
                 "name": name,
                 "summary": pm.games.summary(name),
-                "options": list(pm.games.options_of(name)),
+                "options": {
+                    option: default
+                    for option, default in pm.games.options_of(name).items()
+                    if option != "parameters"
+                },
             }
             for name in pm.games.GAMES
         ]
@@ -288,4 +293,6 @@ def console() -> Console:
     """Return the terminal to print on; wide when the output goes into a file or a pipe."""
     from rich.console import Console
 
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without θ shows a question mark
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)

@@ -107,28 +107,66 @@ def nearest_point(point: Array, gram: Array, a_ub: Array, b_ub: Array) -> Array:
     """Return the point of a full-dimensional polyhedron nearest to a point in the norm of a matrix.
 
     argmin (x - point)' gram (x - point)  subject to  a_ub x <= b_ub.
-    """
-    import daqp
 
-    # In the unknown (x - point) / size the linear term is zero and all numbers are of order 1.
-    size = max(1.0, float(np.abs(point).max()))
-    step, _, status, _ = daqp.solve(
-        np.ascontiguousarray(gram / np.abs(gram).max()),
-        np.zeros(len(point)),
-        np.ascontiguousarray(a_ub),
-        (b_ub - a_ub @ point) / size,
-        np.full(len(b_ub), -1e30),
-        np.zeros(len(b_ub), dtype=np.int32),
+    With gram = L L' and u = L' (x - point) this is the shortest u with a_ub L^-T u <= b_ub - a_ub
+    point. A far point is replaced by a near one with the same answer: every point of the ray from
+    the answer x through the point projects onto x.
+    """
+    if len(b_ub) == 0:
+        return point
+    root = np.linalg.cholesky(gram)
+    nearest = _shortest_step(point, root, a_ub, b_ub)
+    away = point - nearest
+    size = 1.0 + float(np.abs(nearest).max())
+    distance = float(np.abs(away).max())
+    if distance > 10 * size:
+        nearest = _shortest_step(nearest + away * (size / distance), root, a_ub, b_ub)
+    return nearest
+
+
+def _shortest_step(point: Array, root: Array, a_ub: Array, b_ub: Array) -> Array:
+    """Solve for u by DAQP; where its answer does not hold, by a second-order cone program."""
+    import daqp
+    from scipy.linalg import solve_triangular
+
+    d = len(point)
+    rows = solve_triangular(root, a_ub.T, lower=True).T
+    lengths = np.linalg.norm(rows, axis=1)
+    slack = (b_ub - a_ub @ point) / lengths
+    rows = rows / lengths[:, None]
+    size = max(float(np.abs(slack).max()), 1e-300)
+    step, _, status, info = daqp.solve(
+        np.eye(d),
+        np.zeros(d),
+        np.ascontiguousarray(rows),
+        slack / size,
+        np.full(len(slack), -1e30),
+        np.zeros(len(slack), dtype=np.int32),
         primal_tol=1e-12,
         dual_tol=1e-12,
         iter_limit=10_000,
     )
-    if status != 1:
-        raise SolverError(
-            f"the projection onto the polyhedron was not solved: DAQP status {status}."
+    u = np.asarray(step)
+    pull = np.asarray(info["lam"])
+    holds = status == 1 and (rows @ u <= slack / size + 1e-10).all() and (pull >= -1e-10).all()
+    if not holds or np.abs(u + rows.T @ pull).max() > 1e-9:
+        top = np.append(np.zeros(d), 1.0)
+        length = np.zeros((d + 1, d + 1))
+        length[0, -1], length[1:, :d] = -1.0, -np.eye(d)
+        best = minimize_conic(
+            top,
+            [
+                Cone("nonnegative", np.column_stack([rows, np.zeros(len(rows))]), slack / size),
+                Cone("norm", length, np.zeros(d + 1)),
+            ],
         )
-    nearest: Array = point + size * np.asarray(step)
-    return nearest
+        if best is None:
+            raise SolverError(
+                "the projection onto the polyhedron was not solved: no feasible point."
+            )
+        u = best.point[:d]
+    moved: Array = point + size * solve_triangular(root.T, u, lower=False)
+    return moved
 
 
 class Cone(NamedTuple):

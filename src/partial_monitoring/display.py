@@ -25,6 +25,9 @@ MOST_ROWS = 14
 MOST_COLUMNS = 8
 """Tables with more rows or columns than this show the first and the last ones only."""
 
+MOST_OBSERVATIONS = 6
+"""Actions that show more than this list the first ones only."""
+
 COLORS = ("blue", "dark_orange3", "green4", "magenta", "cyan", "red3", "yellow4", "purple3")
 """Terminal colours of the signals, in order of appearance."""
 
@@ -74,10 +77,12 @@ def number(value: float) -> str:
     >>> number(2.0), number(-0.0), number(1 / 3)
     ('2', '0', '0.3333')
     """
-    return f"{value + 0.0:.4g}"
+    if value == round(value) and abs(value) < 1e15:
+        return str(round(value))
+    return f"{value:.4g}"
 
 
-def linear_form(coefficients: Array, *, most_terms: int = 6) -> str:
+def linear_form(coefficients: Array, *, most_terms: int = 4) -> str:
     """Show <c, theta> as a sum.
 
     >>> linear_form(np.array([1.0, 0.0, -0.5]))
@@ -130,7 +135,9 @@ def linear_sheets(game: Game, title: str) -> list[Sheet]:
         if a is None:
             rows.append((Cell(ELLIPSIS),) + (Cell(""),) * (2 + varies))
             continue
-        seen = ", ".join(linear_form(row) for row in game.rows(a)) or "nothing"
+        seen = ", ".join(linear_form(row) for row in game.rows(a)[:MOST_OBSERVATIONS]) or "nothing"
+        hidden = game.row_counts[a] - MOST_OBSERVATIONS
+        seen += f", {ELLIPSIS} ({hidden} more)" if hidden > 0 else ""
         cells = [Cell(game.actions[a]), Cell(linear_form(game.features[a])), Cell(seen)]
         rows.append(tuple([*cells, Cell(number(noise[a]))] if varies else cells))
     columns = ("action", "earns", "shows") + (("noise",) if varies else ())
@@ -149,8 +156,10 @@ def contextual_sheets(game: ContextualGame, title: str) -> list[Sheet]:
             continue
         chance = number(float(game.context_distribution[z]))
         sheets += game.at(z).sheets(f"context {game.contexts[z]} (probability {chance})")
-    notes = sheets[-1].notes
-    return [Sheet(title, (), (), notes), *(replace(sheet, notes=()) for sheet in sheets)]
+    tables = [sheet for sheet in sheets if sheet.columns]
+    common = tuple(note for note in tables[0].notes if all(note in t.notes for t in tables))
+    own = [replace(s, notes=tuple(note for note in s.notes if note not in common)) for s in sheets]
+    return [Sheet(title, (), (), common), *own]
 
 
 def describe_parameters(game: Game) -> str:

@@ -29,8 +29,8 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     no game named 'duelling'; did you mean 'dueling'? Known: dueling, finite.
     """
     names = sorted(known)
-    text = str(name)
-    akin = sorted((n for n in names if text and (n in text or text in n)), key=len, reverse=True)
-    akin = akin or get_close_matches(text, names, n=1, cutoff=0.5)
-    guess = f"; did you mean {akin[0]!r}?" if akin else "."
+    text = str(name).lower()
+    starts = [n for n in names if text and (text.startswith(n.lower()) or n.startswith(text))]
+    akin = starts or get_close_matches(text, names, n=1) or [n for n in names if text and text in n]
+    guess = f"; did you mean {min(akin, key=len)!r}?" if akin else "."
     return UnknownName(f"no {kind} named {name!r}{guess} Known: {', '.join(names)}.")

@@ -13,7 +13,7 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game, index_of
 from partial_monitoring.parameter_sets import Simplex
-from partial_monitoring.validation import Array, labels, real_array, set_fields
+from partial_monitoring.validation import Array, labels, positive_number, real_array, set_fields
 
 SIGNAL_NOISE = float(np.sqrt(0.5))
 """Sub-Gaussian constant of a one-hot signal around its mean (paper-notes E26)."""
@@ -67,12 +67,13 @@ class FiniteGame(Game):
             raise InvalidInput(f"rewards must not be empty; got shape {table.shape}.")
         k, d = table.shape
         rows = _symbol_rows(signals, k, d)
+        noise = positive_number("noise_std", noise_std)
         symbols = tuple(tuple(dict.fromkeys(row)) for row in rows)
         maps = [
             np.array([[shown == symbol for shown in row] for symbol in own], dtype=float)
             for row, own in zip(rows, symbols, strict=True)
         ]
-        super().__init__(table, maps, Simplex(d), noise_std, actions, noise="outcome")
+        super().__init__(table, maps, Simplex(d), noise, actions, noise="outcome")
         set_fields(self, outcomes=labels("outcomes", outcomes, d), signals=rows, symbols=symbols)
 
     @property

@@ -16,6 +16,7 @@ from partial_monitoring.linalg import row_space
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
+    axes,
     frozen,
     is_whole,
     labels,
@@ -57,7 +58,7 @@ class Game:
     >>> from partial_monitoring import Ball, Game
     >>> game = Game([[1, 0], [0, 1]], [[[1, 0]], [[1, -1]]], Ball([0, 0], 1))
     >>> game
-    Game(k=2, d=2, m=1, parameters=Ball, rank=2)
+    Game(k=2, d=2, m=1, parameters=Ball)
     """
 
     NOISES: ClassVar[tuple[str, ...]] = ("gaussian", "bernoulli", "sign")
@@ -138,9 +139,10 @@ class Game:
         """The game in the coordinates of the affine hull of Theta, computed once."""
         return reduce(self)
 
-    def rows(self, action: int) -> Array:
+    def rows(self, action: int | str) -> Array:
         """Return the observation map M_a of one action without padding, shape (m_a, d)."""
-        return self.observation_maps[action, : self.row_counts[action]]
+        a = self.action_index(action)
+        return self.observation_maps[a, : self.row_counts[a]]
 
     def action_index(self, action: int | str) -> int:
         """Return the index of an action given by index or by label."""
@@ -155,8 +157,7 @@ class Game:
 
     def __repr__(self) -> str:
         kind = type(self.parameters).__name__
-        name = type(self).__name__
-        return f"{name}(k={self.k}, d={self.d}, m={self.m}, parameters={kind}, rank={self.rank})"
+        return f"{type(self).__name__}(k={self.k}, d={self.d}, m={self.m}, parameters={kind})"
 
     def __str__(self) -> str:
         return display.as_text(self.sheets())
@@ -249,13 +250,13 @@ def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Arra
 
 
 def _matrix(name: str, value: ArrayLike, d: int) -> Array:
-    if np.size(value) == 0:
+    if axes(value) == 1 and len(value) == 0:  # type: ignore[arg-type]
         return np.zeros((0, d))
     return real_array(name, value, ("m", d))
 
 
 def _noise_std(value: ArrayLike, k: int) -> float | Array:
-    array = real_array("noise_std", value, () if np.ndim(value) == 0 else (k,))
+    array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")
     return float(array) if array.ndim == 0 else array

@@ -6,6 +6,7 @@ The format is described in ``docs/game-files.md``.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -27,6 +28,7 @@ from partial_monitoring.parameter_sets import (
     Simplex,
 )
 from partial_monitoring.tables import from_csv
+from partial_monitoring.validation import real_array
 
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
@@ -37,6 +39,8 @@ PARAMETER_KEYS: Mapping[str, tuple[str, ...]] = {
     "simplex": (),
     "polytope": ("a_ub", "b_ub", "a_eq", "b_eq"),
 }
+
+FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
 
 AnyGame = Game | ContextualGame
 
@@ -65,7 +69,10 @@ def save_game(game: AnyGame, path: str | Path) -> None:
             text = tomli_w.dumps(data)
         case other:
             raise InvalidInput(f"{target}: a game file ends in .json or .toml; got {other!r}.")
-    target.write_text(text, encoding="utf-8")
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{target}: cannot be written: {error.strerror}.") from None
 
 
 def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
@@ -113,7 +120,7 @@ def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     if not isinstance(data, Mapping) or "type" not in data:
         raise InvalidInput(f"parameters must be a table with the key 'type'; got {data!r}.")
     kind = data["type"]
-    if kind not in PARAMETER_KEYS:
+    if not isinstance(kind, str) or kind not in PARAMETER_KEYS:
         raise unknown_name("type of parameters", kind, PARAMETER_KEYS)
     keys = PARAMETER_KEYS[kind]
     _known_keys(data, ("type", *keys), "parameters")
@@ -145,7 +152,8 @@ def _finite(data: Mapping[str, Any], outcomes: Any = None) -> FiniteGame:
     _known_keys(data, FINITE_KEYS, "a finite game")
     if "signals" not in data:
         raise InvalidInput("a finite game needs the key 'signals'.")
-    signals = [[_symbol(symbol) for symbol in row] for row in _sequence("signals", data["signals"])]
+    rows = _sequence("signals", data["signals"])
+    signals = [list(map(_symbol, _sequence(f"signals[{a}]", row))) for a, row in enumerate(rows)]
     rewards = finite_rewards(_exact(data.get("rewards")), _exact(data.get("losses")))
     return FiniteGame(
         rewards,
@@ -161,14 +169,15 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
     for key in ("features", "observation_maps"):
         if key not in data:
             raise InvalidInput(f"a linear game needs the key {key!r}.")
-    features = np.array(_exact(data["features"]), dtype=object)
-    d = features.shape[-1] if features.ndim == 2 else 0
+    features = real_array("features", _exact(data["features"]), ("k", "d"))
     if parameters is None:
         if "parameters" not in data:
             raise InvalidInput("a linear game needs the key 'parameters'.")
-        parameters = parameters_from_dict(data["parameters"], d or 1)
+        parameters = parameters_from_dict(data["parameters"], features.shape[1])
+    elif "parameters" in data:
+        raise InvalidInput("parameters stand either in each context or outside; got both.")
     return Game(
-        _exact(data["features"]),
+        features,
         [_exact(rows) for rows in _sequence("observation_maps", data["observation_maps"])],
         parameters,
         _exact(data.get("noise_std", 1.0)),
@@ -187,8 +196,8 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
                 raise InvalidInput(f"must be a table of keys; got {entry!r}.")
             own = {key: entry[key] for key in entry if key not in ("name", "probability")}
             if "features" in own and "parameters" in data and parameters is None:
-                width = np.array(_exact(own["features"]), dtype=object).shape[-1]
-                parameters = parameters_from_dict(data["parameters"], width)
+                features = real_array("features", _exact(own["features"]), ("k", "d"))
+                parameters = parameters_from_dict(data["parameters"], features.shape[1])
             is_linear = "features" in own
             game = _linear(own, parameters) if is_linear else _finite(own, data.get("outcomes"))
         except InvalidInput as error:
@@ -221,7 +230,7 @@ def _contextual_dict(game: ContextualGame) -> dict[str, Any]:
 def _read(path: Path) -> Any:
     """Parse a file by its ending."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InvalidInput("no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -232,7 +241,7 @@ def _read(path: Path) -> Any:
                 return json.loads(text)
             case ".toml":
                 return tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"is not valid {path.suffix[1:].upper()}: {error}.") from None
     raise InvalidInput(f"a game file ends in .json, .toml or .csv; got {path.suffix!r}.")
 
@@ -241,17 +250,18 @@ def _exact(value: Any) -> Any:
     """Turn strings such as "1/3" anywhere in nested lists into fractions."""
     if isinstance(value, list):
         return [_exact(item) for item in value]
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            return value
+    if isinstance(value, str) and FRACTION.fullmatch(value):
+        return Fraction(value)
     return value
 
 
 def _symbol(value: Any) -> Hashable:
     """Lists in files stand for tuples, which can be symbols."""
-    return tuple(map(_symbol, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(_symbol, value))
+    if type(value) not in (str, int, float, bool):
+        raise InvalidInput(f"signals must be strings, numbers or lists of them; got {value!r}.")
+    return value  # type: ignore[no-any-return]
 
 
 def _plain_symbol(symbol: Hashable) -> Any:

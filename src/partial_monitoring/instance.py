@@ -92,8 +92,7 @@ class Instance:
         -------
         A signal symbol for finite games, otherwise an array of the m_a observations.
         """
-        if not isinstance(rng, np.random.Generator):
-            raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
+        check_generator(rng)
         a = self.game.action_index(action)
         if isinstance(self.game, FiniteGame):
             return self._draw_signal(self.game, a, rng)
@@ -117,7 +116,7 @@ class Instance:
         kind = self.game.noise if self.noise is None else self.noise
         if callable(kind):
             return Noise(kind)
-        if kind not in NOISE:
+        if not isinstance(kind, str) or kind not in NOISE:
             raise unknown_name("noise", kind, NOISE)
         return NOISE[kind]
 
@@ -165,7 +164,14 @@ class ContextualInstance:
 
     def draw_context(self, rng: np.random.Generator) -> int:
         """Draw the index of a context from chi."""
+        check_generator(rng)
         return int(rng.choice(len(self.game.games), p=self.game.context_distribution))
+
+
+def check_generator(rng: np.random.Generator) -> None:
+    """Refuse anything but a random generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
 
 
 def checked_theta(theta: ArrayLike, parameters: ParameterSet) -> Array:

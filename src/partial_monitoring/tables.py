@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Hashable, Mapping
+from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -66,20 +68,20 @@ def from_csv(path: str | Path, see: str | Path | None = None) -> FiniteGame:
     The first row holds the outcomes, the first column the actions. In a single file each cell reads
     ``reward signal``, for example ``-2 no`` or ``-2 | not sold``.
     """
-    if see is not None:
-        return from_table(_read_csv(Path(path)), _read_csv(Path(see)))
-    table = _read_csv(Path(path))
-    return from_table(
-        {
-            action: {x: _split(Path(path), action, x, text) for x, text in row.items()}
-            for action, row in table.items()
-        }
-    )
+    source = Path(path)
+    read = _pair_cell if see is None else _reward
+    table = {
+        action: {x: read(f"{source}: cell ({action!r}, {x!r})", text) for x, text in row.items()}
+        for action, row in _read_csv(source).items()
+    }
+    return from_table(table, None if see is None else _read_csv(Path(see)))
 
 
 def _rows(name: str, table: Any) -> dict[str, dict[str, Any]]:
     """Read a mapping of mappings or a DataFrame."""
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
+        if not (table.index.is_unique and table.columns.is_unique):
+            raise InvalidInput(f"{name} must have rows and columns with different labels.")
         table = table.to_dict("index")
     if not isinstance(table, Mapping) or not all(
         isinstance(row, Mapping) for row in table.values()
@@ -87,6 +89,9 @@ def _rows(name: str, table: Any) -> dict[str, dict[str, Any]]:
         raise InvalidInput(
             f"{name} must map each action to a row {{outcome: cell}}; got {type(table).__name__}."
         )
+    for labels in (table, *table.values()):
+        if len({str(label) for label in labels}) < len(labels):
+            raise InvalidInput(f"{name} has labels that read the same: {sorted(map(str, labels))}.")
     return {str(action): {str(x): cell for x, cell in row.items()} for action, row in table.items()}
 
 
@@ -109,15 +114,20 @@ def _read_csv(path: Path) -> dict[str, dict[str, str]]:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}.") from None
-    lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines())]
-    lines = [line for line in lines if any(line)]
-    if len(lines) < 2:
-        raise InvalidInput(f"{path}: must hold a row of outcomes and at least one action.")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path}: must be encoded in UTF-8.") from None
+    reader = csv.reader(StringIO(text, newline=""))
+    numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
+    lines = [line for _, line in numbered]
+    if len(lines) < 2 or len(lines[0]) < 2:
+        raise InvalidInput(
+            f"{path}: must hold a row of outcomes and at least one action, separated by commas."
+        )
     outcomes = lines[0][1:]
-    for i, line in enumerate(lines[1:], start=2):
+    for number, line in numbered[1:]:
         if len(line) != len(outcomes) + 1:
             raise InvalidInput(
-                f"{path}: row {i} must have {len(outcomes) + 1} cells; got {len(line)}."
+                f"{path}: line {number} must have {len(outcomes) + 1} cells; got {len(line)}."
             )
     table = {line[0]: dict(zip(outcomes, line[1:], strict=True)) for line in lines[1:]}
     if len(table) < len(lines) - 1 or len(set(outcomes)) < len(outcomes):
@@ -125,10 +135,15 @@ def _read_csv(path: Path) -> dict[str, dict[str, str]]:
     return table
 
 
-def _split(path: Path, action: str, outcome: str, text: str) -> tuple[str, str]:
+def _reward(where: str, text: str) -> float:
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(f"{where} must have a number as reward; got {text!r}.") from None
+
+
+def _pair_cell(where: str, text: str) -> tuple[float, str]:
     reward, bar, signal = text.partition("|") if "|" in text else text.partition(" ")
     if not bar or not signal.strip():
-        raise InvalidInput(
-            f"{path}: cell ({action!r}, {outcome!r}) must read 'reward signal'; got {text!r}."
-        )
-    return reward.strip(), signal.strip()
+        raise InvalidInput(f"{where} must read 'reward signal'; got {text!r}.")
+    return _reward(where, reward.strip()), signal.strip()

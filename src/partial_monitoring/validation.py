@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,14 @@ def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array
     return frozen(array)
 
 
+def axes(value: object) -> int:
+    """Return the number of axes of nested numbers; 2 for rows of unequal length."""
+    try:
+        return np.ndim(value)  # type: ignore[arg-type]
+    except ValueError:
+        return 2
+
+
 def real_number(name: str, value: object) -> float:
     """Return ``value`` as a finite float."""
     return float(real_array(name, value, ()))  # type: ignore[arg-type]
@@ -91,15 +101,13 @@ def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, 
     """Return ``count`` different labels; without a value they are the indices."""
     if value is None:
         return tuple(str(index) for index in range(count))
-    if isinstance(value, str):
-        raise InvalidInput(
-            f"{name} must be a sequence of {count} labels; got the string {value!r}."
-        )
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a sequence of {count} labels; got {value!r}.")
     result = tuple(str(label) for label in value)
     if len(result) != count:
         raise InvalidInput(f"{name} must have {count} labels; got {len(result)}: {list(result)}.")
     if len(set(result)) < count:
-        twice = next(label for label in result if result.count(label) > 1)
+        twice = Counter(result).most_common(1)[0][0]
         raise InvalidInput(f"{name} must be different from each other; {twice!r} stands twice.")
     return result
 
@@ -115,6 +123,13 @@ def probabilities(name: str, value: ArrayLike, count: int) -> Array:
     return array
 
 
+def boolean(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be true or false; got {value!r}.")
+    return bool(value)
+
+
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     if value not in allowed:
@@ -125,7 +140,9 @@ def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
 def _to_float(name: str, value: Any) -> Array:
     try:
         array = np.array(value)
-        if array.dtype.kind in "bc":
+        if array.dtype.kind not in "iufO" or np.ma.is_masked(value):
+            raise TypeError
+        if array.dtype.kind == "O" and not all(isinstance(item, Real) for item in array.flat):
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -145,5 +162,5 @@ def _show(shape: Sequence[int | str]) -> str:
 
 
 def _brief(value: object) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -37,9 +37,7 @@ def test_floating_point_alone_finds_the_same(name: str) -> None:
     game = load(name)
     if isinstance(game.parameters, pm.Ball):
         pytest.skip("curved sets are floating point anyway")
-    scaled = pm.Game(
-        game.features * np.sqrt(2), game.observation_maps * np.pi, game.parameters
-    )
+    scaled = pm.Game(game.features * np.sqrt(2), game.observation_maps * np.pi, game.parameters)
     analysis = pm.analyze(scaled)
     assert not analysis.certified
     assert analysis.verify(), analysis.problems()
@@ -147,7 +145,9 @@ def test_estimation_weights_of_a_hopeless_pair_are_refused() -> None:
 def test_explanations() -> None:
     hard = pm.analyze(pm.games.dynamic_pricing()).explain()
     assert "'$1' and '$3' can only be told apart with the help of '$2', which is not among" in hard
-    assert "no action shows which of them" in pm.analyze(pm.games.matching_pennies("none")).explain()
+    assert (
+        "no action shows which of them" in pm.analyze(pm.games.matching_pennies("none")).explain()
+    )
     assert "verified in exact arithmetic" in hard
     curved = pm.analyze(pm.games.transductive())
     assert "floating point" in curved.explain()
@@ -167,7 +167,8 @@ def test_one_class_of_actions_is_trivial(features: list[list[float]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", [pm.Ball([1.0, 2.0], 0), pm.Box([1, 2], [1, 2]), pm.Polytope(a_eq=np.eye(2), b_eq=[1, 2])]
+    "point",
+    [pm.Ball([1.0, 2.0], 0), pm.Box([1, 2], [1, 2]), pm.Polytope(a_eq=np.eye(2), b_eq=[1, 2])],
 )
 def test_a_known_parameter_leaves_nothing_to_learn(point: Any) -> None:
     game = pm.Game([[1, 0], [0, 1], [0, 1]], np.zeros((3, 0, 2)), point)

@@ -1,6 +1,6 @@
 """Every game of the library is the game of its example."""
 
-from inspect import getdoc
+from inspect import Parameter, getdoc
 from itertools import combinations, product
 from typing import Any
 
@@ -152,17 +152,34 @@ def test_every_game_has_a_default_and_a_complete_description(name: str) -> None:
     for part in ("Model:", "Example\n-------\n>>> " if ">>>" in text else "Example", "Reference:"):
         assert part.split("\n")[0] in text
     assert ">>>" in text
-    if name != "finite":
-        assert isinstance(g.make(name), pm.Game | pm.ContextualGame)
-    assert all(default is not g.options_of.__class__ for default in g.options_of(name).values())
+    assert isinstance(g.make(name), pm.Game | pm.ContextualGame)
+    assert Parameter.empty not in g.options_of(name).values()
+
+
+def test_any_prices_can_be_told_apart() -> None:
+    assert g.dynamic_pricing([10000, 10001]).actions == ("$10000", "$10001")
+    assert g.dynamic_pricing([19.999, 20]).outcomes == ("$19.999", "$20")
+
+
+def test_graphs_from_arrays_and_unsorted_graphs() -> None:
+    assert g.feedback_graph(np.array([[2, 1], [1, 0]])).actions == ("0", "1", "2")
+    assert g.feedback_graph(nx.DiGraph([(2, 1), (1, 0)])).actions == ("0", "1", "2")
 
 
 BAD: list[tuple[Any, str]] = [
+    (lambda: g.graph_dueling(self_pairs="no"), "self_pairs must be true or false; got 'no'."),
+    (lambda: g.feedback_graph(None), "edges must be a list; got None."),
+    (lambda: g.feedback_graph(arms=[[]]), "nodes must be a list; got [[]]."),
+    (lambda: g.combinatorial_bandit(subsets=5), "subsets must be lists of item indices; got 5."),
+    (lambda: g.transductive(probes=3), "probes must be a list of observation maps; got 3."),
+    (lambda: g.summary("x"), "no game named 'x'"),
+    (lambda: g.make("linear"), "no game named 'linear'; did you mean 'linear_bandit'?"),
+    (lambda: g.make("duel"), "no game named 'duel'; did you mean 'dueling'?"),
     (lambda: g.make("dueling_bandit"), "no game named 'dueling_bandit'; did you mean 'dueling'?"),
     (lambda: g.make("inspection", price=1), "no option of inspection named 'price'"),
     (lambda: g.options_of("x"), "no game named 'x'"),
     (lambda: g.matching_pennies("some"), "information must be one of 'full', 'bandit', 'none'; go"),
-    (lambda: g.bernoulli_bandit(17), "arms must be at most 16, since the finite game has 2^arms"),
+    (lambda: g.bernoulli_bandit(17), "arms must be at most 12, since the finite game has 2^arms"),
     (lambda: g.bernoulli_bandit(0), "arms must be a whole number >= 1; got 0."),
     (lambda: g.combinatorial_bandit(3, 4), "size must not exceed the number of items, 3; got 4."),
     (lambda: g.combinatorial_bandit(3, None), "size must be a whole number >= 1; got None."),

@@ -20,8 +20,6 @@ import partial_monitoring as pm
 from click.testing import CliRunner
 from partial_monitoring.cli import main
 for name in pm.games.GAMES:
-    if name == "finite":
-        continue
     game = pm.games.make(name)
     str(game), game._repr_html_()
     for ending in ("json", "toml"):

@@ -66,7 +66,15 @@ def test_demo_tells_its_story() -> None:
             "pm: feedback must be one of 'quantitative', 's",
         ),
         (("show", "inspection", "--out", "x.txt"), "pm: x.txt: a game file ends in .json or .toml"),
-        (("show", "finite"), "pm: a finite game needs signals"),
+        (
+            ("show", "inspection", "--out", "/nowhere/x.json"),
+            "pm: /nowhere/x.json: cannot be writt",
+        ),
+        (("analyze", "survey"), "pm: survey has contexts; this command takes a game without."),
+        (
+            ("advise", "inspection", "--target", "trivial"),
+            "pm: target must be one of 'easy', 'hard'",
+        ),
     ],
 )
 def test_errors_are_one_sentence_and_exit_2(words: tuple[str, ...], message: str) -> None:
@@ -79,5 +87,40 @@ def test_errors_are_one_sentence_and_exit_2(words: tuple[str, ...], message: str
 
 def test_help_teaches() -> None:
     text = pm_command("--help").output
-    assert "pm show dynamic_pricing" in text
+    assert "\n    pm show dynamic_pricing" in text
     assert "--prices 1,2,3" in pm_command("show", "--help").output
+
+
+def test_analyze_prints_exactly_the_documented_json() -> None:
+    found = json.loads(pm_command("analyze", "dynamic_pricing", "--json").output)
+    assert list(found) == [
+        "category",
+        "regret_rate",
+        "pareto",
+        "degenerate",
+        "dominated",
+        "duplicates",
+        "neighbors",
+        "neighborhoods",
+        "globally_observable",
+        "locally_observable",
+        "alignment",
+        "dimension",
+        "rank",
+        "certified",
+    ]
+    assert found["category"] == "hard"
+    assert found["neighborhoods"]["0,2"] == [0, 2]
+    hopeless = pm_command("analyze", "matching_pennies", "--information", "none", "--json")
+    assert json.loads(hopeless.output)["alignment"] == "inf"
+
+
+def test_analyze_and_advise_speak(tmp_path: Path) -> None:
+    assert pm_command("analyze", "label_efficient").output.startswith("Hard: regret can be kept")
+    assert "becomes easy if" in pm_command("advise", "label_efficient").output
+    advice = json.loads(pm_command("advise", "label_efficient", "--json").output)
+    assert advice["achieved"]
+    assert advice["measurements"][0]["action"] == 1
+    picture = tmp_path / "cells.svg"
+    assert pm_command("analyze", "dynamic_pricing", "--plot", str(picture)).exit_code == 0
+    assert picture.read_text().startswith("<?xml")

@@ -14,10 +14,10 @@ def test_linear_forms() -> None:
     assert linear_form(np.array([0.0, 0.0])) == "0"
     assert linear_form(np.array([-1.0, 2.0])) == "-θ1 + 2 θ2"
     assert linear_form(np.array([1.0, 1e-17])) == "θ1"
-    assert linear_form(np.ones(9)).endswith("+ … (3 more)")
+    assert linear_form(np.ones(9)).endswith("+ … (5 more)")
 
 
-@pytest.mark.parametrize("name", [name for name in pm.games.GAMES if name != "finite"])
+@pytest.mark.parametrize("name", list(pm.games.GAMES))
 def test_every_game_prints_and_has_html(name: str) -> None:
     game = pm.games.make(name)
     text, html = str(game), game._repr_html_()
@@ -46,7 +46,15 @@ def test_rich_markup_in_labels_is_shown_as_is() -> None:
     assert "[red]x" in str(pm.FiniteGame([[1]], [["s"]], actions=["[red]x"]))
 
 
+def test_contexts_share_only_the_notes_that_hold_for_all() -> None:
+    shows, silent = pm.FiniteGame([[1, 0]], ["ab"]), pm.FiniteGame([[1, 0]], ["aa"])
+    text = str(pm.ContextualGame([shows, silent]))
+    assert text.index("shows the same signal") > text.index("context 1")
+    assert text.index("each cell") < text.index("context 0")
+
+
 def test_large_games_are_cut() -> None:
+    assert len(str(pm.games.full_information(200)).splitlines()) < 25
     text = str(pm.games.dynamic_pricing(range(1, 101)))
     assert "…" in text
     assert len(text.splitlines()) < 25

@@ -31,7 +31,9 @@ def test_optimality_conditions_and_a_floating_point_solver(
     elif best == "infeasible":
         assert other.status == 2
     else:
-        feasible = linprog(np.zeros(n), A_ub=a if m else None, b_ub=b if m else None, bounds=[(None, None)] * n)
+        feasible = linprog(
+            np.zeros(n), A_ub=a if m else None, b_ub=b if m else None, bounds=[(None, None)] * n
+        )
         assert feasible.status == 0
         assert other.status in (2, 3, 4)
 

@@ -142,6 +142,16 @@ BAD: list[tuple[Any, str]] = [
         lambda: pm.Game(EYE, [[[1, np.inf]], []], BALL),
         "observation_maps[0] must be finite; got inf",
     ),
+    (
+        lambda: pm.Game(EYE, [[[1, 0], [1]], []], BALL),
+        "observation_maps[0] must be real numbers in",
+    ),
+    (lambda: pm.Game(EYE, ONE, BALL, [1, [2]]), "noise_std must be real numbers in rows of equal"),
+    (lambda: pm.Game(EYE, ONE, BALL, actions=5), "actions must be a sequence of 2 labels; got 5."),
+    (
+        lambda: pm.Game(EYE, ONE, BALL).rows(-1),
+        "action must be a label or an index below 2; got -1",
+    ),
     (lambda: pm.Game(EYE, ONE, "simplex"), "parameters must be a parameter set such as Simplex(2)"),
     (
         lambda: pm.Game(EYE, ONE, pm.Simplex(3)),

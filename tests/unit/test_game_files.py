@@ -21,7 +21,7 @@ SPECIAL = {
         [pm.FiniteGame([[0, 1]], ["ab"]), pm.FiniteGame([[1, 0]], ["aa"])], [0.1, 0.9]
     ),
 }
-GAMES = SPECIAL | {name: pm.games.make(name) for name in pm.games.GAMES if name != "finite"}
+GAMES = SPECIAL | {name: pm.games.make(name) for name in pm.games.GAMES}
 
 
 @pytest.mark.parametrize("ending", ["json", "toml"])
@@ -141,7 +141,26 @@ def test_bad_files_name_the_file_and_the_key(data: Any, message: str, tmp_path: 
         ("a.json", "{", "is not valid JSON"),
         ("a.toml", "= 3", "is not valid TOML"),
         ("a.yaml", "", "a game file ends in .json, .toml or .csv; got '.yaml'."),
-        ("a.json", '{"features": [[NaN]], "observation_maps": [[]]}', "a linear game needs"),
+        ("a.json", "[" * 100_000, "is not valid JSON"),
+        ("a.json", '{"rewards": [[1]], "signals": [1]}', "signals[0] must be a list with at"),
+        ("a.json", '{"rewards": [[1]], "signals": [[null]]}', "signals must be strings, numbers"),
+        ("a.json", '{"rewards": [["1e30000000"]], "signals": [["a"]]}', "rewards must be real"),
+        (
+            "a.json",
+            '{"features": [[1]], "observation_maps": [[]], "parameters": {"type": ["ball"]}}',
+            "no type of parameters named ['ball']",
+        ),
+        (
+            "a.json",
+            '{"parameters": {"type": "all"}, "contexts": [{"features": 3, "observation_maps": []}]}',
+            "contexts[0]: features must have shape (k, d); got ().",
+        ),
+        (
+            "a.json",
+            '{"parameters": {"type": "all"}, "contexts": [{"features": [[1]], "observation_maps": '
+            '[[]], "parameters": {"type": "simplex"}}]}',
+            "contexts[0]: parameters stand either in each context or outside; got both.",
+        ),
         (
             "a.json",
             '{"features": [[NaN]], "observation_maps": [[]], "parameters": {"type": "all"}}',
@@ -157,11 +176,22 @@ def test_unreadable_files(name: str, content: str, message: str, tmp_path: Path)
     assert str(caught.value).startswith(f"{path}: {message}")
 
 
+def test_a_byte_order_mark_is_no_obstacle(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.json", '{"rewards": [[1]], "signals": [["a"]]}'),
+        ("a.toml", 'rewards = [[1]]\nsignals = [["a"]]'),
+    ):
+        (tmp_path / name).write_text("\ufeff" + text, encoding="utf-8")
+        assert pm.load_game(tmp_path / name).d == 1
+
+
 def test_missing_files_and_bad_targets(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"none\.json: no such file"):
         pm.load_game(tmp_path / "none.json")
     with pytest.raises(InvalidInput, match=r"a game file ends in \.json or \.toml; got '\.txt'"):
         pm.save_game(pm.games.apple_tasting(), tmp_path / "game.txt")
+    with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
+        pm.save_game(pm.games.apple_tasting(), tmp_path / "nowhere" / "game.json")
     odd = pm.FiniteGame([[1]], [[frozenset()]])
     with pytest.raises(InvalidInput, match="signals in a game file must be strings, numbers or"):
         pm.save_game(odd, tmp_path / "game.json")

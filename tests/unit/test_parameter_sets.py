@@ -174,6 +174,48 @@ def test_euclidean_projections_have_their_closed_forms() -> None:
     np.testing.assert_allclose(pm.Simplex(3).project([1, 1, -5]), [0.5, 0.5, 0], atol=1e-12)
 
 
+def test_projection_of_far_points_stays_inside() -> None:
+    for scale in (1e3, 1e6, 1e9, 1e12):
+        far = np.array([1, 0.3, -0.2]) * scale
+        for parameters in (pm.Simplex(3), pm.Box(np.zeros(3), np.ones(3)), simplex_as_polytope(3)):
+            nearest = parameters.project(far)
+            assert parameters.contains(nearest)
+            np.testing.assert_allclose(
+                nearest,
+                pm.Simplex(3).project(far)
+                if parameters.d == 3 and not isinstance(parameters, pm.Box)
+                else [1, 1, 0],
+                atol=1e-7,
+            )
+
+
+@pytest.mark.parametrize("condition", [1e3, 1e6, 1e9, 1e12])
+def test_projection_with_ill_conditioned_grams(condition: float) -> None:
+    """On the square the answer is known: the second coordinate is 1, the first minimises the rest."""
+    root = np.sqrt(condition)
+    g = np.array([[1, 0.5 * root], [0.5 * root, condition]])
+    nearest = pm.Box([-1, -1], [1, 1]).project([0, 1.5], g)
+    np.testing.assert_allclose(nearest, [min(1.0, 0.25 * root), 1], atol=1e-6)
+
+
+HIDDEN = {
+    "scaled rows": ([[-1, 0], [0, -1], [1, 1], [-7, -7]], [0, 0, 1, -7], 1),
+    "thirds": ([[-1, 0], [0, -1], [1, 1], [-3, -3]], [0, 0, 1, -3], 1),
+    "far away": ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1000.1, -1000.1, 1000.2, -1000.1], 1),
+    "no bound": ([[1], [-1]], [1e15, 0], 1),
+    "no bound at all": ([[1], [-1]], [1e25, 0], 1),
+    "repeated": ([[1, 1], [1, 1], [2, 2], [-1, -1]], [1, 1, 2, -1], 1),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_hidden_equalities_in_all_scales(name: str) -> None:
+    a_ub, b_ub, dimension = HIDDEN[name]
+    polytope = pm.Polytope(a_ub, b_ub)
+    assert polytope.dimension == dimension
+    assert polytope.contains(polytope.relative_interior_point())
+
+
 def rational_polytope(data: st.DataObject) -> tuple[np.ndarray, ...]:
     d = data.draw(st.integers(1, 4))
     entry = st.integers(-2, 2)
@@ -246,6 +288,9 @@ BAD: list[tuple[Any, str]] = [
     (lambda: pm.Box([0, 0], [1]), "high must have shape (2,); got (1,)."),
     (lambda: pm.Box([0], [np.inf]), "high must be finite; got inf at index 0."),
     (lambda: pm.Polytope(), "a polytope needs a_ub and b_ub, or a_eq and b_eq; got neither."),
+    (lambda: pm.Polytope(np.zeros((0, 2)), []), "a polytope needs at least one row; use AllParam"),
+    (lambda: pm.Polytope([[1], [1, 2]], [1, 2]), "a_ub must be real numbers in rows of equal leng"),
+    (lambda: pm.Simplex(2).support([[1], [1, 2]]), "directions must be real numbers in rows of eq"),
     (lambda: pm.Polytope([[1]]), "b_ub must come together with a_ub; got only a_ub."),
     (lambda: pm.Polytope([[1]], [1, 2]), "b_ub must have shape (1,); got (2,)."),
     (lambda: pm.Polytope([[1]], [1], [[1, 2]], [1]), "a_eq must have as many columns as a_ub, 1"),

@@ -46,7 +46,10 @@ def test_products_and_sums_do_not_overflow() -> None:
 def test_rounding_to_a_fine_grid_is_exact() -> None:
     values = np.array([0.1, 12345.678])
     fine = r.rounded(values, 2**60)
-    assert [abs(Fraction(int(n), 2**60) - Fraction(v)) <= Fraction(1, 2**60) for n, v in zip(fine, values, strict=True)]
+    assert [
+        abs(Fraction(int(n), 2**60) - Fraction(v)) <= Fraction(1, 2**60)
+        for n, v in zip(fine, values, strict=True)
+    ]
 
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(

@@ -49,6 +49,19 @@ def csv_of(path: Path, text: str) -> Path:
 
 
 BAD: list[tuple[Any, str]] = [
+    (
+        lambda p: pm.from_table({1: {"x": (1, "s")}, "1": {"x": (1, "s")}}),
+        "earn has labels that rea",
+    ),
+    (
+        lambda p: pm.from_table(pd.DataFrame([[1, 2]], columns=["x", "x"]), SEE),
+        "earn must have rows",
+    ),
+    (
+        lambda p: pm.from_csv(csv_of(p / "e.csv", "a,x\nb,much s\n")),
+        "{p}/e.csv: cell ('b', 'x') must have a number as reward; got 'much'.",
+    ),
+    (lambda p: pm.from_csv(csv_of(p / "e.csv", "a;x\nb;1 s\n")), "{p}/e.csv: must hold a row of"),
     (lambda p: pm.from_table({}), "earn must have at least one row; got an empty table."),
     (lambda p: pm.from_table([1]), "earn must map each action to a row {outcome: cell}; got list."),
     (lambda p: pm.from_table(EARN), "cell ('look', 'fine') must be a pair (reward, signal); got -"),
@@ -63,7 +76,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     (lambda p: pm.from_csv(p / "no.csv"), "{p}/no.csv: cannot be read: No such file or directory."),
     (lambda p: pm.from_csv(csv_of(p / "e.csv", "")), "{p}/e.csv: must hold a row of outcomes and"),
-    (lambda p: pm.from_csv(csv_of(p / "e.csv", "a,x\nb\n")), "{p}/e.csv: row 2 must have 2 cells"),
+    (lambda p: pm.from_csv(csv_of(p / "e.csv", "a,x\nb\n")), "{p}/e.csv: line 2 must have 2 cells"),
     (
         lambda p: pm.from_csv(csv_of(p / "e.csv", "a,x\nb,5\n")),
         "{p}/e.csv: cell ('b', 'x') must read 'reward signal'; got '5'.",

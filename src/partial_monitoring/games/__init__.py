@@ -74,7 +74,7 @@ def make(name: str, **options: object) -> Game | ContextualGame:
     """Build a game by name.
 
     >>> make("dynamic_pricing", prices=[1, 2, 3, 4], cost=2)
-    FiniteGame(k=4, d=4, m=2, parameters=Simplex, rank=3)
+    FiniteGame(k=4, d=4, m=2, parameters=Simplex)
     """
     if name not in GAMES:
         raise unknown_name("game", name, GAMES)
@@ -102,6 +102,8 @@ def summary(name: str) -> str:
     >>> summary("dynamic_pricing")
     'offer a price, learn only whether the customer bought'
     """
+    if name not in GAMES:
+        raise unknown_name("game", name, GAMES)
     first = (getdoc(GAMES[name]) or "").splitlines()[0]
     return first.partition(": ")[2].rstrip(".")
 

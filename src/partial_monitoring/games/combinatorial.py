@@ -76,7 +76,10 @@ def _all_subsets(n: int, size: int | None) -> list[tuple[int, ...]]:
 
 
 def _checked_subsets(subsets: Iterable[Iterable[int]], n: int) -> list[tuple[int, ...]]:
-    chosen = [tuple(sorted(subset)) for subset in subsets]
+    try:
+        chosen = [tuple(sorted(subset)) for subset in subsets]
+    except TypeError:
+        raise InvalidInput(f"subsets must be lists of item indices; got {subsets!r}.") from None
     for subset in chosen:
         if len(set(subset)) < len(subset) or not all(is_whole(i) and 0 <= i < n for i in subset):
             raise InvalidInput(

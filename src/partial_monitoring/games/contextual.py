@@ -50,7 +50,7 @@ def greedy_exploration(contexts: int = 8) -> ContextualGame:
 
     Reference: example 12; Bastani, Bayati and Khosravi (2021).
     """
-    n = whole_number("contexts", contexts, at_least=1)
+    n = whole_number("contexts", contexts, at_least=2)
     disk = Ball(np.zeros(2), 1.0)
     games = []
     for angle in 2 * np.pi * np.arange(n) / n:

@@ -13,7 +13,7 @@ from partial_monitoring.game import Game
 from partial_monitoring.games.feedback_graph import Edges, read_graph
 from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.parameter_sets import AllParameters, Ball, ParameterSet
-from partial_monitoring.validation import Array, labels, one_of, real_array
+from partial_monitoring.validation import Array, boolean, labels, one_of, real_array
 
 
 def dueling(
@@ -76,6 +76,7 @@ def graph_dueling(
 
     Reference: example 4, with E18 and E36 of the paper notes.
     """
+    boolean("self_pairs", self_pairs)
     nodes, listed = read_graph(edges, items)
     position = {node: i for i, node in enumerate(nodes)}
     pairs = [(position[a], position[b]) for a, b in dict.fromkeys(listed)]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.parameter_sets import AllParameters, ParameterSet
-from partial_monitoring.validation import real_array, whole_number
+from partial_monitoring.validation import boolean, is_whole, real_array, whole_number
 
 Edges = Iterable[tuple[Hashable, Hashable]]
 
@@ -50,6 +50,7 @@ def feedback_graph(
 
     Reference: example 2; Mannor and Shamir (2011), Alon et al. (2015).
     """
+    boolean("self_loops", self_loops)
     nodes, pairs = read_graph(edges, arms)
     position = {node: a for a, node in enumerate(nodes)}
     seen: list[set[int]] = [{a} if self_loops else set() for a in range(len(nodes))]
@@ -117,22 +118,14 @@ def read_graph(
 ) -> tuple[list[Hashable], list[tuple[Hashable, Hashable]]]:
     """Return the nodes and the directed edges of an edge list or a networkx graph."""
     if hasattr(edges, "nodes") and hasattr(edges, "is_directed"):
-        nodes = list(edges.nodes) if nodes is None else nodes
+        nodes = _in_order(list(edges.nodes)) if nodes is None else nodes
         pairs = [(a, c) for a, c, *_ in edges.edges]
         if not edges.is_directed():
             pairs += [(c, a) for a, c in pairs if a != c]
     else:
-        pairs = []
-        for edge in edges:
-            if not isinstance(edge, Sequence) or len(edge) != 2:
-                raise InvalidInput(f"edges must be pairs (from, to); got {edge!r}.")
-            pairs.append((edge[0], edge[1]))
+        pairs = [_pair(edge) for edge in _items("edges", edges)]
     found = list(dict.fromkeys(node for pair in pairs for node in pair))
-    if nodes is None:
-        numbered = all(isinstance(node, int) for node in found)
-        known = sorted(found, key=int) if numbered else found
-    else:
-        known = list(dict.fromkeys(nodes))
+    known = _in_order(found) if nodes is None else list(dict.fromkeys(_items("nodes", nodes)))
     strangers = [node for node in found if node not in set(known)]
     if strangers:
         raise InvalidInput(
@@ -141,3 +134,28 @@ def read_graph(
     if not known:
         raise InvalidInput("edges must name at least one node; got none.")
     return known, pairs
+
+
+def _in_order(nodes: list[Hashable]) -> list[Hashable]:
+    """Sort integers; keep other nodes in their order."""
+    return sorted(nodes, key=int) if all(map(is_whole, nodes)) else nodes  # type: ignore[call-overload]
+
+
+def _items(name: str, value: Any) -> list[Hashable]:
+    """Return the items of a list, all hashable unless they are edges."""
+    try:
+        items = list(value)
+        if name != "edges":
+            hash(tuple(items))
+    except TypeError:
+        raise InvalidInput(f"{name} must be a list; got {value!r}.") from None
+    return items
+
+
+def _pair(edge: Any) -> tuple[Hashable, Hashable]:
+    try:
+        start, end = edge
+        hash((start, end))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"edges must be pairs (from, to); got {edge!r}.") from None
+    return start, end

@@ -14,7 +14,10 @@ from partial_monitoring.game import Game
 from partial_monitoring.parameter_sets import Ball
 from partial_monitoring.validation import one_of, whole_number
 
-MOST_ARMS = 16
+MOST_ARMS = 12
+
+EXAMPLE_REWARDS = ((0, 2, 4), (1, 3, 1), (2, 2, 2))
+EXAMPLE_SIGNALS = ("aab", "cdd", "eee")
 
 
 def finite(
@@ -29,7 +32,7 @@ def finite(
     """Finite game: a matrix of rewards or losses and one of signals.
 
     Model: rows are actions, columns outcomes; theta is the distribution of the outcomes. Losses
-    are rewards with the sign turned.
+    are rewards with the sign turned. Without any argument it is a small example.
 
     Example
     -------
@@ -38,6 +41,8 @@ def finite(
 
     Reference: example 7; Bartok et al. (2014).
     """
+    if rewards is None and losses is None and signals is None:
+        rewards, signals = EXAMPLE_REWARDS, EXAMPLE_SIGNALS
     if signals is None:
         raise InvalidInput("a finite game needs signals, one row of symbols per action; got none.")
     return FiniteGame(

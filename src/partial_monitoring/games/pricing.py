@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.display import number
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.validation import real_array, real_number
 
@@ -43,6 +42,6 @@ def dynamic_pricing(
     return FiniteGame(
         rewards,
         np.where(sold, "yes", "no").tolist(),
-        actions=[f"${number(price)}" for price in offers],
-        outcomes=[f"${number(value)}" for value in worth],
+        actions=[f"${price:.15g}" for price in offers],
+        outcomes=[f"${value:.15g}" for value in worth],
     )

@@ -12,7 +12,7 @@ from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import real_array, real_number
+from partial_monitoring.validation import axes, real_array, real_number
 
 
 def transductive(
@@ -45,9 +45,11 @@ def transductive(
     """
     phi = real_array("targets", targets, ("targets", "d"))
     d = phi.shape[1]
+    if not isinstance(probes, Iterable):
+        raise InvalidInput(f"probes must be a list of observation maps; got {probes!r}.")
     maps = []
     for c, probe in enumerate(probes):
-        one_row = np.ndim(probe) == 1
+        one_row = axes(probe) == 1
         rows = real_array(f"probes[{c}]", probe, (d,) if one_row else ("m", d))
         maps.append(rows.reshape(-1, d))
     if not maps:

@@ -307,13 +307,15 @@ def local_alignment(game: Game, confidence: Any) -> float:
 
     Examples
     --------
-    The hard pair of dynamic pricing, $1 and $3, competes only in a corner of the simplex:
+    Dynamic pricing is hard: around a tie of $1 and $3 the constant grows without bound.
 
     >>> import partial_monitoring as pm
+    >>> def around_the_tie(width):
+    ...     sides = [0.5 + width, width, 0.5 + width, width - 0.5, 0, width - 0.5]
+    ...     return pm.Polytope(np.concatenate([np.eye(3), -np.eye(3)]), sides, [[1, 1, 1]], [1])
     >>> game = pm.games.dynamic_pricing()
-    >>> corner = pm.Polytope(-np.eye(3), [-0.55, 0, -0.25], [[1, 1, 1]], [1])
-    >>> away = pm.Polytope(-np.eye(3), [0, -0.5, -0.2], [[1, 1, 1]], [1])
-    >>> pm.local_alignment(game, away) < pm.local_alignment(game, corner)
+    >>> wide, narrow = (pm.local_alignment(game, around_the_tie(w)) for w in (0.1, 0.01))
+    >>> narrow > 30 * wide
     True
     """
     analysis = analyze(game)

@@ -39,8 +39,9 @@ class Ball(ParameterSet):
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         away = np.linalg.norm(vectors("points", points, self.d) - self.center, axis=-1)
-        scale = max(1.0, self.radius, float(np.abs(self.center).max()))
-        inside: NDArray[np.bool_] = away <= self.radius + MEMBERSHIP_TOLERANCE * scale
+        rounding = 4 * np.spacing(np.abs(self.center).max())
+        slack = MEMBERSHIP_TOLERANCE * max(1.0, self.radius) + rounding
+        inside: NDArray[np.bool_] = away <= self.radius + slack
         return inside
 
     def support(self, directions: ArrayLike) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import conic
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, real_array
+from partial_monitoring.validation import Array, axes, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
@@ -67,10 +67,12 @@ class ParameterSet(ABC):
 
     def equals(self, other: object) -> bool:
         """Whether the other set is given by the same kind and the same numbers."""
-        if type(self) is not type(other):
+        if self is other:
+            return True
+        if type(self) is not type(other) or not is_dataclass(self):
             return False
         mine, theirs = (
-            [getattr(parameters, field.name) for field in fields(self)]  # type: ignore[arg-type]
+            [getattr(parameters, field.name) for field in fields(self)]
             for parameters in (self, other)
         )
         return all(map(np.array_equal, mine, theirs))
@@ -127,7 +129,7 @@ class Polyhedral(ParameterSet):
 
 def checked_projection(d: int, point: ArrayLike, gram: ArrayLike | None) -> tuple[Array, Array]:
     """Validate the arguments of ``project``; the Gram matrix must be positive definite."""
-    target = real_array("point", point, (d,))
+    target = np.array(real_array("point", point, (d,)))
     if gram is None:
         return target, np.eye(d)
     metric = real_array("gram", gram, (d, d))
@@ -145,5 +147,4 @@ def checked_projection(d: int, point: ArrayLike, gram: ArrayLike | None) -> tupl
 
 def vectors(name: str, value: ArrayLike, d: int) -> Array:
     """Validate an array whose last axis has length d."""
-    axes = np.ndim(value)
-    return real_array(name, value, (*(f"n{axis}" for axis in range(axes - 1)), d))
+    return real_array(name, value, (*(f"n{axis}" for axis in range(axes(value) - 1)), d))

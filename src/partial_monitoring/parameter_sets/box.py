@@ -46,8 +46,9 @@ class Box(Polyhedral):
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
-        slack = MEMBERSHIP_TOLERANCE * np.maximum(1.0, np.maximum(abs(self.low), abs(self.high)))
-        between = (x >= self.low - slack) & (x <= self.high + slack)
+        below = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.low))
+        above = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.high))
+        between = (x >= self.low - below) & (x <= self.high + above)
         inside: NDArray[np.bool_] = np.all(between, axis=-1)
         return inside
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import conic
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.linalg import null_space, unit_rows
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
@@ -18,7 +18,7 @@ from partial_monitoring.parameter_sets.base import (
     Polyhedral,
     vectors,
 )
-from partial_monitoring.validation import Array, frozen, real_array, set_fields
+from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
 THINNEST = 1e-8
 """An inequality with less room than this (in units of its own row's length) is an equality."""
@@ -65,6 +65,10 @@ class Polytope(Polyhedral):
         given = inequalities or equalities
         if given is None:
             raise InvalidInput("a polytope needs a_ub and b_ub, or a_eq and b_eq; got neither.")
+        if all(len(pair[0]) == 0 for pair in (inequalities, equalities) if pair):
+            raise InvalidInput(
+                "a polytope needs at least one row; use AllParameters for all of R^d."
+            )
         d = given[0].shape[1]
         nothing = frozen(np.zeros((0, d))), frozen(np.zeros(0))
         a_ub, b_ub = inequalities or nothing
@@ -92,8 +96,9 @@ class Polytope(Polyhedral):
         c = vectors("directions", directions, self.d)
         program = self._program
         heights = [program.maximize(direction) for direction in c.reshape(-1, self.d)]
-        values = [np.nan if height is None else height.value for height in heights]
-        return np.array(values).reshape(c.shape[:-1])
+        if any(height is None for height in heights):
+            raise SolverError("the support function was not computed: the polytope seems empty.")
+        return np.array([height.value for height in heights if height]).reshape(c.shape[:-1])
 
     def relative_interior_point(self) -> Array:
         """Return the centre of a largest ball of the affine hull that fits, of radius at most 1."""
@@ -187,7 +192,7 @@ def _pair(
             (matrix_name, vector_name) if matrix is None else (vector_name, matrix_name)
         )
         raise InvalidInput(f"{missing} must come together with {given}; got only {given}.")
-    if np.size(matrix) == 0 and np.size(vector) == 0 and np.ndim(matrix) < 2:
+    if axes(matrix) == 1 and axes(vector) == 1 and len(matrix) == len(vector) == 0:  # type: ignore[arg-type]
         return None
     rows = real_array(matrix_name, matrix, ("n", "d"))
     if rows.shape[1] == 0:
@@ -229,25 +234,27 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
 def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
     """Which inequalities can only hold with equality; None when no point is feasible.
 
-    One linear program in (x, s, tau): maximise sum s subject to a x + s <= b tau,
-    a_eq x = b_eq tau, 0 <= s <= 1 <= tau. A point theta with room in inequality i gives
-    (x, tau) = (theta, 1) scaled up until s_i = 1, and averages of such points serve all i at
-    once; an inequality without room keeps s_i = 0.
+    Maximise the total room sum s, subject to a x + s <= b and 0 <= s <= 1, of the inequalities
+    whose room is still unknown. Those that got some are not equalities; when none gets any, the
+    others are.
     """
     a_ub, b_ub, a_eq, b_eq = halfspaces
     n, d = a_ub.shape
     free = np.full(d, np.inf)
-    inequalities = np.column_stack([a_ub, np.eye(n), -b_ub])
-    equalities = np.column_stack([a_eq, np.zeros((len(a_eq), n)), -b_eq])
-    program = conic.LinearProgram(
-        np.concatenate([inequalities, equalities]),
-        np.append(np.full(n, -np.inf), np.zeros(len(a_eq))),
-        np.zeros(n + len(a_eq)),
-        np.concatenate([-free, np.zeros(n), [1.0]]),
-        np.concatenate([free, np.ones(n), [1.0 / THINNEST]]),
-    )
-    best = program.maximize(np.concatenate([np.zeros(d), np.ones(n), [0.0]]))
-    if best is None:
-        return None
-    implied: NDArray[np.bool_] = best.point[d : d + n] < 0.5
-    return implied
+    unknown = np.ones(n, dtype=bool)
+    while True:
+        rooms = np.diag(unknown.astype(float))
+        program = conic.LinearProgram(
+            np.block([[a_ub, rooms], [a_eq, np.zeros((len(a_eq), n))]]),
+            np.append(np.full(n, -np.inf), b_eq),
+            np.append(b_ub, b_eq),
+            np.append(-free, np.zeros(n)),
+            np.append(free, np.ones(n)),
+        )
+        best = program.maximize(np.append(np.zeros(d), unknown.astype(float)))
+        if best is None:
+            return None
+        found = unknown & (best.point[d:] > THINNEST)
+        if not found.any():
+            return unknown
+        unknown &= ~found
