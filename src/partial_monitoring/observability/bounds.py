@@ -43,7 +43,7 @@ class Bounds:
     noise_std: float
     """rho: 1 if the noise depends on the action (the maps are then divided by it)."""
     map_bound: float
-    """L: the largest spectral norm of an observation map."""
+    """L: the largest spectral norm of a map M_a W, of what an action shows about Theta."""
     information_constant: float
     """c with |M_a W|^2 <= c I(a): 4 if regularization >= L^2, larger below (E13)."""
     max_gap: float
@@ -131,8 +131,8 @@ def bounds(
         far = close = np.zeros_like(n)
     else:
         psi_3 = 27 / 2 * constant * ratio * found.alignment * beta * ceiling
-        far = regret_bound(psi_3, gamma, n, kappa=3, missed=missed)
-        close = regret_bound(4 * constant * near * beta, gamma, n, kappa=2, missed=missed)
+        far = _finite_or_inf(psi_3, gamma, n, 3, missed)
+        close = _finite_or_inf(4 * constant * near * beta, gamma, n, 2, missed)
     return Bounds(
         n,
         game.rank,
@@ -149,6 +149,13 @@ def bounds(
         far,
         close,
     )
+
+
+def _finite_or_inf(psi: Array, gamma: Array, n: Array, kappa: float, missed: float) -> Array:
+    """Apply the general theorem where the information ratio is bounded at all."""
+    if not np.isfinite(psi).all():
+        return np.full_like(n, np.inf)
+    return regret_bound(psi, gamma, n, kappa=kappa, missed=missed)
 
 
 def regret_bound(
@@ -291,7 +298,8 @@ def _norm_bound(game: Game, given: float | None) -> float:
 
 def _noise_and_maps(game: Game) -> tuple[float, float]:
     """Return rho and L; noise that depends on the action is divided out of the maps."""
-    sizes = np.linalg.norm(game.observation_maps, ord=2, axis=(1, 2)) if game.m else np.zeros(1)
+    seen = game.observation_maps @ game.reduced.basis
+    sizes = np.linalg.norm(seen, ord=2, axis=(1, 2)) if seen.size else np.zeros(game.k)
     if np.ndim(game.noise_std) == 0:
         return float(game.noise_std), float(sizes.max())
     return 1.0, float((sizes / game.noise_std).max())
