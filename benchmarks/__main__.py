@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from benchmarks import model
+from benchmarks import classification, model
 
 if __name__ == "__main__":
     console = Console(width=110)
-    for part in (model,):
+    for part in (model, classification):
         console.print(part.run())

@@ -222,6 +222,10 @@ def demo() -> None:
         )
     best = game.actions[instance.best_action]
     out.print(f"\nThe best offer is {best}. The seller never sees these numbers, only yes and no.")
+    out.print("\n[bold]4. Can it be learned?[/bold]  (pm analyze dynamic_pricing)\n")
+    show_sentences(pm.analyze(game).explain())
+    out.print("\n[bold]5. What would help?[/bold]  (pm advise dynamic_pricing)\n")
+    show_sentences(pm.advise(game).explain())
 
 
 def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGame:

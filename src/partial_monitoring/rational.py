@@ -112,7 +112,7 @@ def product(left: Integers, right: Integers) -> Integers:
     if inner == 0:
         return np.zeros(left.shape[:-1] + right.shape[1:], dtype=np.int64)
     if magnitude(left) * magnitude(right) * inner < FITS:
-        return left.astype(np.int64) @ right.astype(np.int64)
+        return left.astype(np.int64, copy=False) @ right.astype(np.int64, copy=False)
     exact: Integers = left.astype(object) @ right.astype(object)
     return exact
 
@@ -120,7 +120,7 @@ def product(left: Integers, right: Integers) -> Integers:
 def scaled(array: Integers, factor: int) -> Integers:
     """Return the array times an integer, exactly."""
     if magnitude(array) * abs(factor) < FITS:
-        return array.astype(np.int64) * factor
+        return array.astype(np.int64, copy=False) * factor
     exact: Integers = array.astype(object) * factor
     return exact
 

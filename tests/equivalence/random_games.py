@@ -156,11 +156,11 @@ def hidden_equalities(random: Random, d: int) -> tuple[Polyhedron, ParameterSet]
 def open_equalities(random: Random, d: int) -> tuple[Polyhedron, ParameterSet]:
     """A cut box on one or more hyperplanes, with superfluous equations too."""
     point = tuple(Fraction(random.randint(-2, 2), 2) for _ in range(d))
-    rows = [vector(random.randint(-1, 1) for _ in range(d)) for _ in range(random.choice([1, 1, d]))]
+    rows = [
+        vector(random.randint(-1, 1) for _ in range(d)) for _ in range(random.choice([1, 1, d]))
+    ]
     theta = box([x - 1 for x in point], [x + 1 for x in point])
-    theta = Polyhedron(
-        d, theta.a, theta.b, tuple(rows), tuple(dot(row, point) for row in rows)
-    )
+    theta = Polyhedron(d, theta.a, theta.b, tuple(rows), tuple(dot(row, point) for row in rows))
     if random.random() < 0.5:
         theta = _cuts(random, d, theta, point, tight=0.3)
     return theta, polytope(theta)
@@ -216,7 +216,7 @@ def _troubled(random: Random, rows: list[Vector], k: int) -> list[Vector]:
     return rows
 
 
-def _features(random: Random, k: int, d: int, number: Number) -> list[Vector]:
+def random_features(random: Random, k: int, d: int, number: Number) -> list[Vector]:
     fresh = k if random.random() < 0.6 else random.randint(min(k, 2), k)
     own = [tuple(number(random) for _ in range(d)) for _ in range(fresh)]
     return _troubled(random, own, k)
@@ -227,13 +227,13 @@ def finite_game(random: Random, number: Number | None = None) -> Draw:
     k = random.choice([1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5])
     d = random.choice([1, 2, 2, 3, 3, 3, 3, 4, 4, 5])
     number = number or random.choice(NUMBERS)
-    rewards = _features(random, k, d, number)
+    rewards = random_features(random, k, d, number)
     signals = []
     for _ in range(k):
         symbols = random.randint(1, 3)
         signals.append("".join(random.choice("abc"[:symbols]) for _ in range(d)))
     maps = tuple(
-        matrix([int(shown == symbol) for shown in row] for symbol in sorted(set(row)))
+        matrix([int(shown == symbol) for shown in row] for symbol in dict.fromkeys(row))
         for row in signals
     )
     slow = SlowGame(tuple(rewards), maps, simplex(d))
@@ -241,7 +241,7 @@ def finite_game(random: Random, number: Number | None = None) -> Draw:
     return Draw(f"finite {number.__name__}", slow, game)
 
 
-def _maps(random: Random, features: list[Vector], number: Number) -> tuple[Matrix, ...]:
+def random_maps(random: Random, features: list[Vector], number: Number) -> tuple[Matrix, ...]:
     """Observation maps: nothing, zeros, the own reward, a difference, or anything."""
     d = len(features[0])
     silence = random.choice([0.0, 0.1, 0.3, 0.7])
@@ -275,8 +275,8 @@ def linear_game(
     family = family or random.choice(SETS)
     number = number or random.choice(NUMBERS)
     theta, parameters = family(random, d)
-    features = _features(random, k, d, number)
-    maps = _maps(random, features, random.choice([bits, small_integers, decimals]))
+    features = random_features(random, k, d, number)
+    maps = random_maps(random, features, random.choice([bits, small_integers, decimals]))
     return Draw(
         f"{family.__name__} {number.__name__}",
         SlowGame(tuple(features), maps, theta),

@@ -2,9 +2,9 @@
 
 Everything follows the definitions. Theta is a bounded polyhedron; a cell is Theta cut by the
 inequalities <phi_a - phi_b, theta> >= 0; a polytope is known by its vertices, which are the
-feasible points where enough independent inequalities hold with equality. Theta = R^d is replaced by
-the box [-1, 1]^d, because its cells are cones, and an unbounded polyhedron by its part in a box that
-is larger than anything that happens in it.
+feasible points where enough independent inequalities hold with equality. Theta = R^d is replaced
+by the box [-1, 1]^d, because its cells are cones, and an unbounded polyhedron by its part in a box
+that is larger than anything that happens in it.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ class Polyhedron:
     f: Vector = ()
 
     def contains(self, point: Sequence[Fraction]) -> bool:
-        return all(dot(row, point) <= bound for row, bound in zip(self.a, self.b, strict=True)) and (
-            all(dot(row, point) == bound for row, bound in zip(self.e, self.f, strict=True))
-        )
+        return all(
+            dot(row, point) <= bound for row, bound in zip(self.a, self.b, strict=True)
+        ) and (all(dot(row, point) == bound for row, bound in zip(self.e, self.f, strict=True)))
 
     def vertices(self) -> list[Vector]:
         """Return all vertices, by solving all independent systems of n constraints."""
@@ -128,9 +128,7 @@ class Polyhedron:
                 bigger = start.extended((*row, bound))
                 assert bigger is not None
                 start = bigger
-        constraints = [
-            (*row, bound) for row, bound in zip(self.a, self.b, strict=True) if any(row)
-        ]
+        constraints = [(*row, bound) for row, bound in zip(self.a, self.b, strict=True) if any(row)]
         found: dict[Vector, None] = {}
 
         def choose(system: Echelon, first: int) -> None:
@@ -283,9 +281,7 @@ def classify(game: SlowGame) -> SlowAnswer:
     neighbors = [pair for pair in pairs if affine_dimension(faces[pair]) == d - 1]
     neighborhoods = {
         (a, b): [
-            c
-            for c in everyone
-            if all(game.reward(c, v) == game.reward(a, v) for v in faces[a, b])
+            c for c in everyone if all(game.reward(c, v) == game.reward(a, v) for v in faces[a, b])
         ]
         for a, b in neighbors
     }
@@ -366,3 +362,24 @@ def alignment(game: SlowGame, pareto: Sequence[int]) -> tuple[float, float]:
 
     assert primal.status == dual.status == cp.OPTIMAL
     return float(heights.value.max()) ** 2, float(lengths.value.max()) ** 2
+
+
+def alignment_by_vertices(game: SlowGame, pareto: Sequence[int]) -> Fraction:
+    """Return the exact alignment constant of a game whose maps have at most one row each.
+
+    The directions v with |M_c v| <= 1 for all c form a polytope, up to directions that no action
+    sees and no Pareto pair needs; the largest <phi_a - phi_b, v> is attained at a vertex.
+    """
+    rows = [game.along(row) for own in game.maps for row in own]
+    seen = independent(rows, game.dimension)
+    # v = sum_i x_i seen_i: a row m becomes (<m, seen_i>)_i.
+    inner = [tuple(dot(row, basis) for basis in seen) for row in rows]
+    bounds = vector([1] * (2 * len(inner)))
+    both = tuple(inner) + tuple(tuple(-x for x in row) for row in inner)
+    corners = Polyhedron(len(seen), both, bounds).vertices()
+    largest = Fraction(0)
+    for a, b in combinations(pareto, 2):
+        u = game.along(minus(game.features[a], game.features[b]))
+        target = tuple(dot(u, basis) for basis in seen)
+        largest = max(largest, *(dot(target, corner) for corner in corners))
+    return largest**2

@@ -1,4 +1,4 @@
-"""The known games get every field right; certificates hold and can be refuted when tampered with."""
+"""The known games get every field right; certificates hold, and fail when tampered with."""
 
 from dataclasses import replace
 from typing import Any

@@ -152,7 +152,7 @@ def test_bad_files_name_the_file_and_the_key(data: Any, message: str, tmp_path: 
         ),
         (
             "a.json",
-            '{"parameters": {"type": "all"}, "contexts": [{"features": 3, "observation_maps": []}]}',
+            '{"parameters": {"type": "all"}, "contexts": [{"features": 3}]}',
             "contexts[0]: features must have shape (k, d); got ().",
         ),
         (

@@ -138,7 +138,7 @@ def read_graph(
 
 def _in_order(nodes: list[Hashable]) -> list[Hashable]:
     """Sort integers; keep other nodes in their order."""
-    return sorted(nodes, key=int) if all(map(is_whole, nodes)) else nodes  # type: ignore[call-overload]
+    return sorted(nodes, key=lambda node: int(str(node))) if all(map(is_whole, nodes)) else nodes
 
 
 def _items(name: str, value: Any) -> list[Hashable]:

@@ -76,7 +76,7 @@ def advantage_program(game: Game) -> AdvantageProgram:
             a_ub, b_ub, a_eq, b_eq = parameters.halfspaces()
             below = np.append(np.full(len(b_ub), -np.inf), b_eq)
             rows = _Rows(np.concatenate([a_ub, a_eq]), below, np.append(b_ub, b_eq), -free, free)
-    return _Linear(rewards, rows, np.zeros(game.d), np.eye(game.d))
+    return _Linear(rewards, rows)
 
 
 def _cone_program(game: Game, unit: float) -> AdvantageProgram:
@@ -114,9 +114,15 @@ class _Rows(NamedTuple):
 
 
 class _Linear:
-    """Theta is a polyhedron in variables v, with theta = origin + to_theta v."""
+    """Theta is a polyhedron in variables v: theta itself, or theta = origin + to_theta v."""
 
-    def __init__(self, rewards: Array, rows: _Rows, origin: Array, to_theta: Array) -> None:
+    def __init__(
+        self,
+        rewards: Array,
+        rows: _Rows,
+        origin: Array | float = 0.0,
+        to_theta: Array | None = None,
+    ) -> None:
         self.rewards, self.rows = rewards, rows
         self.origin, self.to_theta = origin, to_theta
         self.k, self.n = rewards.shape
@@ -148,7 +154,9 @@ class _Linear:
         if tied is not None:
             mixture[tied] = 0.0
             tie_weight = float(best.multipliers[tied])
-        theta = self.origin + self.to_theta @ best.point[: self.n]
+        theta = best.point[: self.n]
+        if self.to_theta is not None:
+            theta = self.origin + self.to_theta @ theta
         return Advantage(best.value, theta, mixture, tie_weight)
 
     def _program(self, action: int) -> conic.LinearProgram:
