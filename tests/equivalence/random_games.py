@@ -7,7 +7,7 @@ equalities in the open or hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -222,9 +222,13 @@ def random_features(random: Random, k: int, d: int, number: Number) -> list[Vect
     return _troubled(random, own, k)
 
 
-def finite_game(random: Random, number: Number | None = None) -> Draw:
-    """A finite game with up to 5 actions, 5 outcomes and 3 symbols."""
-    k = random.choice([1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5])
+SIZES = (1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5)
+MANY = (6, 7, 8, 9, 10)
+
+
+def finite_game(random: Random, number: Number | None = None, sizes: Sequence[int] = SIZES) -> Draw:
+    """A finite game with (unless told) up to 5 actions, and up to 5 outcomes and 3 symbols."""
+    k = random.choice(sizes)
     d = random.choice([1, 2, 2, 3, 3, 3, 3, 4, 4, 5])
     number = number or random.choice(NUMBERS)
     rewards = random_features(random, k, d, number)
@@ -268,10 +272,11 @@ def linear_game(
     random: Random,
     family: Callable[[Random, int], tuple[Polyhedron, ParameterSet]] | None = None,
     number: Number | None = None,
+    sizes: Sequence[int] = SIZES,
 ) -> Draw:
     """A linear game over any polyhedral parameter set."""
-    k = random.choice([1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5])
-    d = random.choice([1, 2, 2, 2, 2, 3, 3, 3, 3, 4])
+    k = random.choice(sizes)
+    d = random.choice([1, 2, 2, 2, 2, 3, 3, 3, 3, 4] if sizes is SIZES else [2, 3])
     family = family or random.choice(SETS)
     number = number or random.choice(NUMBERS)
     theta, parameters = family(random, d)
@@ -319,3 +324,12 @@ def any_game(seed: int) -> Draw:
             draw = linear_game(random, SETS[seed // 3 % len(SETS)], number)
         if _is_readable(draw.slow):
             return draw
+
+
+def larger_game(seed: int) -> Draw:
+    """Return a game with six to ten actions, for which the slow method needs a while."""
+    random = Random(seed)
+    number = random.choice([bits, small_integers, integers, decimals])
+    if seed % 2:
+        return finite_game(random, number, MANY)
+    return linear_game(random, SETS[seed // 2 % len(SETS)], number, MANY)

@@ -190,9 +190,11 @@ class SlowGame:
 
     @cached_property
     def directions(self) -> list[Vector]:
-        """A basis of V = span(Theta - Theta)."""
-        first = self.corners[0]
-        return independent((minus(corner, first) for corner in self.corners[1:]), self.theta.n)
+        """A basis of V = span(Theta - Theta), in reduced echelon form."""
+        system = Echelon(self.theta.n)
+        for corner in self.corners[1:]:
+            system = system.extended(minus(corner, self.corners[0])) or system
+        return [tuple(system.rows[column]) for column in sorted(system.rows)]
 
     @property
     def dimension(self) -> int:
@@ -335,29 +337,30 @@ def alignment(game: SlowGame, pareto: Sequence[int]) -> tuple[float, float]:
     alpha_ab = (max <u, v> : v in V, |M_c v| <= 1 for all c)^2
              = (min sum_c |w_c| : sum_c M_c' w_c = u on V)^2,  u = phi_a - phi_b,
     largest over all pairs of Pareto actions. The programs of all pairs are solved at once. The game
-    must be globally observable.
+    must be globally observable and not trivial.
     """
     import cvxpy as cp
 
-    u = {
-        (a, b): np.array(game.along(minus(game.features[a], game.features[b])), dtype=float)
-        for a, b in combinations(pareto, 2)
-    }
-    u = {pair: target for pair, target in u.items() if target.any()}
-    if not u:
+    rows = [[game.along(row) for row in own] for own in game.maps if own]
+    seen = independent((row for own in rows for row in own), game.dimension)
+    if not seen:
         return 0.0, 0.0
-    maps = [np.array([game.along(row) for row in rows], dtype=float) for rows in game.maps if rows]
-    targets = np.array(list(u.values())).T
+    # Orthonormal coordinates of what is seen: other directions change no program.
+    basis = np.linalg.qr(np.array(seen, dtype=float).T)[0]
+    maps = [np.array(own, dtype=float) @ basis for own in rows]
+    pairs = combinations(pareto, 2)
+    gaps = [game.along(minus(game.features[a], game.features[b])) for a, b in pairs]
+    targets = basis.T @ np.array([gap for gap in gaps if any(gap)], dtype=float).T
 
     v = cp.Variable(targets.shape)
     heights = cp.sum(cp.multiply(targets, v), axis=0)
     primal = cp.Problem(cp.Maximize(cp.sum(heights)), [cp.norm(m @ v, axis=0) <= 1 for m in maps])
     primal.solve(solver=cp.CLARABEL)
 
-    weights = [cp.Variable((len(m), len(u))) for m in maps]
+    weights = [cp.Variable((len(m), targets.shape[1])) for m in maps]
     lengths = sum(cp.norm(w, axis=0) for w in weights)
-    seen = sum(m.T @ w for m, w in zip(maps, weights, strict=True))
-    dual = cp.Problem(cp.Minimize(cp.sum(lengths)), [seen == targets])
+    shown = sum(m.T @ w for m, w in zip(maps, weights, strict=True))
+    dual = cp.Problem(cp.Minimize(cp.sum(lengths)), [shown == targets])
     dual.solve(solver=cp.CLARABEL)
 
     assert primal.status == dual.status == cp.OPTIMAL

@@ -22,6 +22,7 @@ from tests.equivalence.random_games import (
     finite_game,
     fractions,
     integers,
+    larger_game,
     library_game,
     linear_game,
     of_all_sizes,
@@ -36,6 +37,7 @@ from tests.equivalence.slow_classifier import (
     Vector,
     alignment,
     alignment_by_vertices,
+    bounded,
     box,
     classify,
     dot,
@@ -160,6 +162,18 @@ def test_random_games(seed: int) -> None:
     check(any_game(seed))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_larger_random_games(seed: int) -> None:
+    check(larger_game(seed))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + 4 * BLOCK, BLOCK))
+def test_more_larger_random_games(first: int) -> None:
+    for seed in range(first, first + BLOCK):
+        check(larger_game(seed))
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + NIGHTLY, BLOCK))
 def test_more_random_games(first: int) -> None:
@@ -231,13 +245,16 @@ HAND_MADE = (
     finite([[1, 0], [0, 1], ["1/2", "1/2"]], ["aa", "aa", "ab"], "the middle action shows"),
     finite([[1, 0], [0, 1], ["0.4", "0.5"]], ["aa", "aa", "ab"], "a dominated action shows"),
     finite([[1, 0, 0], [0, 1, 0], ["1/2", "1/2", 0]], ["aaa", "aab", "abb"], "a face of a face"),
+    finite(
+        [[1, 0], ["0.9", "0.5"], [0, 1], [1, 0]], ["ab", "ab", "ab", "aa"], "strangers and a copy"
+    ),
     finite([["1e-9", 0], [0, "1e-9"], ["4e-10", "5e-10"]], ["aa", "ab", "aa"], "tiny rewards"),
     finite([["1e9", 0], [0, "1e9"], ["5e8", "5e8"]], ["aa", "ab", "aa"], "huge rewards"),
     finite([[1, 0], [0, 1], ["0.500000000001", "0.5"]], ["aa", "aa", "ab"], "Pareto by a hair"),
     finite([[1, 0], [0, 1], ["0.499999999999", "0.5"]], ["aa", "aa", "ab"], "dominated by a hair"),
     # The number 0.50000500001 is the same float as 250002 / 499999.
     over_everything(
-        [[0, 0], ["1", "1.00001000002"], ["0.5", "0.50000500001"]],
+        [[0, "2e-11"], [1, "1.00001"], ["0.5", "0.50000500001"]],
         [[[1, 0]], [[0, 1]], [[1, 1]]],
         "decimals that are almost simple fractions",
     ),
@@ -247,12 +264,33 @@ HAND_MADE = (
         [[[1, 0, 0]], [[0, 1, 0]], [[0, 0, 1]]],
         "long numerators",
     ),
+    # A warm start from the last program leads HiGHS astray.
+    over_everything(
+        [["-0.003", -100, 10000, 1], [-20000, 100, -200, 0], ["0.01", "-0.01", 0, -30000]],
+        [
+            [["-0.003", -100, 10000, 1]],
+            [[1, 0, 0, 1], [1, 1, 0, 1]],
+            [["20000.01", "-100.01", 200, -30000]],
+        ],
+        "numbers of all sizes",
+    ),
 )
 
 
 @pytest.mark.parametrize("draw", HAND_MADE, ids=lambda draw: draw.name)
 def test_games_made_by_hand(draw: Draw) -> None:
     check(draw)
+
+
+def test_two_actions_on_an_unbounded_polytope() -> None:
+    """Far from the middle of Theta: a point where the two tie lies on the way between cells."""
+    theta = Polyhedron(
+        3, matrix([[-1, -2, -2], [-1, 2, -2], [-1, -2, 0]]), vector(["1.5", -3, "4.5"])
+    )
+    phi = matrix([["-0.1", "1.2", "-1.2"], ["1.4", "-0.5", "0.5"]])
+    maps = (phi[:1], matrix([["1.5", "0.7", "1.2"]]))
+    slow = SlowGame(phi, maps, bounded(theta))
+    check(Draw("far", slow, library_game(phi, maps, polytope(theta))))
 
 
 def half_line(features: list[list[Any]]) -> Draw:
@@ -268,10 +306,38 @@ def test_games_on_unbounded_polytopes() -> None:
     check(half_line([[1], ["1.00000000001"], ["0.00002"], ["0.99999999999"]]))
 
 
-def test_rank_is_that_of_the_numbers_not_of_their_roundings() -> None:
-    for gap in ("1e-6", "1e-8", "1e-10", "1e-11"):
-        maps = [[[1, 0]], [[1, gap]]]
-        assert check(over_everything([[1, 0], [0, 1]], maps, gap)).rank == 2
+def test_almost_parallel_cells_in_an_unbounded_corner() -> None:
+    """HiGHS finds no point in one of the programs, but there is one."""
+    theta = Polyhedron(2, matrix([[-1, 0], [0, -1]]), vector([-1, 0]))
+    phi = matrix(
+        [
+            ["1.00000000003", 1],
+            ["-1e-11", "-1e-9"],
+            ["1.0000002", "3e-9"],
+            ["-3e-7", "1.00000000003"],
+        ]
+    )
+    slow = SlowGame(phi, ((),) * 4, bounded(theta))
+    check(Draw("a corner", slow, library_game(phi, slow.maps, polytope(theta))))
+
+
+@pytest.mark.parametrize("gap", ["1e-6", "1e-8", "1e-9", "1e-10", "1e-11"])
+def test_observations_that_are_almost_the_same(gap: str) -> None:
+    """The rank is that of the numbers, not of their roundings."""
+    assert check(almost_the_same(gap)).rank == 2
+
+
+@pytest.mark.parametrize("gap", ["1e-6", "1e-8", "1e-9", "1e-10", "1e-11"])
+def test_alignment_with_observations_that_are_almost_the_same(gap: str) -> None:
+    """It is huge, and must not be reported as small."""
+    draw = almost_the_same(gap)
+    alpha = float(alignment_by_vertices(draw.slow, [0, 1]))
+    assert alpha == pytest.approx((1 + 2 / float(gap)) ** 2)
+    assert pm.analyze(draw.game).alignment == pytest.approx(alpha, rel=1e-4)
+
+
+def almost_the_same(gap: str) -> Draw:
+    return over_everything([[1, 0], [0, 1]], [[[1, 0]], [[1, gap]]], gap)
 
 
 # -- alignment -------------------------------------------------------------------------------
@@ -429,6 +495,34 @@ def test_the_same_in_floating_point() -> None:
 @pytest.mark.parametrize("first", range(1000, 9000, 1000))
 def test_the_same_in_floating_point_in_many_games(first: int) -> None:
     check_floating_point(first, 100)
+
+
+def test_rounding_noise_is_no_difference() -> None:
+    """On theta_1 + theta_2 = 0 all these actions earn the same, up to rounding."""
+    segment = pm.Polytope([[1, 0], [-1, 0]], [1, 1], [[1, 1]], [0])
+    for features in (
+        [[ROOT, ROOT], [np.pi, np.pi], [0, 0]],
+        [[ROOT + 1, ROOT - 1], [np.pi + 1, np.pi - 1]],
+    ):
+        analysis = pm.analyze(pm.Game(features, [[[1, 0]]] * len(features), segment))
+        everyone = list(range(len(features)))
+        assert analysis.category == "trivial"
+        assert analysis.pareto == everyone
+        assert analysis.duplicates == [everyone]
+        assert analysis.verify(), analysis.problems()
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 0, 1], [2, 1, 0]])
+@pytest.mark.parametrize("x", [1.0, ROOT, np.pi, 1.1 * ROOT])
+def test_rounding_noise_need_not_be_observed(order: list[int], x: float) -> None:
+    """Two actions that earn the same up to rounding do not make a game hopeless."""
+    eye = np.eye(3)
+    flat = pm.Polytope(np.concatenate([eye, -eye]), np.ones(6), [[1, 1, 1]], [0])
+    features = np.array([[0, 0, 0], [x, x, x], [x, 0, -x]])
+    analysis = pm.analyze(pm.Game(features[order], [[[1, 0, -1]]] * 3, flat))
+    assert analysis.category == "easy"
+    assert analysis.alignment == pytest.approx(x**2)
+    assert analysis.verify(), analysis.problems()
 
 
 def test_irrational_features_are_not_certified() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
+from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -122,7 +123,8 @@ def plot(analysis: Analysis, ax: Axes | None = None) -> Figure:
     analysis
         What :func:`analyze` returned.
     ax
-        Axes to draw into; without them a new figure is made, of which pyplot does not know.
+        Axes to draw into; without them a new figure is made, of which pyplot does not know. The
+        legend stands below the axes: among others they need ``layout="constrained"``.
 
     Returns
     -------
@@ -143,7 +145,7 @@ def _new_axes(dimension: int) -> Axes:
     """Return the axes of a new figure, without touching the state of pyplot."""
     figure = Picture(figsize=(WIDTH, HEIGHT), dpi=RESOLUTION, layout="constrained")
     FigureCanvasAgg(figure)
-    return figure.add_subplot(box_aspect=0.8 if dimension == 1 else None)
+    return figure.add_subplot(box_aspect=0.8 if dimension == 1 else None, anchor="N")
 
 
 def _figure(ax: Axes) -> Figure:
@@ -429,8 +431,8 @@ def _draw_strokes(ax: Axes, analysis: Analysis, lines: Mapping[Pair, Array]) -> 
             colors=stroke.color,
             linestyles=stroke.style,
             capstyle="round" if stroke.style == "-" else "butt",
-            linewidths=max(stroke.width / np.sqrt(crowd), 0.35),
-            alpha=float(np.clip(4 / crowd, 0.3, 1)),
+            linewidths=max(stroke.width / np.sqrt(crowd), 0.2),
+            alpha=float(np.clip(18 / crowd, 0.1, 1)),
             gid=f"pairs-{kind}",
             zorder=3 + order / 10,
         )
@@ -457,14 +459,12 @@ def _add_legend(ax: Axes, analysis: Analysis, notes: Sequence[str], *, points: b
         handles.append(Line2D([], [], label="best only in ties", **HOLLOW))  # type: ignore[arg-type]
     handles += [Line2D([], [], linestyle="", label=note) for note in notes]
     if handles:
-        below = (float(np.mean(ax.get_xlim())), ax.get_ylim()[0])
         ax.legend(
             handles=handles,
             fontsize=SMALL,
             frameon=False,
             loc="upper center",
-            bbox_to_anchor=(0.5, 0) if ax.axison else below,
-            bbox_transform=ax.transAxes if ax.axison else ax.transData,
+            bbox_to_anchor=(0.5, 0),
             borderaxespad=4.5 if ax.axison else 0.8,
             handlelength=2.8,
         )
@@ -480,21 +480,33 @@ def _notes(analysis: Analysis, *, degenerate: bool, dominated: bool) -> list[str
 
 
 def _make_room(ax: Axes) -> None:
-    """Widen the limits until the texts lie inside, and the legend not below if there are no axes."""
-    for _ in range(6):
+    """Widen the limits until all texts lie inside, and below them the legend if there are no axes.
+
+    Both keep their size, so that they take more of the picture when it gets smaller.
+    """
+    legend = None if ax.axison else ax.get_legend()
+    for artist in (*ax.texts, *([legend] if legend else [])):
+        artist.set_in_layout(False)  # else a layout engine makes room, too
+    for _ in range(8 if ax.texts else 0):
         _figure(ax).draw_without_rendering()
-        legend = ax.get_legend()
-        boxes = [text.get_window_extent() for text in ax.texts]
-        if legend and not ax.axison:
-            box = legend.get_window_extent()
-            middle = (box.x0 + box.x1) / 2
-            boxes.append(Bbox.from_extents(middle, box.y0, middle, box.y1))
-        if not boxes:
+        boxes = Bbox.union([text.get_window_extent() for text in ax.texts])
+        low, high = ax.transData.inverted().transform(boxes.get_points())
+        limits = np.array([ax.get_xlim(), ax.get_ylim()])
+        if legend:
+            place = float(limits[0].mean()), min(low[1], ax.dataLim.y0)
+            legend.set_bbox_to_anchor(place, ax.transData)
+            low[1] = ax.transData.inverted().transform(legend.get_window_extent().p0)[1]
+        wider = np.column_stack([np.minimum(limits[:, 0], low), np.maximum(limits[:, 1], high)])
+        ax.set(xlim=wider[0], ylim=wider[1])
+        if np.abs(wider - limits).max() <= 1e-3 * np.ptp(limits, axis=1).max():
             return
-        low, high = ax.transData.inverted().transform(Bbox.union(boxes).get_points())
-        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-        ax.set_xlim(min(left, low[0]), max(right, high[0]))
-        ax.set_ylim(min(bottom, low[1]), max(top, high[1]))
+
+
+def _small_ticks(ax: Axes) -> None:
+    """Keep the numbers on the axes small."""
+    ax.tick_params(labelsize=SMALL, color=GREY, length=2.5)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_offset_text().set_fontsize(SMALL)
 
 
 def _sizes(ax: Axes, texts: Sequence[Text]) -> Array:
@@ -584,8 +596,8 @@ def _set_frame(ax: Axes, chart: Chart) -> None:
     if chart.names:
         ax.set_xlabel(chart.names[0], fontsize=NORMAL)
         ax.set_ylabel(chart.names[1], fontsize=NORMAL, rotation=0, ha="right", va="center")
-        ax.tick_params(labelsize=SMALL, color=GREY, length=2.5)
         ax.locator_params(nbins=5)
+        _small_ticks(ax)
         ax.spines[:].set_visible(False)
     else:
         ax.set_axis_off()
@@ -597,11 +609,13 @@ def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
     """Write the outcomes, or the coordinates if there are few, beside the corners of the set."""
     game = chart.analysis.game
     if isinstance(game.parameters, Simplex):
+        _figure(ax).draw_without_rendering()
         aligned = zip(CORNERS[3], _outcomes(game), ("left", "right", "center"), strict=True)
         for corner, label, align in aligned:
             offset = np.array([0, 4 if align == "center" else -4])
-            text = _write_beside(ax, corner, offset, label, NORMAL, GREY)
-            text.set(ha=align if _sizes(ax, [text])[0, 0] < 0.3 else "center")
+            size = NORMAL if len(label) <= 12 else SMALL
+            text = _write_beside(ax, corner, offset, label, size, GREY)
+            text.set(ha=align if _sizes(ax, [text])[0, 0] < 0.25 else "center")
     elif len(region) <= 8 and game.d <= 5:
         for corner in region:
             away = (corner - chart.middle) / np.linalg.norm(corner - chart.middle)
@@ -609,52 +623,86 @@ def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
 
 
 def _name_cells(ax: Axes, analysis: Analysis, polygons: Mapping[int, Array]) -> None:
-    """Write the name of each cell into it, or outside with a line to it where it does not fit."""
-    outside = []
-    for a, polygon in polygons.items():
-        text = ax.text(0, 0, _name(analysis, a), ha="center", va="center", color=INK, zorder=5)
-        for size in (NORMAL, SMALL):
-            text.set_fontsize(size)
-            place, room = roomiest(polygon, _sizes(ax, [text])[0] / 2)
-            if room >= 1.15:
-                text.set_position((place[0], place[1]))
-                break
-        else:
+    """Write the name of each cell into it, or outside with a line to it where it does not fit.
+
+    Names outside make the picture smaller, so that others may have to follow.
+    """
+    places = {a: area_and_centroid(polygon) for a, polygon in polygons.items()}
+    corners = np.concatenate(list(polygons.values()))
+    margin = 0.02 * np.ptp(corners, axis=0) * [1, 0]
+    low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    outside: set[int] = set()
+    texts: list[Text] = []
+    while True:
+        for text in texts:
             text.remove()
-            outside.append((*area_and_centroid(polygon), _name(analysis, a)))
-    outside.sort(key=lambda found: -found[0])
-    _draw_leaders(ax, [(place, name) for _, place, name in outside[:MOST_LEADERS]])
+        largest = sorted(outside, key=lambda a: -places[a][0])[:MOST_LEADERS]
+        names = [(places[a][1], _name(analysis, a)) for a in largest]
+        texts = _draw_leaders(ax, names, low, high)
+        inside = {
+            a: _name_inside(ax, polygons[a], _name(analysis, a))
+            for a in polygons
+            if a not in outside
+        }
+        texts += [text for text in inside.values() if text]
+        tight = {a for a, text in inside.items() if text is None}
+        if not tight:
+            return
+        outside |= tight
 
 
-def _draw_leaders(ax: Axes, places: Sequence[tuple[Array, str]]) -> None:
-    """Write names left and right of the picture, each with a line to its place."""
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
+    """Write a name into a cell, unless it is too small."""
+    text = ax.text(0, 0, name, ha="center", va="center", color=INK, zorder=5)
+    for size in (NORMAL, SMALL):
+        text.set_fontsize(size)
+        place, room = roomiest(polygon, _sizes(ax, [text])[0] / 2)
+        if room >= 1.15:
+            text.set_position((place[0], place[1]))
+            return text
+    text.remove()
+    return None
+
+
+def _draw_leaders(
+    ax: Axes, places: Sequence[tuple[Array, str]], low: Array, high: Array
+) -> list[Text]:
+    """Write names left and right of a box, each with a line to its place."""
+    bottom, top = ax.get_ylim()
     height = 1.6 * SMALL / 72 * _figure(ax).dpi / ax.bbox.height * (top - bottom)
     line = {"arrowstyle": "-", "linewidth": 0.5, "color": GREY, "shrinkB": 0}
-    for edge, align in ((left, "right"), (right, "left")):
-        own = [p for p in places if (p[0][0] < (left + right) / 2) == (edge == left)]
+    texts: list[Text] = []
+    for edge, align in ((low[0], "right"), (high[0], "left")):
+        own = [p for p in places if (p[0][0] < (low[0] + high[0]) / 2) == (align == "right")]
         own.sort(key=lambda found: float(found[0][1]))
         wanted = np.array([point[1] for point, _ in own])
-        for (point, name), y in zip(own, spread(wanted, height, bottom, top), strict=True):
+        for (point, name), y in zip(own, spread(wanted, height, low[1], high[1]), strict=True):
             text = ax.annotate(name, (point[0], point[1]), (edge, y), arrowprops=line)
             text.set(ha=align, va="center", fontsize=SMALL, color=INK, zorder=5)
+            texts.append(text)
+    if texts:
+        _make_room(ax)
+    return texts
 
 
 def _name_point(ax: Axes, point: Array, name: str) -> None:
     """Write a name beside a point, on the side where it covers least."""
-    strokes = [lines for lines in ax.collections if isinstance(lines, LineCollection)]
-    ends = np.array([line for lines in strokes for line in lines.get_segments()]).reshape(-1, 2, 2)
+    corners = [np.asarray(patch.get_path().vertices) for patch in ax.patches]
+    ends = np.concatenate([np.stack([path[:-1], path[1:]], axis=1) for path in corners])
     share = np.linspace(0, 1, 101)[:, None, None]
     busy = ax.transData.transform(((1 - share) * ends[:, 0] + share * ends[:, 1]).reshape(-1, 2))
     others = [text.get_window_extent() for text in ax.texts]
     found: list[tuple[float, Array]] = []
-    for angle in np.pi * np.array([0, 1, 0.25, 0.75, 1.25, 1.75, 0.5, 1.5]):
-        offset = 4.5 * np.array([np.cos(angle), np.sin(angle)])
+    for distance, turn in product((4.5, 8.0, 12.0), range(16)):
+        angle = np.pi * turn / 8
+        offset = distance * np.array([np.cos(angle), np.sin(angle)])
         text = _write_beside(ax, point, offset, name, SMALL)
         box = text.get_window_extent()
         text.remove()
         covered = ((busy > box.p0) & (busy < box.p1)).all(axis=1).sum()
-        found.append((float(covered + 1000 * box.count_overlaps(others)), offset))
+        beyond = ((box.p0 < ax.bbox.p0) | (box.p1 > ax.bbox.p1)).any()
+        cost = distance + 5 * covered + 100 * beyond + 1000 * box.count_overlaps(others)
+        found.append((float(cost), offset))
     best = min(found, key=lambda pair: pair[0])[1]
     _write_beside(ax, point, best, name, SMALL)
 
@@ -685,9 +733,12 @@ def _draw_segment(analysis: Analysis, ax: Axes) -> None:
     unnamed = len(others) > MOST_NAMED
     notes = _notes(analysis, degenerate=unnamed, dominated=unnamed)
     _add_legend(ax, analysis, notes, points=bool(points))
+    ends = {a: np.array([high, lines[a, 1]]) for a in ([] if unnamed else others)}
+    texts = _name_lines(ax, analysis, ends)
     _name_bands(ax, chart, low, high)
-    if others and not unnamed:
-        _name_lines(ax, analysis, sorted(others, key=lambda a: float(lines[a, 1])), lines, high)
+    _move_apart(ax, texts)
+    slack = 1e-9 * (high - low)
+    ax.set_xticks([x for x in ax.get_xticks() if low - slack <= x <= high + slack])
     ax.spines["bottom"].set_bounds(low, high)
 
 
@@ -728,7 +779,7 @@ def _name_axes(ax: Axes, chart: Chart, low: float, high: float) -> None:
     else:
         ax.set_xticks([low, high], [chart.coordinates(np.array([x])) for x in (low, high)])
     ax.set_ylabel("expected reward", fontsize=NORMAL)
-    ax.tick_params(labelsize=SMALL, color=GREY, length=2.5)
+    _small_ticks(ax)
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -741,7 +792,8 @@ def _name_bands(ax: Axes, chart: Chart, low: float, high: float) -> None:
     texts = [ax.text(low, 0.99, _name(chart.analysis, a), fontsize=NORMAL) for a in order]
     turned = 1.15 * _sizes(ax, texts)[:, 0].sum() > high - low
     for text, a in zip(texts, order, strict=True):
-        text.set(color=COLORS[colors[a]], ha="center", va="top", rotation=90 * turned, zorder=5)
+        text.set(color=COLORS[colors[a]], ha="center", va="top", zorder=5)
+        text.set(rotation=90, fontsize=SMALL) if turned else None
         text.set_transform(ax.get_xaxis_transform())
     widths, heights = 1.15 * _sizes(ax, texts).T
     places = spread(np.array([middles[a] for a in order]), widths, low, high)
@@ -751,19 +803,23 @@ def _name_bands(ax: Axes, chart: Chart, low: float, high: float) -> None:
     ax.set_ylim(bottom, bottom + (top - bottom) / (1 - heights.max() / (top - bottom)))
 
 
-def _name_lines(
-    ax: Axes, analysis: Analysis, actions: Sequence[int], lines: Array, high: float
-) -> None:
-    """Write the names of actions that are not Pareto at the right ends of their lines."""
-    offset = np.array([4, 0])
-    texts = [
-        _write_beside(ax, np.array([high, lines[a, 1]]), offset, _name(analysis, a), SMALL, GREY)
-        for a in actions
-    ]
-    places = spread(lines[list(actions), 1], 1.1 * _sizes(ax, texts)[:, 1], *ax.get_ylim())
-    for text, y in zip(texts, places, strict=True):
-        text.xy = (high, float(y))
+def _name_lines(ax: Axes, analysis: Analysis, ends: Mapping[int, Array]) -> list[Annotation]:
+    """Write the names of actions beside the right ends of their lines, from below."""
+    right = np.array([4, 0])
+    order = sorted(ends, key=lambda a: float(ends[a][1]))
+    names = {a: _name(analysis, a) for a in order}
+    texts = [_write_beside(ax, ends[a], right, names[a], SMALL, GREY) for a in order]
     _make_room(ax)
+    return texts
+
+
+def _move_apart(ax: Axes, texts: Sequence[Annotation]) -> None:
+    """Move texts up or down so that they do not overlap."""
+    if texts:
+        places = np.array([text.xy[1] for text in texts])
+        heights = 1.1 * _sizes(ax, texts)[:, 1]
+        for text, y in zip(texts, spread(places, heights, *ax.get_ylim()), strict=True):
+            text.xy = (text.xy[0], float(y))
 
 
 # --- the graph of neighbours
@@ -797,8 +853,9 @@ def _draw_graph(analysis: Analysis, ax: Axes) -> None:
 def _circumference(ax: Axes) -> float:
     """Return the length in points of a circle that leaves room for names and a legend."""
     _figure(ax).draw_without_rendering()
-    width, height = ax.bbox.size * 72 / _figure(ax).dpi
-    return float(np.pi * 0.75 * max(min(width, height - 3 * NORMAL), NORMAL))
+    pixel = 72 / _figure(ax).dpi
+    across = min(ax.bbox.width * pixel, ax.bbox.height * pixel - 3 * NORMAL)
+    return float(np.pi * 0.75 * max(across, NORMAL))
 
 
 def _turn_outwards(text: Text, angle: float, size: float) -> None:

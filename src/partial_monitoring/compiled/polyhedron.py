@@ -1,0 +1,386 @@
+"""Support functions and projections on polyhedra cut by an ellipsoid, along one parametric path.
+
+In whitened coordinates z (the ellipsoid is |z|^2 <= beta, its centre 0 is feasible) a polyhedron is
+P = {z : N z <= s} with s >= 0. Follow z(u) = the point of P nearest to u c, from z(0) = 0:
+
+* it maximises <c, z> over P and the ball through z(u), so where |z(u)|^2 = beta it maximises <c, z>
+  over P and the ellipsoid; and z(1) is the projection of the point c onto P;
+* while the rows W are active, z(u) = u p + q with p the part of c orthogonal to N_W and q the
+  shortest point of the active faces; the multipliers are mu(u) = u alpha - kappa with
+  (N_W N_W') alpha = N_W c and (N_W N_W') kappa = s_W. Since <p, q> = 0, |z(u)|^2 = u^2 |p|^2 + |q|^2;
+* the next event is a row that becomes active or a multiplier that becomes zero.
+
+Any multipliers mu >= 0 bound the maximum from above by <s, mu> + beta^(1/2) |c - N' mu|. This bound is
+computed from the final multipliers: an answer is exact if it agrees with the value, and otherwise the
+bound itself is returned, which is too large rather than too small.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from partial_monitoring.validation import Array
+
+CERTIFIED = 1e-9
+"""Largest gap between value and bound, relative to the size of the problem, that counts as exact."""
+
+
+@njit(cache=True, error_model="numpy")
+def solve_in_place(matrix, size, first, second):  # type: ignore[no-untyped-def]
+    """Solve matrix x = first, second for a positive definite matrix; the lower part is overwritten."""
+    for j in range(size):
+        pivot = matrix[j, j]
+        for i in range(j):
+            pivot -= matrix[j, i] * matrix[j, i]
+        if not pivot > 0.0:
+            return False
+        root = np.sqrt(pivot)
+        matrix[j, j] = root
+        for i in range(j + 1, size):
+            entry = matrix[i, j]
+            for l in range(j):
+                entry -= matrix[i, l] * matrix[j, l]
+            matrix[i, j] = entry / root
+    for j in range(size):
+        for l in range(j):
+            first[j] -= matrix[j, l] * first[l]
+            second[j] -= matrix[j, l] * second[l]
+        first[j] /= matrix[j, j]
+        second[j] /= matrix[j, j]
+    for j in range(size - 1, -1, -1):
+        for l in range(j + 1, size):
+            first[j] -= matrix[l, j] * first[l]
+            second[j] -= matrix[l, j] * second[l]
+        first[j] /= matrix[j, j]
+        second[j] /= matrix[j, j]
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def ray_path(c, rows, slack, reach, last, z, multipliers):  # type: ignore[no-untyped-def]
+    """Follow the path until |z|^2 = reach or u = last; fill z (D,) and multipliers (n,).
+
+    Returns (u, finished). With u infinite the path ended at a maximiser over all of P, and the
+    multipliers are those of that linear program (for direction c); otherwise they belong to u c.
+    """
+    n, dim = rows.shape
+    active = np.empty(dim + 1, np.int64)
+    is_active = np.zeros(n, np.bool_)
+    gram = np.empty((dim + 1, dim + 1))
+    work = np.empty((dim + 1, dim + 1))
+    alpha = np.empty(dim + 1)
+    kappa = np.empty(dim + 1)
+    p = np.empty(dim)
+    q = np.empty(dim)
+    size = 0
+    u = 0.0
+    length = 0.0
+    for j in range(dim):
+        length += c[j] * c[j]
+    length = np.sqrt(length)
+    for _ in range(20 * (n + dim) + 50):
+        for j in range(dim):
+            p[j] = c[j]
+            q[j] = 0.0
+        for i in range(size):
+            alpha[i] = 0.0
+            row = rows[active[i]]
+            for j in range(dim):
+                alpha[i] += row[j] * c[j]
+            kappa[i] = slack[active[i]]
+            for l in range(i + 1):
+                work[i, l] = gram[i, l]
+        if size > 0:
+            if not solve_in_place(work, size, alpha, kappa):
+                break
+            for i in range(size):
+                row = rows[active[i]]
+                for j in range(dim):
+                    p[j] -= alpha[i] * row[j]
+                    q[j] += kappa[i] * row[j]
+        moving = 0.0
+        fixed = 0.0
+        for j in range(dim):
+            moving += p[j] * p[j]
+            fixed += q[j] * q[j]
+        still = size >= dim or np.sqrt(moving) <= 1e-12 * length
+        end = np.inf
+        if not still and reach > fixed:
+            end = np.sqrt((reach - fixed) / moving)
+        elif not still:
+            end = u
+        if last < end:
+            end = last
+        step = np.inf
+        event = -1
+        if not still:
+            speed_limit = 1e-12 * np.sqrt(moving)
+            for i in range(n):
+                if is_active[i]:
+                    continue
+                speed = 0.0
+                place = 0.0
+                for j in range(dim):
+                    speed += rows[i, j] * p[j]
+                    place += rows[i, j] * q[j]
+                if speed > speed_limit:
+                    at = (slack[i] - place) / speed
+                    if at < step:
+                        step = at
+                        event = i
+        for i in range(size):
+            if alpha[i] * np.sqrt(gram[i, i]) < -1e-12 * length:
+                at = kappa[i] / alpha[i]
+                if at < step:
+                    step = at
+                    event = -2 - i
+        step = max(step, u)
+        if end <= step or event == -1:
+            finished = end
+            scale = end
+            if end == np.inf:
+                scale = u
+            for i in range(n):
+                multipliers[i] = 0.0
+            for j in range(dim):
+                z[j] = q[j] if still else scale * p[j] + q[j]
+            for i in range(size):
+                weight = alpha[i] if end == np.inf else end * alpha[i] - kappa[i]
+                multipliers[active[i]] = max(weight, 0.0)
+            return finished, True
+        u = step
+        if event >= 0:
+            for i in range(size + 1):
+                other = rows[event] if i == size else rows[active[i]]
+                dot = 0.0
+                for j in range(dim):
+                    dot += rows[event, j] * other[j]
+                gram[size, i] = dot
+                gram[i, size] = dot
+            active[size] = event
+            is_active[event] = True
+            size += 1
+        else:
+            gone = -2 - event
+            is_active[active[gone]] = False
+            for i in range(gone, size - 1):
+                active[i] = active[i + 1]
+            for i in range(size - 1):
+                for l in range(size - 1):
+                    gram[i, l] = gram[i + (i >= gone), l + (l >= gone)]
+            size -= 1
+    for i in range(n):
+        multipliers[i] = 0.0
+    for j in range(dim):
+        z[j] = 0.0
+    return 0.0, False
+
+
+@njit(cache=True, error_model="numpy")
+def support(c, rows, slack, beta, z, multipliers):  # type: ignore[no-untyped-def]
+    """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
+
+    If not certified the value is an upper bound.
+    """
+    n, dim = rows.shape
+    u, finished = ray_path(c, rows, slack, beta, np.inf, z, multipliers)
+    scale = 1.0 if u == np.inf or not finished else 1.0 / max(u, 1e-300)
+    value = 0.0
+    length = 0.0
+    over = 0.0
+    for j in range(dim):
+        value += c[j] * z[j]
+        length += z[j] * z[j]
+    over = length - beta
+    bound = 0.0
+    rest = 0.0
+    size = 0.0
+    for j in range(dim):
+        size += c[j] * c[j]
+        entry = c[j]
+        for i in range(n):
+            if multipliers[i] > 0.0:
+                entry -= multipliers[i] * scale * rows[i, j]
+        rest += entry * entry
+    for i in range(n):
+        bound += slack[i] * multipliers[i] * scale
+        place = 0.0
+        if finished:
+            for j in range(dim):
+                place += rows[i, j] * z[j]
+            over = max(over, place - slack[i])
+    bound += np.sqrt(beta * rest)
+    plain = np.sqrt(beta * size)
+    bound = min(bound, plain)
+    tolerance = CERTIFIED * max(plain, 1e-300)
+    if finished and bound - value <= tolerance and over <= CERTIFIED * (1.0 + beta):
+        return value, True
+    return bound, False
+
+
+@njit(cache=True, error_model="numpy")
+def whiten(inverse, regularization, dim):  # type: ignore[no-untyped-def]
+    """Return F with F F' = diag(inverse, I / regularization), lower triangular, shape (D, D)."""
+    r = inverse.shape[0]
+    root = np.zeros((dim, dim))
+    for j in range(r):
+        pivot = inverse[j, j]
+        for l in range(j):
+            pivot -= root[j, l] * root[j, l]
+        root[j, j] = np.sqrt(max(pivot, 0.0))
+        for i in range(j + 1, r):
+            entry = inverse[i, j]
+            for l in range(j):
+                entry -= root[i, l] * root[j, l]
+            root[i, j] = entry / root[j, j] if root[j, j] > 0.0 else 0.0
+    for j in range(r, dim):
+        root[j, j] = 1.0 / np.sqrt(regularization)
+    return root
+
+
+@njit(cache=True, error_model="numpy")
+def into_whitened(rows, root):  # type: ignore[no-untyped-def]
+    """Return rows @ root for a lower triangular root, shape (n, D)."""
+    n, dim = rows.shape
+    result = np.zeros((n, dim))
+    for i in range(n):
+        for l in range(dim):
+            entry = rows[i, l]
+            if entry != 0.0:
+                for j in range(l + 1):
+                    result[i, j] += entry * root[l, j]
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def centers(inverse, x_hat, regularization, facets, bounds, interior):  # type: ignore[no-untyped-def]
+    """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
+
+    The projection of a point is the end at u = 1 of the path that starts at an interior point and
+    heads for it. Returns the projections and whether each path finished.
+    """
+    n, dim = x_hat.shape
+    count = len(bounds)
+    result = x_hat.copy()
+    done = np.ones(n, np.bool_)
+    z = np.empty(dim)
+    multipliers = np.empty(count)
+    direction = np.empty(dim)
+    room = np.empty(count)
+    for i in range(count):
+        room[i] = bounds[i]
+        for j in range(dim):
+            room[i] -= facets[i, j] * interior[j]
+    for row in range(n):
+        outside = False
+        for i in range(count):
+            place = 0.0
+            for j in range(dim):
+                place += facets[i, j] * x_hat[row, j]
+            if place > bounds[i]:
+                outside = True
+        if not outside:
+            continue
+        root = whiten(inverse[row], regularization, dim)
+        rows = into_whitened(facets, root)
+        for j in range(dim):  # direction = root^-1 (x_hat - interior), by forward substitution
+            entry = x_hat[row, j] - interior[j]
+            for l in range(j):
+                entry -= root[j, l] * direction[l]
+            direction[j] = entry / root[j, j]
+        _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
+        for j in range(dim):
+            result[row, j] = interior[j]
+            for l in range(j + 1):
+                result[row, j] += root[j, l] * z[l]
+    return result, done
+
+
+@njit(cache=True, error_model="numpy")
+def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):  # type: ignore[no-untyped-def]
+    """Return support values (n, q) and certificates of directions (q, D) around centres x (n, D)."""
+    n, dim = x.shape
+    count = len(bounds)
+    values = np.empty((n, len(directions)))
+    certified = np.empty((n, len(directions)), np.bool_)
+    points = np.empty((n, len(directions), dim))
+    z = np.empty(dim)
+    multipliers = np.empty(count)
+    slack = np.empty(count)
+    for row in range(n):
+        root = whiten(inverse[row], regularization, dim)
+        rows = into_whitened(facets, root)
+        whitened = into_whitened(directions, root)
+        for i in range(count):
+            place = 0.0
+            for j in range(dim):
+                place += facets[i, j] * x[row, j]
+            slack[i] = max(bounds[i] - place, 0.0)
+        for t in range(len(directions)):
+            value, certified[row, t] = support(
+                whitened[t], rows, slack, beta[row], z, multipliers
+            )
+            for j in range(dim):
+                value += directions[t, j] * x[row, j]
+                points[row, t, j] = x[row, j]
+                for l in range(j + 1):
+                    points[row, t, j] += root[j, l] * z[l]
+            values[row, t] = value
+    return values, certified, points
+
+
+@njit(cache=True, error_model="numpy")
+def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):  # type: ignore[no-untyped-def]
+    """Return max over b of the support of phi_b - phi_a for every action, shape (n, k).
+
+    Competitors are tried in the order of an upper bound (the whole ellipsoid, or the whole set
+    Theta, ``ceiling`` (k, k)), until no other can be larger.
+    """
+    n, dim = x.shape
+    k = len(slopes)
+    count = len(bounds)
+    gaps = np.zeros((n, k))
+    z = np.empty(dim)
+    multipliers = np.empty(count)
+    slack = np.empty(count)
+    means = np.empty(k)
+    upper = np.empty(k)
+    c = np.empty(dim)
+    for row in range(n):
+        root = whiten(inverse[row], regularization, dim)
+        rows = into_whitened(facets, root)
+        whitened = into_whitened(slopes, root)
+        for i in range(count):
+            place = 0.0
+            for j in range(dim):
+                place += facets[i, j] * x[row, j]
+            slack[i] = max(bounds[i] - place, 0.0)
+        for a in range(k):
+            means[a] = offsets[a]
+            for j in range(dim):
+                means[a] += slopes[a, j] * x[row, j]
+        for a in range(k):
+            for b in range(k):
+                length = 0.0
+                for j in range(dim):
+                    away = whitened[b, j] - whitened[a, j]
+                    length += away * away
+                wide = means[b] - means[a] + np.sqrt(beta[row] * length)
+                upper[b] = min(wide, ceiling[a, b])
+            upper[a] = 0.0
+            best = 0.0
+            while True:
+                b = 0
+                for other in range(1, k):
+                    if upper[other] > upper[b]:
+                        b = other
+                if upper[b] <= best:
+                    break
+                for j in range(dim):
+                    c[j] = whitened[b, j] - whitened[a, j]
+                value, _ = support(c, rows, slack, beta[row], z, multipliers)
+                best = max(best, min(value + means[b] - means[a], upper[b]))
+                upper[b] = 0.0
+            gaps[row, a] = best
+    return gaps

@@ -1,0 +1,142 @@
+"""Confidence sets E_t and their support function, the one oracle of all geometry (section 3.1).
+
+    E_t = {theta in Theta : |theta - theta_hat|_{V_t}^2 <= beta_t}
+    beta_t^(1/2) = rho (2 log 1/delta + log det W_t - r log lambda)^(1/2) + lambda^(1/2) B
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.least_squares import Estimate, Indices
+from partial_monitoring.estimation.shapes import Shape
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.validation import Array, real_array, real_number
+
+Schedule = Callable[[Array], Array]
+"""t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """delta = 1/t^2, for bounds of the expected regret."""
+
+    def __call__(self, t: Array) -> Array:
+        return 2.0 * np.log(t)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One failure probability for all rounds, for bounds that hold with high probability."""
+
+    failure_probability: float
+
+    def __post_init__(self) -> None:
+        delta = real_number("failure_probability", self.failure_probability)
+        if not 0 < delta <= 1:
+            raise InvalidInput(f"failure_probability must lie in (0, 1]; got {delta!r}.")
+
+    def __call__(self, t: Array) -> Array:
+        return np.full(np.shape(t), -np.log(self.failure_probability))
+
+
+def paper() -> Paper:
+    """Return the schedule delta = 1/t^2."""
+    return Paper()
+
+
+def fixed(failure_probability: float) -> Fixed:
+    """Return the schedule with one failure probability for all rounds."""
+    return Fixed(failure_probability)
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceSet:
+    """E_t of every replicate."""
+
+    data: Estimate
+    shape: Shape
+    beta: Array
+    """beta_t, shape (n,)."""
+
+    @property
+    def parameters(self) -> ParameterSet:
+        """Theta."""
+        return self.data.model.game.parameters
+
+    @property
+    def round(self) -> Indices:
+        """t, shape (n,)."""
+        return self.data.round
+
+    @property
+    def plays(self) -> Indices:
+        """How often each action was observed, shape (n, k)."""
+        return self.data.plays
+
+    @property
+    def sums(self) -> Array:
+        """Sums of the observations of each action, shape (n, k, m)."""
+        return self.data.sums
+
+    @cached_property
+    def local_center(self) -> Array:
+        """theta_hat in the coordinates of the model, shape (n, D)."""
+        model = self.data.model
+        x = np.zeros((self.data.replicates, model.basis.shape[1]))
+        x[:, : model.rank] = self.data.coordinates
+        return self.shape.project(self.data, x)
+
+    @cached_property
+    def center(self) -> Array:
+        """theta_hat, the least-squares estimate over Theta, shape (n, d)."""
+        model = self.data.model
+        return model.prior_mean + _stacked(model.basis, self.local_center)
+
+    @cached_property
+    def means(self) -> Array:
+        """Rewards at theta_hat, shape (n, k)."""
+        model = self.data.model
+        return model.offsets + _stacked(model.slopes, self.local_center)
+
+    def support(self, directions: ArrayLike) -> Array:
+        """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
+        return self._supports(directions)[0]
+
+    def maximizer(self, directions: ArrayLike) -> Array:
+        """Return where the maximum is attained, shape (n, q, d)."""
+        model = self.data.model
+        points = self._supports(directions)[1]
+        return model.prior_mean + points @ model.basis.T
+
+    def _supports(self, directions: ArrayLike) -> tuple[Array, Array]:
+        model = self.data.model
+        c = real_array("directions", directions, ("q", model.game.d))
+        values, points = self.local_supports(c @ model.basis)
+        return values + c @ model.prior_mean, points
+
+    def local_supports(self, directions: Array) -> tuple[Array, Array]:
+        """Return values and maximisers for directions in the coordinates of the model."""
+        return self.shape.supports(self.data, self.local_center, self.beta, directions)
+
+
+def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> ConfidenceSet:
+    """Return E_t of an estimate with failure probabilities from a schedule."""
+    model = estimate.model
+    t = estimate.round.astype(float)
+    radius = model.noise_std * np.sqrt(
+        np.maximum(2.0 * schedule(t) + estimate.log_det, 0.0)
+    ) + np.sqrt(model.regularization) * model.norm_bound
+    return ConfidenceSet(estimate, shape, radius**2)
+
+
+def _stacked(matrix: Array, vectors: Array) -> Array:
+    """Multiply a matrix with one vector per replicate, shape (n, ...)."""
+    result: Array = (matrix @ vectors[:, :, None])[:, :, 0]
+    return result

@@ -1,0 +1,136 @@
+"""Gap estimates: upper bounds of what each action may lose (sections 3.1 and 5.1).
+
+A gap estimate is a function (game, confidence) -> array of shape (n, k), never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.shapes import Everything, Faceted
+from partial_monitoring.game import Game
+from partial_monitoring.validation import Array
+
+GapEstimate = Callable[[Game, ConfidenceSet], Array]
+
+BLOCK = 2**22
+"""Pairs of actions that are compared at once, to bound the memory."""
+
+
+def exact(game: Game, confidence: ConfidenceSet) -> Array:
+    """Return max over b and theta in E_t of <phi_b - phi_a, theta>, the largest plausible gap.
+
+    In closed form on R^d; on polyhedra with pairs pruned by upper bounds.
+    """
+    if isinstance(confidence.shape, Everything):
+        return _exact_everywhere(confidence)
+    if isinstance(confidence.shape, Faceted):
+        gaps = confidence.shape.exact_gaps(
+            confidence.data, confidence.local_center, confidence.beta
+        )
+        return np.maximum(gaps, 0.0)
+    model = confidence.data.model
+    k = game.k
+    gaps = np.zeros((confidence.data.replicates, k))
+    for a in range(k):
+        values, _ = confidence.local_supports(model.slopes - model.slopes[a])
+        gaps[:, a] = (values + model.offsets - model.offsets[a]).max(axis=1)
+    return np.maximum(gaps, 0.0)
+
+
+def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
+    """Return delta + max over E_t of <phi_ah - phi_a, theta>, through the greedy action ah.
+
+    delta is the largest plausible gap of ah. Two support calls per action instead of k; at least
+    the exact gap.
+    """
+    model = confidence.data.model
+    greedy = confidence.means.argmax(axis=1)
+    n, k = confidence.means.shape
+    up, down = np.zeros((n, k)), np.zeros((n, k))
+    if isinstance(confidence.shape, Everything):
+        width = _widths(confidence, greedy)
+        ahead = confidence.means - np.take_along_axis(confidence.means, greedy[:, None], 1)
+        up, down = ahead + width, width - ahead
+    else:
+        for g in np.unique(greedy):
+            rows = greedy == g
+            away = model.slopes - model.slopes[g]
+            shift = model.offsets - model.offsets[g]
+            part = _rows(confidence, rows)
+            up[rows] = part.local_supports(away)[0] + shift
+            down[rows] = part.local_supports(-away)[0] - shift
+    delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
+    gaps = delta + np.maximum(down, 0.0)
+    np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
+    return gaps
+
+
+def mean(game: Game, confidence: ConfidenceSet) -> Array:
+    """Return min(delta + <phi_ah - phi_a, theta_hat>, T), the gap at the estimate plus delta.
+
+    delta is taken over the whole ellipsoid, not cut by Theta (E7), and T is the largest gap that Theta
+    allows (E6).
+    """
+    greedy = confidence.means.argmax(axis=1)
+    width = _widths(confidence, greedy)
+    ahead = confidence.means - np.take_along_axis(confidence.means, greedy[:, None], 1)
+    delta = np.maximum((ahead + width).max(axis=1, keepdims=True), 0.0)
+    return np.minimum(delta - ahead, largest_gap(confidence))
+
+
+def largest_gap(confidence: ConfidenceSet) -> float:
+    """Return T: no gap exceeds it for any parameter in Theta (on R^d: within B of the prior mean)."""
+    return confidence.data.model.largest_gap
+
+
+def _widths(confidence: ConfidenceSet, greedy: Array) -> Array:
+    """Return beta^(1/2) |phi_a - phi_ah| in the norm of V_t^-1, shape (n, k)."""
+    data, model = confidence.data, confidence.data.model
+    chosen = model.seen[greedy]  # (n, r)
+    pulled = (data.inverse @ chosen[:, :, None])  # (n, r, 1)
+    cross = (model.seen @ pulled)[:, :, 0]
+    own = np.take_along_axis(data.variances, greedy[:, None], 1)
+    squared = data.variances + own - 2 * cross
+    if model.unseen.shape[1]:
+        off = model.unseen[None] - model.unseen[greedy][:, None]
+        squared = squared + (off**2).sum(axis=-1) / model.regularization
+    width: Array = np.sqrt(np.maximum(squared, 0.0) * confidence.beta[:, None])
+    return width
+
+
+def _exact_everywhere(confidence: ConfidenceSet) -> Array:
+    """Compare all pairs in closed form, in blocks of actions."""
+    data, model = confidence.data, confidence.data.model
+    n, k = confidence.means.shape
+    pulled = model.seen @ data.inverse  # (n, k, r)
+    radius = np.sqrt(confidence.beta)[:, None, None]
+    gaps = np.empty((n, k))
+    unseen = model.unseen
+    block = max(1, BLOCK // max(1, n * k))
+    for start in range(0, k, block):
+        part = slice(start, start + block)
+        cross = pulled[:, part] @ model.seen.T  # (n, block, k)
+        squared = data.variances[:, part, None] + data.variances[:, None, :] - 2 * cross
+        if unseen.shape[1]:
+            off = unseen[part, None] - unseen[None]
+            squared = squared + (off**2).sum(axis=-1) / model.regularization
+        reach = confidence.means[:, None, :] + radius * np.sqrt(np.maximum(squared, 0.0))
+        gaps[:, part] = reach.max(axis=2) - confidence.means[:, part]
+    return np.maximum(gaps, 0.0)
+
+
+def _rows(confidence: ConfidenceSet, rows: Array) -> ConfidenceSet:
+    """Return the confidence sets of some replicates."""
+    from dataclasses import fields, replace
+
+    data = confidence.data
+    kept = {
+        field.name: getattr(data, field.name)[rows] for field in fields(data) if field.name != "model"
+    }
+    part = ConfidenceSet(replace(data, **kept), confidence.shape, confidence.beta[rows])
+    part.__dict__["local_center"] = confidence.local_center[rows]
+    return part

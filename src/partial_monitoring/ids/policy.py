@@ -1,0 +1,125 @@
+"""Information-directed sampling for linear partial monitoring (Algorithm 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.estimation.least_squares import (
+    Estimate,
+    Indices,
+    initial,
+    model,
+    updated,
+)
+from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.game import Game
+from partial_monitoring.ids import gaps as gap_estimates
+from partial_monitoring.ids import information as information_gains
+from partial_monitoring.ids import sampling as sampling_rules
+from partial_monitoring.ids.gaps import GapEstimate
+from partial_monitoring.ids.information import InformationGain
+from partial_monitoring.ids.ratio import information_ratio
+from partial_monitoring.ids.sampling import SamplingRule
+from partial_monitoring.policy import Choices, draw
+from partial_monitoring.validation import Array
+
+
+@dataclass(frozen=True, eq=False)
+class IDSState:
+    """What IDS knows after some rounds."""
+
+    estimate: Estimate
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class IDS:
+    """Play the distribution that trades least regret for most information.
+
+    Parameters
+    ----------
+    gap
+        Gap estimate: ``pm.gaps.exact``, ``.relaxed`` or ``.mean``.
+    information
+        Information gain: ``pm.information.log_det`` or ``.directed``.
+    sampling
+        Sampling rule: ``pm.sampling.exact``, ``.approximate``, ``.generalized(kappa)``,
+        ``.deterministic`` or ``.e2d(tradeoff)``.
+    confidence
+        Failure probabilities: ``pm.confidence.paper()`` or ``.fixed(delta)``.
+    regularization, prior_mean, norm_bound
+        lambda, theta_0 and B; see :func:`partial_monitoring.estimation.least_squares.model`.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS(), seed=0)
+    >>> decision = learner.ask()
+    >>> learner.tell(decision, pm.Instance(learner.game, [0.9, 0.1]).observe(
+    ...     decision.action, np.random.default_rng(0)))
+    >>> learner.ask().round
+    2
+    """
+
+    gap: GapEstimate = gap_estimates.exact
+    information: InformationGain = information_gains.log_det
+    sampling: SamplingRule = sampling_rules.exact
+    confidence: Schedule = field(default_factory=schedules.paper)
+    regularization: float = 1.0
+    prior_mean: ArrayLike | None = None
+    norm_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "information", "sampling", "confidence"):
+            if not callable(getattr(self, name)):
+                raise InvalidInput(f"{name} must be a function; got {getattr(self, name)!r}.")
+
+    def init(self, game: Game, replicates: int) -> IDSState:
+        """Return the state before the first round."""
+        prior = model(
+            game,
+            regularization=self.regularization,
+            prior_mean=self.prior_mean,
+            norm_bound=self.norm_bound,
+        )
+        return IDSState(initial(prior, replicates), shape_of(prior))
+
+    def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
+        """Choose actions: E_t, the gaps, the information, mu_t, a_t."""
+        game = state.estimate.model.game
+        confidence = self.confidence_set(state)
+        gaps = self.gap(game, confidence)
+        information = self.information(game, confidence)
+        distribution = self._distribution(gaps, information, available)
+        return Choices(
+            draw(distribution, uniforms),
+            distribution,
+            gaps,
+            information,
+            information_ratio(distribution, gaps, information),
+            confidence.beta,
+            confidence.center,
+        )
+
+    def update(self, state: IDSState, action: Indices, observation: Array) -> IDSState:
+        """Return the state after one more observation."""
+        return IDSState(updated(state.estimate, action, observation), state.shape)
+
+    def confidence_set(self, state: IDSState) -> ConfidenceSet:
+        """Return E_t."""
+        return confidence_set(state.estimate, state.shape, self.confidence)
+
+    def _distribution(self, gaps: Array, information: Array, available: Array | None) -> Array:
+        if available is None:
+            return self.sampling(gaps, information)
+        chosen = np.flatnonzero(available)
+        distribution = np.zeros(gaps.shape)
+        distribution[:, chosen] = self.sampling(gaps[:, chosen], information[:, chosen])
+        return distribution
+

@@ -1,0 +1,46 @@
+"""The information ratio and its conventions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import Array, real_array
+
+ZERO_GAP = 1e-9
+"""A gap below this fraction of the largest one is solver noise and counts as zero."""
+
+
+def information_ratio(
+    distribution: ArrayLike, gaps: ArrayLike, information: ArrayLike, *, kappa: float = 2.0
+) -> Array:
+    """Return Psi_kappa(mu) = gap(mu)^kappa / information(mu).
+
+    With 0/0 = 0 (no regret needs no information) and 1/0 = inf. Shapes (..., k) -> (...).
+
+    >>> float(information_ratio([0.5, 0.5], [0, 2], [0, 1]))
+    2.0
+    """
+    mu, d, i = (np.asarray(x, dtype=float) for x in (distribution, gaps, information))
+    gap, gain = (mu * d).sum(axis=-1), (mu * i).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gap <= 0, 0.0, np.where(gain > 0, gap**kappa / gain, np.inf))
+
+
+def checked(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
+    """Validate gaps and information of one shape (..., k), not negative; tiny gaps become zero."""
+    axes = tuple(f"n{axis}" for axis in range(np.ndim(gaps) - 1))
+    d = real_array("gaps", gaps, (*axes, "k"))
+    i = real_array("information", information, d.shape)
+    if d.shape[-1] == 0:
+        raise InvalidInput("gaps must hold at least one action; got none.")
+    for name, array in (("gaps", d), ("information", i)):
+        if (array < 0).any():
+            raise InvalidInput(f"{name} must not be negative; got {array.min():g}.")
+    return without_noise(d), i
+
+
+def without_noise(gaps: Array) -> Array:
+    """Set gaps that are noise to zero, shape (..., k)."""
+    return np.where(gaps <= ZERO_GAP * gaps.max(axis=-1, keepdims=True), 0.0, gaps)

@@ -1,0 +1,159 @@
+"""From gaps and information to a distribution over actions (section 3).
+
+A sampling rule is a function (gaps, information) -> distribution on arrays of shape (..., k). The
+conventions are 0/0 = 0 and 1/0 = inf; ties go to the lowest index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.ids.ratio import checked, without_noise
+from partial_monitoring.validation import Array, non_negative_number, real_number
+
+SamplingRule = Callable[[Array, Array], Array]
+
+
+def exact(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the distribution with the least information ratio, in O(k) (lemma support).
+
+    It is supported on at most two actions, and almost greedy: its gap is at most twice the least.
+
+    >>> exact([0.1, 1.0], [0.0, 1.0]).round(3)
+    array([0.889, 0.111])
+    """
+    return generalized(2.0)(gaps, information)
+
+
+def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the best mixture of the greedy action with one other: within 4/3 of the least ratio.
+
+    The greedy action is the most informative among those with the least gap (E24). Kept to
+    reproduce the paper; :func:`exact` is as fast.
+    """
+    return Approximate(2.0)(gaps, information)
+
+
+def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the single action with the least ratio gap^2 / information."""
+    d, i = checked(gaps, information)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(d <= 0, 0.0, np.where(i > 0, d**2 / i, np.inf))
+    # If no action shows anything the greedy one is left.
+    blind = np.isinf(ratio).all(axis=-1, keepdims=True)
+    return _dirac(np.where(blind, d, ratio))
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """The distribution with the least ratio gap^kappa / information."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        _check_kappa(self.kappa)
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        return _pair_rule(gaps, information, self.kappa, exact=True)
+
+
+@dataclass(frozen=True)
+class Approximate:
+    """The best mixture of the greedy action with one other, for any kappa."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        _check_kappa(self.kappa)
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        return _pair_rule(gaps, information, self.kappa, exact=False)
+
+
+def generalized(kappa: float) -> Generalized:
+    """Return the rule that minimises the generalised ratio gap^kappa / information, kappa >= 2."""
+    return Generalized(kappa)
+
+
+@dataclass(frozen=True)
+class E2D:
+    """Play the action with the least gap - tradeoff * information."""
+
+    tradeoff: float
+
+    def __post_init__(self) -> None:
+        non_negative_number("tradeoff", self.tradeoff)
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        d, i = checked(gaps, information)
+        return _dirac(d - self.tradeoff * i)
+
+
+@dataclass(frozen=True)
+class AnytimeE2D:
+    """E2D with the tradeoff D / (2 I) of the exact rule's own distribution in each round.
+
+    At this tradeoff the exact rule's two actions tie, so the choice follows information-directed
+    sampling without randomising: gap - tradeoff * information <= gap^2 / (4 tradeoff information).
+    """
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        d, i = checked(gaps, information)
+        mu = exact(d, i)
+        gap, gain = (mu * d).sum(-1, keepdims=True), (mu * i).sum(-1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tradeoff = np.where(gain > 0, gap / (2 * gain), 0.0)
+        return _dirac(d - tradeoff * i)
+
+
+def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
+    """Return the E2D rule with a fixed tradeoff, or with "anytime" one chosen in each round."""
+    if tradeoff == "anytime":
+        return AnytimeE2D()
+    return E2D(real_number("tradeoff", tradeoff))
+
+
+def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
+    from partial_monitoring.compiled.ratio import minimize_rows
+
+    d, i = checked(gaps, information)
+    k = d.shape[-1]
+    rows = np.ascontiguousarray(d.reshape(-1, k)), np.ascontiguousarray(i.reshape(-1, k))
+    first, second, share = minimize_rows(*rows, kappa, exact)
+    mu = np.zeros((len(first), k))
+    each = np.arange(len(first))
+    mu[each, first] = 1.0 - share
+    mu[each, second] += share
+    return mu.reshape(d.shape)
+
+
+def _dirac(score: Array) -> Array:
+    """Put all probability on the least score, the lowest index among ties."""
+    mu = np.zeros(score.shape)
+    np.put_along_axis(mu, score.argmin(axis=-1, keepdims=True), 1.0, axis=-1)
+    return mu
+
+
+def _check_kappa(kappa: float) -> None:
+    if not real_number("kappa", kappa) >= 2:
+        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
+
+
+__all__ = [
+    "AnytimeE2D",
+    "Approximate",
+    "E2D",
+    "Generalized",
+    "SamplingRule",
+    "approximate",
+    "deterministic",
+    "e2d",
+    "exact",
+    "generalized",
+    "without_noise",
+]

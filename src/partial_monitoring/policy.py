@@ -1,0 +1,151 @@
+"""What every policy offers, and the decision it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from partial_monitoring import display
+from partial_monitoring.estimation.least_squares import Indices
+from partial_monitoring.game import Game
+from partial_monitoring.validation import Array
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What a policy chose for n replicates in one round, and why."""
+
+    action: Indices
+    """Shape (n,)."""
+    distribution: Array
+    """mu_t, shape (n, k)."""
+    gaps: Array
+    """The gap estimates that were used, shape (n, k)."""
+    information: Array
+    """The information gains that were used, shape (n, k)."""
+    ratio: Array
+    """The information ratio of the distribution, shape (n,)."""
+    beta: Array
+    """beta_t, shape (n,)."""
+    estimate: Array
+    """theta_hat, shape (n, d)."""
+
+
+class Policy(Protocol[State]):
+    """What ``simulate`` and ``Learner`` drive. All arrays carry a leading axis of n replicates.
+
+    A policy has no state of its own; it is handed the state and returns the next one.
+    """
+
+    def init(self, game: Game, replicates: int) -> State:
+        """Return the state before the first round."""
+        ...
+
+    def decide(self, state: State, uniforms: Array, available: Array | None = None) -> Choices:
+        """Choose an action for every replicate, with one uniform number (n,) each.
+
+        ``available`` (k,) restricts the choice of this round.
+        """
+        ...
+
+    def update(self, state: State, action: Indices, observation: Array) -> State:
+        """Return the state after the observations (n, m) of the actions (n,)."""
+        ...
+
+
+def draw(distribution: Array, uniforms: Array) -> Indices:
+    """Draw one action per row by inverting the cumulative distribution, (n, k), (n,) -> (n,)."""
+    passed = np.cumsum(distribution, axis=1) <= uniforms[:, None]
+    # Rounding may leave the total below 1: the last action with any probability is meant.
+    last = distribution.shape[1] - 1 - (distribution[:, ::-1] > 0).argmax(axis=1)
+    return np.minimum(passed.sum(axis=1), last)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What to do next, and why."""
+
+    id: int
+    """The number of the decision, to tell the observation by."""
+    round: int
+    """t: one more than the number of observations told."""
+    action: int
+    label: str
+    distribution: Array
+    """mu_t, shape (k,)."""
+    probability: float
+    """The probability with which this action was chosen."""
+    gaps: Array
+    """The gap estimates that were used, shape (k,)."""
+    information: Array
+    """The information gains that were used, shape (k,)."""
+    ratio: float
+    beta: float
+    """beta_t, the squared radius of the confidence set."""
+    estimate: Array
+    """theta_hat, shape (d,)."""
+    labels: tuple[str, ...]
+
+    def explain(self) -> str:
+        """Say why: what each action may lose, what it tells, and how often it is chosen."""
+        return display.as_text(self.sheets())
+
+    def sheets(self) -> list[display.Sheet]:
+        """Return the table that explains the decision."""
+        shown = sorted(
+            range(len(self.labels)), key=lambda a: (-self.distribution[a], self.gaps[a], a)
+        )[:12]
+        rows = tuple(
+            (
+                display.Cell(self.labels[a] + (" <" if a == self.action else "")),
+                display.Cell(display.number(float(self.gaps[a]))),
+                display.Cell(display.number(float(self.information[a]))),
+                display.Cell(f"{self.distribution[a]:.1%}"),
+            )
+            for a in shown
+        )
+        hidden = len(self.labels) - len(shown)
+        notes = [_reason(self)] + ([f"{hidden} more actions are not shown"] if hidden else [])
+        columns = ("action", "may lose", "tells", "chosen")
+        title = f"round {self.round}: {self.label}"
+        return [display.Sheet(title, columns, rows, tuple(notes))]
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self.sheets())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain data."""
+        return {
+            "id": self.id,
+            "round": self.round,
+            "action": self.action,
+            "label": self.label,
+            "probability": self.probability,
+        }
+
+
+def _reason(decision: Decision) -> str:
+    """Say in one sentence what the chosen action is traded against."""
+    a = decision.action
+    greedy = int(decision.gaps.argmin())
+    if decision.gaps[greedy] <= 0:
+        return "nothing else can be better, so there is nothing to explore"
+    if a == greedy:
+        others = np.flatnonzero(decision.distribution > 0)
+        rival = next((int(b) for b in others if b != a), None)
+        if rival is None:
+            return "the least may be lost with it, and no other action tells enough to pay for more"
+        return (
+            f"the least may be lost with it; '{decision.labels[rival]}' is tried now and then "
+            f"because it tells more"
+        )
+    return (
+        f"it may lose more than '{decision.labels[greedy]}', but what it tells is worth that price"
+    )
