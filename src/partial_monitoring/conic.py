@@ -81,7 +81,7 @@ class LinearProgram:
         self._highs.changeColsCost(self._columns, columns, objective)
         self._highs.run()
         status = self._highs.getModelStatus()
-        if status in (Status.kUnboundedOrInfeasible, Status.kUnknown):
+        if status not in (Status.kOptimal, Status.kInfeasible, Status.kUnbounded):
             self._highs.clearSolver()
             self._highs.setOptionValue("presolve", "on")
             self._highs.run()

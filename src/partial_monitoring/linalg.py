@@ -39,7 +39,7 @@ def row_space(rows: Array) -> Array:
     Cost O(n d^2). Tall matrices are first reduced to a triangle of d rows, in blocks, so that the
     extra memory does not grow with n.
     """
-    values, right = _singular(rows)
+    values, right = singular(rows)
     rank = int((values > RANK_TOLERANCE).sum())
     basis: Array = right[:rank].T.copy()
     return basis
@@ -50,13 +50,13 @@ def null_space(rows: Array) -> Array:
     d = rows.shape[1]
     if not rows.any():
         return np.eye(d)
-    values, right = _singular(np.concatenate([rows, np.zeros((d, d))]))
+    values, right = singular(np.concatenate([rows, np.zeros((d, d))]))
     rank = int((values > RANK_TOLERANCE).sum())
     basis: Array = right[rank:].T.copy()
     return basis
 
 
-def _singular(rows: Array, block: int = 65_536) -> tuple[Array, Array]:
+def singular(rows: Array, block: int = 65_536) -> tuple[Array, Array]:
     """Singular values and right singular vectors (as rows) through block-wise triangles."""
     n, d = rows.shape
     if n > 2 * d:

@@ -20,7 +20,7 @@ Integers = NDArray[Any]
 
 LARGEST_DENOMINATOR = 10**6
 MOST_DIGITS = 12
-"""A float is read as p/q with q up to the former, or as a decimal of at most so many digits."""
+"""A float is read as a decimal of at most so many digits, or as p/q with q up to the former."""
 
 FITS = 2**62
 
@@ -51,13 +51,13 @@ def simplest(value: float) -> Fraction | None:
     """
     if value == round(value):
         return Fraction(round(value))
+    digits = repr(value).split("e")[0].replace(".", "").replace("-", "").strip("0")
+    if len(digits) <= MOST_DIGITS:
+        return Fraction(repr(value))
     # Fractions with denominators up to q are 1/q^2 apart: beyond this one float has several.
     largest = min(LARGEST_DENOMINATOR, int(0.5 / sqrt(ulp(value))))
     near = Fraction(value).limit_denominator(largest) if largest >= 1 else Fraction(0)
-    if float(near) == value:
-        return near
-    digits = repr(value).split("e")[0].replace(".", "").replace("-", "").strip("0")
-    return Fraction(repr(value)) if len(digits) <= MOST_DIGITS else None
+    return near if float(near) == value else None
 
 
 def rationalize(array: Array) -> Rational | None:
@@ -111,7 +111,7 @@ def product(left: Integers, right: Integers) -> Integers:
     inner = left.shape[-1]
     if inner == 0:
         return np.zeros(left.shape[:-1] + right.shape[1:], dtype=np.int64)
-    if magnitude(left) * magnitude(right) * inner < FITS:
+    if max(1, magnitude(left)) * max(1, magnitude(right)) * inner < FITS:
         return left.astype(np.int64, copy=False) @ right.astype(np.int64, copy=False)
     exact: Integers = left.astype(object) @ right.astype(object)
     return exact
@@ -119,7 +119,7 @@ def product(left: Integers, right: Integers) -> Integers:
 
 def scaled(array: Integers, factor: int) -> Integers:
     """Return the array times an integer, exactly."""
-    if magnitude(array) * abs(factor) < FITS:
+    if max(1, magnitude(array)) * abs(factor) < FITS:
         return array.astype(np.int64, copy=False) * factor
     exact: Integers = array.astype(object) * factor
     return exact

@@ -107,6 +107,7 @@ def check_certificates(game: SlowGame, answer: SlowAnswer, analysis: pm.Analysis
             shares = exact(face.mixture)
             assert all(share >= 0 for share in shares)
             assert sum(shares) > 0
+            a, b = face.pair  # duplicates share the proof of the first ones
             for corner in game.corners:
                 push = Fraction(face.tie_weight) * (game.reward(a, corner) - game.reward(b, corner))
                 assert behind(game, a, shares, corner) + push >= 0

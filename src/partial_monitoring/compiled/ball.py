@@ -80,7 +80,13 @@ def supports(directions, weights, x_hat, beta, center, radius):  # type: ignore[
     for row in range(n):
         for t in range(q):
             values[row, t] = support(
-                directions[row, t], weights[row], x_hat[row], beta[row], center[row], radius, points[row, t]
+                directions[row, t],
+                weights[row],
+                x_hat[row],
+                beta[row],
+                center[row],
+                radius,
+                points[row, t],
             )
     return values, points
 

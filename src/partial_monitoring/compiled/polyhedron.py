@@ -318,9 +318,7 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
                 place += facets[i, j] * x[row, j]
             slack[i] = max(bounds[i] - place, 0.0)
         for t in range(len(directions)):
-            value, certified[row, t] = support(
-                whitened[t], rows, slack, beta[row], z, multipliers
-            )
+            value, certified[row, t] = support(whitened[t], rows, slack, beta[row], z, multipliers)
             for j in range(dim):
                 value += directions[t, j] * x[row, j]
                 points[row, t, j] = x[row, j]

@@ -1,7 +1,7 @@
 """Confidence sets E_t and their support function, the one oracle of all geometry (section 3.1).
 
-    E_t = {theta in Theta : |theta - theta_hat|_{V_t}^2 <= beta_t}
-    beta_t^(1/2) = rho (2 log 1/delta + log det W_t - r log lambda)^(1/2) + lambda^(1/2) B
+E_t = {theta in Theta : |theta - theta_hat|_{V_t}^2 <= beta_t}
+beta_t^(1/2) = rho (2 log 1/delta + log det W_t - r log lambda)^(1/2) + lambda^(1/2) B
 """
 
 from __future__ import annotations
@@ -130,9 +130,10 @@ def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> Conf
     """Return E_t of an estimate with failure probabilities from a schedule."""
     model = estimate.model
     t = estimate.round.astype(float)
-    radius = model.noise_std * np.sqrt(
-        np.maximum(2.0 * schedule(t) + estimate.log_det, 0.0)
-    ) + np.sqrt(model.regularization) * model.norm_bound
+    radius = (
+        model.noise_std * np.sqrt(np.maximum(2.0 * schedule(t) + estimate.log_det, 0.0))
+        + np.sqrt(model.regularization) * model.norm_bound
+    )
     return ConfidenceSet(estimate, shape, radius**2)
 
 

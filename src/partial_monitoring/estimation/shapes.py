@@ -39,7 +39,9 @@ def shape_of(model: Model) -> Shape:
     if isinstance(parameters, AllParameters) or model.basis.shape[1] == 0:
         return Everything()
     if isinstance(parameters, Ball):
-        return Round(model, model.basis.T @ (parameters.center - model.prior_mean), parameters.radius)
+        return Round(
+            model, model.basis.T @ (parameters.center - model.prior_mean), parameters.radius
+        )
     if isinstance(parameters, Polyhedral):
         return Faceted(model, parameters)
     raise SolverError(f"confidence sets in a {type(parameters).__name__} cannot be computed.")
@@ -135,9 +137,7 @@ class Faceted:
     def ceiling(self) -> Array:
         """max over Theta of <phi_b - phi_a, theta>, shape (k, k)."""
         features = self.model.game.features
-        return np.stack(
-            [self.model.game.parameters.support(features - phi) for phi in features]
-        )
+        return np.stack([self.model.game.parameters.support(features - phi) for phi in features])
 
     def project(self, estimate: Estimate, x: Array) -> Array:
         from partial_monitoring.compiled import polyhedron

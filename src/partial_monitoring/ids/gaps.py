@@ -91,7 +91,7 @@ def _widths(confidence: ConfidenceSet, greedy: Array) -> Array:
     """Return beta^(1/2) |phi_a - phi_ah| in the norm of V_t^-1, shape (n, k)."""
     data, model = confidence.data, confidence.data.model
     chosen = model.seen[greedy]  # (n, r)
-    pulled = (data.inverse @ chosen[:, :, None])  # (n, r, 1)
+    pulled = data.inverse @ chosen[:, :, None]  # (n, r, 1)
     cross = (model.seen @ pulled)[:, :, 0]
     own = np.take_along_axis(data.variances, greedy[:, None], 1)
     squared = data.variances + own - 2 * cross
@@ -129,7 +129,9 @@ def _rows(confidence: ConfidenceSet, rows: Array) -> ConfidenceSet:
 
     data = confidence.data
     kept = {
-        field.name: getattr(data, field.name)[rows] for field in fields(data) if field.name != "model"
+        field.name: getattr(data, field.name)[rows]
+        for field in fields(data)
+        if field.name != "model"
     }
     part = ConfidenceSet(replace(data, **kept), confidence.shape, confidence.beta[rows])
     part.__dict__["local_center"] = confidence.local_center[rows]

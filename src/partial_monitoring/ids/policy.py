@@ -122,4 +122,3 @@ class IDS:
         distribution = np.zeros(gaps.shape)
         distribution[:, chosen] = self.sampling(gaps[:, chosen], information[:, chosen])
         return distribution
-

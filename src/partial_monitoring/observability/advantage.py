@@ -100,7 +100,14 @@ def reward_spread(game: Game) -> float:
     spread = float(farthest.max())
     if not np.isfinite(spread):
         spread = float(np.ptp(game.features, axis=0).max())
-    return spread if spread > 0 else 1.0
+    return spread if spread > rounding(game) else 1.0
+
+
+def rounding(game: Game) -> float:
+    """Return below what differences of rewards are rounding noise."""
+    center = game.reduced.center
+    size = float(np.abs(game.features).max()) * max(1.0, float(np.abs(center).max()))
+    return 1e-13 * size
 
 
 class _Rows(NamedTuple):

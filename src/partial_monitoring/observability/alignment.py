@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
@@ -23,7 +22,7 @@ import numpy as np
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
-from partial_monitoring.linalg import RANK_TOLERANCE, row_space
+from partial_monitoring.linalg import RANK_TOLERANCE, singular
 from partial_monitoring.observability.advantage import AdvantageProgram
 from partial_monitoring.observability.views import SEEN
 from partial_monitoring.validation import Array
@@ -57,22 +56,35 @@ NOTHING = Alignment(0.0, 0.0)
 
 
 class AlignmentProgram:
-    """The two programs for one set of observing actions, on the span of what they show."""
+    """The two programs for one set of observing actions, on the span of what they show.
 
-    def __init__(self, game: Game, actions: Sequence[int]) -> None:
+    With the stacked maps = U S V' the directions are written v = V S^-1 z. The rows in z are those of
+    U, orthonormal columns, so that almost parallel observations do no harm.
+
+    Parameters
+    ----------
+    game, actions
+        The game and the observing actions.
+    rank
+        The dimension of the span, if it is known; otherwise small singular values are dropped.
+    """
+
+    def __init__(self, game: Game, actions: Sequence[int], rank: int | None = None) -> None:
         from scipy import sparse
 
         self.game, self.actions = game, list(actions)
         reduced = game.reduced
         maps = reduced.observation_maps[self.actions]  # (B, m, D)
-        raw = np.linalg.norm(game.observation_maps[self.actions], axis=2, keepdims=True)
-        unit = maps / np.where(raw > 0, raw, 1.0)
-        basis = row_space(unit.reshape(-1, reduced.dimension))
-        self.basis = basis
-        self.rows = maps @ basis  # (B, m, r)
-        # Rows that show nothing of Theta only slow the solver down.
-        heard = np.linalg.norm(unit, axis=2) > RANK_TOLERANCE
-        self.rows *= heard[:, :, None]
+        raw = np.linalg.norm(game.observation_maps[self.actions], axis=2)
+        # Rows that show nothing of Theta are rounding noise.
+        heard = np.linalg.norm(maps, axis=2) > RANK_TOLERANCE * raw
+        maps = maps * heard[:, :, None]
+        values, right = singular(maps.reshape(-1, reduced.dimension))
+        if rank is None:
+            rank = int((values > RANK_TOLERANCE * values.max(initial=0.0)).sum())
+        self.basis = right[:rank].T.copy()
+        self.scale = values[:rank]
+        self.rows = maps @ self.basis / self.scale  # (B, m, r)
         self.kept = [np.flatnonzero(rows) for rows in heard]
         self.used = [i for i, kept in enumerate(self.kept) if len(kept)]
         sizes = [len(self.kept[i]) for i in self.used]
@@ -81,7 +93,7 @@ class AlignmentProgram:
         self.objective = np.zeros(columns)
         self.objective[starts[:-1]] = 1.0
         # Variables (s_c, w_c) for each used action: minimise sum s_c with |w_c| <= s_c.
-        stacked = np.zeros((basis.shape[1], columns))
+        stacked = np.zeros((rank, columns))
         for i, start, size in zip(self.used, starts, sizes, strict=False):
             stacked[:, start + 1 : start + 1 + size] = self.rows[i][self.kept[i]].T
         self.starts, self.sizes = starts, sizes
@@ -92,12 +104,6 @@ class AlignmentProgram:
             for start, size in zip(starts, sizes, strict=False)
         ]
 
-    @cached_property
-    def _inverse(self) -> Array:
-        """The shortest weights of a target, as a matrix (B m, r)."""
-        flat = self.rows.reshape(-1, self.basis.shape[1])
-        return np.asarray(np.linalg.pinv(flat.T, rcond=SEEN), dtype=np.float64)
-
     def sees(self, target: Array) -> bool:
         """Whether a reward difference (in reduced coordinates) is in the span of what is shown."""
         rest = target - self.basis @ (self.basis.T @ target)
@@ -105,7 +111,7 @@ class AlignmentProgram:
 
     def weigh(self, target: Array) -> tuple[Array, Array]:
         """Return the weights (B, m) of least total length and the direction that proves it (D,)."""
-        inner = self.basis.T @ target
+        inner = self.basis.T @ target / self.scale
         size = float(np.linalg.norm(inner))
         weights = np.zeros(self.rows.shape[:2])
         if size == 0 or not self.used:
@@ -120,10 +126,10 @@ class AlignmentProgram:
         # Make the equation hold to the last digit by the smallest change of the weights.
         flat = self.rows.reshape(-1, len(inner))
         rest = inner - flat.T @ weights.ravel()
-        weights += (self._inverse @ rest).reshape(weights.shape)
+        weights += (flat @ rest).reshape(weights.shape)
         direction = -best.multipliers[: len(inner)]
         loudest = float(np.linalg.norm(self.rows @ direction, axis=1).max())
-        return weights, self.basis @ (direction / loudest)
+        return weights, self.basis @ (direction / loudest / self.scale)
 
 
 def pair_alignment(game: Game, a: int, b: int, actions: Sequence[int] | None = None) -> Alignment:

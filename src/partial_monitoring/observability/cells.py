@@ -8,11 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
+from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability.advantage import (
     Advantage,
     AdvantageProgram,
     advantage_program,
+    rounding,
 )
 from partial_monitoring.observability.exact_game import ExactGame, Proof
 from partial_monitoring.rational import Rational
@@ -44,6 +46,8 @@ class Cell:
 class Face:
     """What two Pareto actions have in common, and why."""
 
+    pair: tuple[int, int]
+    """The pair (a, b) for which it was decided: the first ones of two duplicate classes."""
     neighbors: bool
     advantage: float
     """By how much both together can beat all actions outside their neighbourhood."""
@@ -84,7 +88,7 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
         cells[a] = cells[first] if first < a else finder.cell(a)
     pareto = [a for a in range(game.k) if cells[a].kind == "pareto" and a == min(twins[a])]
     degenerate = [a for a in range(game.k) if cells[a].kind == "degenerate"]
-    inner = {a: finder.deepened(cells[a]) for a in pareto}
+    inner = {a: finder.deepened(a, cells[a]) for a in pareto}
     classes = {}
     for a, b in combinations(pareto, 2):
         classes[a, b] = finder.face(a, b, inner[a], inner[b], degenerate)
@@ -113,7 +117,8 @@ class _Finder:
         self.center = game.reduced.center
         self.undecided = False
         rewards = np.column_stack([game.reduced.offsets, game.reduced.features])
-        self.rewards = rewards / np.maximum(np.ptp(rewards, axis=0).max(), 1e-300)
+        spread = float(np.ptp(rewards, axis=0).max())
+        self.rewards = rewards / spread if spread > rounding(game) else np.zeros_like(rewards)
         self.twins = self._twins()
 
     def _twins(self) -> list[tuple[int, ...]]:
@@ -137,18 +142,23 @@ class _Finder:
         twins = self.twins[a]
         if len(twins) == self.game.k:
             return Cell("pareto", 1.0, self._own_numbers(self.center, a), None)
-        found = self.program.solve(a, twins)
+        found = self._solve(a, twins)
         proof = self._prove(found, a, twins, self.center)
         kind = {1: "pareto", 0: "degenerate", -1: "dominated"}[proof.sign]
         return Cell(kind, found.value, proof.theta, proof.mixture)
 
-    def deepened(self, cell: Cell) -> Array:
-        """Return a point of a Pareto cell inside Theta."""
+    def deepened(self, a: int, cell: Cell) -> Array:
+        """Return a point of a Pareto cell inside Theta: the witness, moved towards the centre."""
         witness = cell.witness
         assert witness is not None
         theta = witness.floats() if isinstance(witness, Rational) else witness
-        share = min(cell.advantage, 1.0) / 4
+        rivals = [c for c in range(self.game.k) if c not in self.twins[a]]
+        lead = self.game.features[a] - self.game.features[rivals]
+        share = 0.25
         inside: Array = (1 - share) * theta + share * self.center
+        while share > 1e-9 and not (lead @ inside > 0).all():
+            share /= 2
+            inside = (1 - share) * theta + share * self.center
         return inside
 
     def face(self, a: int, b: int, at_a: Array, at_b: Array, degenerate: list[int]) -> Face:
@@ -157,10 +167,21 @@ class _Finder:
         if len(near) == self.game.k:
             found = Advantage(1.0, self._crossing(a, b, at_a, at_b), np.zeros(self.game.k))
         else:
-            found = self.program.solve(a, set(near) - {a, b}, tied=b)
+            found = self._solve(a, set(near) - {a, b}, tied=b)
         crossing = self._crossing(a, b, at_a, at_b)
         proof = self._prove(found, a, near, crossing, tied=b)
-        return Face(proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near)
+        return Face(
+            (a, b), proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near
+        )
+
+    def _solve(self, a: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
+        """Solve in floating point; if that fails, leave the answer to exact arithmetic."""
+        try:
+            return self.program.solve(a, ignored, tied)
+        except SolverError:
+            if self.exact is None:
+                raise
+            return Advantage(np.nan, self.center, np.zeros(self.game.k))
 
     def _crossing(self, a: int, b: int, at_a: Array, at_b: Array) -> Array:
         """Return where the segment from one cell to the other meets their tie."""
@@ -184,6 +205,10 @@ class _Finder:
             if proof is not None:
                 return proof
             self.undecided = True
+        if np.isnan(found.value):
+            raise SolverError(
+                f"the cell of action {action} was decided neither in floating point nor exactly."
+            )
         sign = 0 if abs(found.value) <= TOLERANCE else int(np.sign(found.value))
         theta = found.theta if sign >= 0 else None
         mixture = found.mixture if sign <= 0 else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partial_monitoring.conic import Cone
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability import verify, words
 from partial_monitoring.observability.advantage import advantage_over, cones, reward_spread
@@ -116,7 +116,8 @@ class Analysis:
     @property
     def rank(self) -> int:
         """r, how many directions of the parameter set can be observed."""
-        return self.game.rank
+        exact = ExactGame.of(self.game) if self.certified else None
+        return self.game.rank if exact is None else exact.rank
 
     @property
     def alignment(self) -> float:
@@ -131,7 +132,14 @@ class Analysis:
         if self.category == "hopeless":
             unseen = next(pair for pair, r in self.global_readings.items() if not r.seen)
             return Alignment(np.inf, 0.0, unseen)
-        program = AlignmentProgram(self.game, range(self.game.k))
+        program = AlignmentProgram(self.game, range(self.game.k), self.rank)
+        features = self.game.reduced.features
+        first, *others = self.representatives
+        if not all(program.sees(features[a] - features[first]) for a in others):
+            raise SolverError(
+                "the alignment constant is too large for floating point: what has to be learned "
+                "is seen only through a difference of almost equal observations."
+            )
         return largest_alignment(program, self.representatives)
 
     @cached_property
@@ -372,7 +380,8 @@ def _readings(
         return {}, {}
     whole = view(game, exact, range(game.k))
     first = neighbors[0][0]
-    others = sorted({a for pair in neighbors for a in pair} - {first})
+    same = {a for group in cells.duplicates if first in group for a in group}
+    others = sorted({a for pair in neighbors for a in pair} - {first} - same)
     star = {
         (min(first, b), max(first, b)): whole.read(min(first, b), max(first, b)) for b in others
     }

@@ -158,7 +158,13 @@ class ExactGame:
         """The observation maps on V in integers, shape (k, m, D), all scaled by one factor."""
         k, m, d = self.maps.numerators.shape
         rows = product(self.maps.numerators.reshape(k * m, d), self.directions)
-        return rows.reshape(k, m, -1)
+        return rows.reshape(k, m, self.directions.shape[1])
+
+    @cached_property
+    def rank(self) -> int:
+        """Return r: how many directions of V the observations can tell apart."""
+        k, m, dimension = self.map_rows.shape
+        return eliminate(self.map_rows.reshape(k * m, dimension)).rank
 
     def lift(self, free: Rational) -> Rational:
         """Return the parameter with the given free coordinates."""
@@ -243,6 +249,8 @@ class ExactGame:
             is moved, so that rounding cannot leave Theta.
         """
         others = {action, *ignored} | ({tied} if tied is not None else set())
+        if np.isnan(found.value):
+            return self._decide(action, others, tied)
         if found.value > 0:
             share = min(found.value, 1.0) / 4
             theta = self._witness(
@@ -327,6 +335,8 @@ class ExactGame:
             box = np.column_stack([np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])])
             rows.append(np.column_stack([box, np.zeros(2 * n, int)]))
             right.append(np.ones(2 * n, int))
+        rows.append(np.append(np.zeros(n, int), 1)[None])  # t <= 1, else Theta may be too large
+        right.append(np.ones(1, int))
         if tied is not None:
             tie = np.append(total(slopes[action], -slopes[tied]), 0)[None]
             level = np.array([int(offsets[tied]) - int(offsets[action])], dtype=object)

@@ -390,7 +390,7 @@ def roomiest(polygon: Array, half: Array) -> tuple[Array, float]:
     steps = np.roll(polygon, -1, axis=0) - polygon
     lengths = np.linalg.norm(steps, axis=1)
     real = lengths > 1e-12 * lengths.max()
-    normals = (np.column_stack([steps[:, 1], -steps[:, 0]]) / lengths[:, None])[real]
+    normals = np.column_stack([steps[:, 1], -steps[:, 0]])[real] / lengths[real, None]
     bounds, widths = (normals * polygon[real]).sum(axis=1), np.abs(normals) @ half
     centre = area_and_centroid(polygon)[1]
     room = float(((bounds - normals @ centre) / widths).min())
@@ -543,6 +543,7 @@ def _draw_plane(analysis: Analysis, ax: Axes) -> None:
     chart, colors = chart_of(analysis), _colors(analysis)
     region, _ = outline(chart)
     polygons = {a: clipped(region, *chart.leads(a)) for a in colors}
+    polygons = {a: polygon for a, polygon in polygons.items() if len(polygon) > 2}
     for a, polygon in polygons.items():
         ax.fill(*polygon.T, color=colors[a], linewidth=0, gid=f"cell-{a}", zorder=1)
     _draw_sides(ax, chart, colors)
@@ -793,7 +794,8 @@ def _name_bands(ax: Axes, chart: Chart, low: float, high: float) -> None:
     turned = 1.15 * _sizes(ax, texts)[:, 0].sum() > high - low
     for text, a in zip(texts, order, strict=True):
         text.set(color=COLORS[colors[a]], ha="center", va="top", zorder=5)
-        text.set(rotation=90, fontsize=SMALL) if turned else None
+        if turned:
+            text.set(rotation=90, fontsize=SMALL)
         text.set_transform(ax.get_xaxis_transform())
     widths, heights = 1.15 * _sizes(ax, texts).T
     places = spread(np.array([middles[a] for a in order]), widths, low, high)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,10 @@ def _cells(analysis: Analysis, judge: _Judge) -> Iterable[str]:
             twins[a] = set(group)
         if not all(judge.same(group[0], c) for c in group[1:]):
             yield f"the group {group} does not consist of duplicates."
+    firsts = [a for a in range(analysis.game.k) if a == min(twins[a])]
+    for a, c in combinations(firsts, 2):
+        if judge.same(a, c):
+            yield f"the actions {(a, c)} are duplicates but stand in no group."
     for a, cell in enumerate(analysis.cells.cells):
         others = [c for c in range(analysis.game.k) if c not in twins[a]]
         if cell.kind in ("pareto", "degenerate"):
@@ -89,12 +94,18 @@ def _cells(analysis: Analysis, judge: _Judge) -> Iterable[str]:
             if not ((leads > 0).all() if cell.kind == "pareto" else (leads >= 0).all()):
                 yield f"action {names[a]!r} is not best at its witness."
         if cell.kind in ("degenerate", "dominated"):
-            if cell.mixture is None or floats(cell.mixture)[list(twins[a])].any():
+            if cell.mixture is None or not _mixes(cell.mixture, twins[a]):
                 yield f"action {names[a]!r} has no mixture of other actions against it."
                 continue
             sign = judge.least(cell.mixture, a, None, 0)
             if sign < 0 or (cell.kind == "dominated" and sign == 0):
                 yield f"action {names[a]!r} is not dominated by its mixture."
+
+
+def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
+    """Whether weights form a mixture of actions outside the excluded ones."""
+    weights = floats(mixture)
+    return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
 
 
 def _faces(analysis: Analysis, judge: _Judge) -> Iterable[str]:
@@ -105,11 +116,14 @@ def _faces(analysis: Analysis, judge: _Judge) -> Iterable[str]:
     pairs = {(a, b) for a in pareto for b in pareto if a < b and frozenset((a, b)) not in twins}
     if pairs != set(analysis.cells.faces):
         yield "the pairs of Pareto actions are not complete."
-    checked: dict[int, bool] = {}
-    for (a, b), face in analysis.cells.faces.items():
+    checked = set()
+    for pair, face in analysis.cells.faces.items():
+        a, b = face.pair
+        if not any(_alike(a, pair[i], twins) and _alike(b, pair[1 - i], twins) for i in (0, 1)):
+            yield f"the face of {pair} was decided for other actions."
         if id(face) in checked:
             continue
-        checked[id(face)] = True
+        checked.add(id(face))
         near = face.neighborhood
         if not all(judge.between(a, b, c) for c in near):
             yield f"the neighbourhood of {(a, b)} holds actions that are no mixtures of the two."
@@ -121,8 +135,16 @@ def _faces(analysis: Analysis, judge: _Judge) -> Iterable[str]:
             outside = [c for c in range(game.k) if c not in near]
             if leads[b] != 0 or not (leads[outside] > 0).all():
                 yield f"the witness of {(a, b)} is not on a common face of their own."
-        elif face.mixture is None or judge.least(face.mixture, a, b, face.tie_weight) < 0:
+        elif (
+            face.mixture is None
+            or not _mixes(face.mixture, near)
+            or judge.least(face.mixture, a, b, face.tie_weight) < 0
+        ):
             yield f"the pair {(a, b)} is not separated by its mixture."
+
+
+def _alike(a: int, b: int, twins: set[frozenset[int]]) -> bool:
+    return a == b or frozenset((a, b)) in twins
 
 
 def _readings(analysis: Analysis, judge: _Judge) -> Iterable[str]:
@@ -134,6 +156,7 @@ def _readings(analysis: Analysis, judge: _Judge) -> Iterable[str]:
         if list(reading.actions) != neighborhoods.get((a, b)) or not judge.reads(reading, a, b):
             yield f"the local reading of {(a, b)} does not hold."
     group = {analysis.neighbors[0][0]} if analysis.neighbors else set()
+    group |= {a for twins in analysis.duplicates if group & set(twins) for a in twins}
     for (a, b), reading in analysis.global_readings.items():
         if not judge.reads(reading, a, b):
             yield f"the global reading of {(a, b)} does not hold."
