@@ -14,12 +14,18 @@ if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
+    from partial_monitoring.estimation import confidence as confidence
     from partial_monitoring.finite_game import FiniteGame as FiniteGame
     from partial_monitoring.game import Game as Game
     from partial_monitoring.game_files import load_game as load_game
     from partial_monitoring.game_files import save_game as save_game
+    from partial_monitoring.ids import gaps as gaps
+    from partial_monitoring.ids import information as information
+    from partial_monitoring.ids import sampling as sampling
+    from partial_monitoring.ids.policy import IDS as IDS
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.learner import Learner as Learner
     from partial_monitoring.observability.advice import Advice as Advice
     from partial_monitoring.observability.advice import Measurement as Measurement
     from partial_monitoring.observability.advice import advise as advise
@@ -36,6 +42,9 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import ParameterSet as ParameterSet
     from partial_monitoring.parameter_sets import Polytope as Polytope
     from partial_monitoring.parameter_sets import Simplex as Simplex
+    from partial_monitoring.policy import Decision as Decision
+    from partial_monitoring.result import Result as Result
+    from partial_monitoring.simulate import simulate as simulate
     from partial_monitoring.tables import from_csv as from_csv
     from partial_monitoring.tables import from_table as from_table
 
@@ -44,14 +53,26 @@ _HOMES = {
     "finite_game": ("FiniteGame",),
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
+    "ids.policy": ("IDS",),
     "instance": ("ContextualInstance", "Instance"),
+    "learner": ("Learner",),
     "observability.advice": ("Advice", "Measurement", "advise"),
     "observability.bounds": ("Bounds", "bounds", "regret_bound"),
     "observability.classify": ("Analysis", "alignment", "analyze", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
+    "policy": ("Decision",),
+    "result": ("Result",),
+    "simulate": ("simulate",),
     "tables": ("from_csv", "from_table"),
 }
-_MODULES = ("errors", "games")
+_MODULES = {
+    "confidence": "estimation.confidence",
+    "errors": "errors",
+    "games": "games",
+    "gaps": "ids.gaps",
+    "information": "ids.information",
+    "sampling": "ids.sampling",
+}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *_MODULES, *_HOME_OF]
@@ -59,7 +80,7 @@ __all__ = ["__version__", *_MODULES, *_HOME_OF]
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"partial_monitoring.{name}")
+        return import_module(f"partial_monitoring.{_MODULES[name]}")
     if name in _HOME_OF:
         value = getattr(import_module(f"partial_monitoring.{_HOME_OF[name]}"), name)
         globals()[name] = value

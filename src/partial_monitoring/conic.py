@@ -114,7 +114,7 @@ def nearest_point(point: Array, gram: Array, a_ub: Array, b_ub: Array) -> Array:
     """
     if len(b_ub) == 0:
         return point
-    root = np.linalg.cholesky(gram)
+    root = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
     nearest = _shortest_step(point, root, a_ub, b_ub)
     away = point - nearest
     size = 1.0 + float(np.abs(nearest).max())

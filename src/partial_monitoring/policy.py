@@ -62,7 +62,7 @@ def draw(distribution: Array, uniforms: Array) -> Indices:
     passed = np.cumsum(distribution, axis=1) <= uniforms[:, None]
     # Rounding may leave the total below 1: the last action with any probability is meant.
     last = distribution.shape[1] - 1 - (distribution[:, ::-1] > 0).argmax(axis=1)
-    return np.minimum(passed.sum(axis=1), last)
+    return np.asarray(np.minimum(passed.sum(axis=1), last), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

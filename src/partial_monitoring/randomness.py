@@ -1,8 +1,8 @@
 """Counter-based randomness: round t of a seed has its own numbers, whatever happens elsewhere.
 
 Numbers come in blocks of rounds. A block is drawn from a Philox generator keyed by the seed and the
-purpose and positioned by the number of the block, so any round can be reached without the ones before
-it, and a run does not depend on how many others run beside it.
+purpose and positioned by the number of the block, so any round can be reached without the ones
+before it, and a run does not depend on how many others run beside it.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def test_projection_of_far_points_stays_inside() -> None:
 
 @pytest.mark.parametrize("condition", [1e3, 1e6, 1e9, 1e12])
 def test_projection_with_ill_conditioned_grams(condition: float) -> None:
-    """On the square the answer is known: the second coordinate is 1, the first minimises the rest."""
+    """On the square the answer is known: the second coordinate is 1, the first follows."""
     root = np.sqrt(condition)
     g = np.array([[1, 0.5 * root], [0.5 * root, condition]])
     nearest = pm.Box([-1, -1], [1, 1]).project([0, 1.5], g)

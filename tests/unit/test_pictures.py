@@ -17,6 +17,7 @@ from matplotlib.text import Text
 import partial_monitoring as pm
 from partial_monitoring import observability
 from partial_monitoring.observability import pictures
+from partial_monitoring.observability.pictures import charts, parts, polygons
 
 KNOWN = sorted((Path(__file__).parents[1] / "games" / "known").glob("*.json"))
 TURN = np.arange(24) * np.pi / 12
@@ -170,13 +171,13 @@ def the_legend_explains_the_strokes_that_occur(name: str) -> None:
     legend = drawn(name).axes[0].get_legend()
     said = [text.get_text() for text in legend.get_texts()] if legend else []
     for kind, lines in strokes(drawn(name)).items():
-        explained = [words for words in said if words.startswith(pictures.STROKES[kind].words)]
+        explained = [words for words in said if words.startswith(parts.STROKES[kind].words)]
         assert len(explained) == (len(lines.get_segments()) > 0)
 
 
 @pytest.mark.parametrize("name", AREAS)
 def test_the_cells_fill_the_parameter_set(name: str) -> None:
-    areas = [pictures.area_and_centroid(corners)[0] for corners in cells(drawn(name)).values()]
+    areas = [polygons.area_and_centroid(corners)[0] for corners in cells(drawn(name)).values()]
     assert len(areas) == len(analysis(name).representatives)
     assert min(areas) > 0
     assert sum(areas) == pytest.approx(AREAS[name], rel=1e-4)
@@ -185,7 +186,7 @@ def test_the_cells_fill_the_parameter_set(name: str) -> None:
 @pytest.mark.parametrize("name", AREAS)
 def test_each_cell_is_where_its_action_is_best_and_strokes_are_ties(name: str) -> None:
     found, figure = analysis(name), drawn(name)
-    chart = pictures.chart_of(found)
+    chart = charts.chart_of(found)
     offsets, slopes = chart.rewards
     for a, corners in cells(figure).items():
         rewards = offsets + corners @ slopes.T
@@ -200,10 +201,10 @@ def test_each_cell_is_where_its_action_is_best_and_strokes_are_ties(name: str) -
 def test_random_cells_fill_the_triangle(seed: int) -> None:
     rng = np.random.default_rng(seed)
     found = pm.analyze(pm.FiniteGame(rng.integers(-3, 4, (5, 3)), ["abc"] * 5))
-    chart = pictures.chart_of(found)
-    region, endless = pictures.outline(chart)
+    chart = charts.chart_of(found)
+    region, endless = charts.outline(chart)
     areas = [
-        pictures.area_and_centroid(pictures.clipped(region, *chart.leads(a)))[0]
+        polygons.area_and_centroid(polygons.clipped(region, *chart.leads(a)))[0]
         for a in found.representatives
     ]
     assert not endless
@@ -222,7 +223,7 @@ def test_bands_cover_the_segment_and_thick_lines_are_the_best_rewards(name: str)
     best = np.concatenate([lines[f"best-{a}"] for a in found.representatives])
     low, high = lines[f"line-{found.pareto[0]}"][:, 0]
     assert np.ptp(np.reshape(best[:, 0], (-1, 2)), axis=1).sum() == pytest.approx(high - low)
-    offsets, slopes = pictures.chart_of(found).rewards
+    offsets, slopes = charts.chart_of(found).rewards
     rewards = offsets[:, None] + slopes * best[:, 0]
     assert best[:, 1] == pytest.approx(rewards.max(axis=0), abs=1e-9)
 
@@ -356,7 +357,8 @@ def test_missing_matplotlib_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
     loaded = [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]
     for name in loaded:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, pictures.__name__)
+    for name in [name for name in sys.modules if name.startswith(pictures.__name__)]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(observability, "pictures")
     with pytest.raises(pm.errors.InvalidInput) as caught:
         analysis("apple tasting").plot()
@@ -370,7 +372,7 @@ def test_missing_matplotlib_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
 )
 def test_spread_keeps_order_and_distance(boxes: list[tuple[float, float]]) -> None:
     places, sizes = np.array(sorted(boxes)).T
-    moved = pictures.spread(places, sizes, -10, 10)
+    moved = polygons.spread(places, sizes, -10, 10)
     gaps = (sizes[1:] + sizes[:-1]) / 2
     assert (np.diff(moved) >= gaps - 1e-9).all()
     assert moved[0] - sizes[0] / 2 >= -10
@@ -385,7 +387,7 @@ def test_the_roomiest_place_holds_the_box(seed: int) -> None:
     angles = np.sort(rng.uniform(0, 2 * np.pi, 7))
     polygon = np.column_stack([3 * np.cos(angles), np.sin(angles)])
     half = rng.uniform(0.05, 0.4, 2)
-    place, room = pictures.roomiest(polygon, half)
+    place, room = polygons.roomiest(polygon, half)
     corners = place + 0.999 * room * half * [[1, 1], [1, -1], [-1, 1], [-1, -1]]
     steps = np.roll(polygon, -1, axis=0) - polygon
     away = corners[:, None] - polygon

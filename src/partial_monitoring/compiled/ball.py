@@ -1,8 +1,9 @@
 """Support function of an ellipsoid cut by a ball, by a one-dimensional dual.
 
-Every s in [0, 1] gives an ellipsoid (1 - s) |x - x_hat|_G^2 / beta + s |x - center|^2 / radius^2 <= 1 that
-contains the intersection, so its support function is an upper bound; the least of them is exact
-(Lagrange duality) and the bound is quasi-convex in s. Coordinates are those in which G is diagonal.
+Every s in [0, 1] gives an ellipsoid (1 - s) |x - x_hat|_G^2 / beta + s |x - center|^2 / radius^2 <=
+1 that contains the intersection, so its support function is an upper bound; the least of them is
+exact (Lagrange duality) and the bound is quasi-convex in s. Coordinates are those in which G is
+diagonal.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ STEPS = 90
 
 
 @njit(cache=True, error_model="numpy")
-def bound(s, c, weights, x_hat, beta, center, radius, point):  # type: ignore[no-untyped-def]
+def bound(s, c, weights, x_hat, beta, center, radius, point):
     """Return the support value of the ellipsoid for s; fill the point where it is attained."""
     inside = 1.0
     reach = 0.0
@@ -39,7 +40,7 @@ def bound(s, c, weights, x_hat, beta, center, radius, point):  # type: ignore[no
 
 
 @njit(cache=True, error_model="numpy")
-def support(c, weights, x_hat, beta, center, radius, point):  # type: ignore[no-untyped-def]
+def support(c, weights, x_hat, beta, center, radius, point):
     """Return max <c, x> over both sets; fill a maximiser."""
     best = bound(0.0, c, weights, x_hat, beta, center, radius, point)
     away = 0.0
@@ -72,7 +73,7 @@ def support(c, weights, x_hat, beta, center, radius, point):  # type: ignore[no-
 
 
 @njit(cache=True, error_model="numpy")
-def supports(directions, weights, x_hat, beta, center, radius):  # type: ignore[no-untyped-def]
+def supports(directions, weights, x_hat, beta, center, radius):
     """Return values (n, q) and maximisers (n, q, D) of directions (n, q, D)."""
     n, q, dim = directions.shape
     values = np.empty((n, q))
@@ -92,7 +93,7 @@ def supports(directions, weights, x_hat, beta, center, radius):  # type: ignore[
 
 
 @njit(cache=True, error_model="numpy")
-def projections(weights, x_hat, center, radius):  # type: ignore[no-untyped-def]
+def projections(weights, x_hat, center, radius):
     """Project estimates (n, D) onto the ball in the norms of diag(weights), shape (n, D).
 
     x - center = w / (w + mu) (x_hat - center) with mu >= 0 such that it has length radius; Newton's

@@ -7,12 +7,13 @@ P = {z : N z <= s} with s >= 0. Follow z(u) = the point of P nearest to u c, fro
   over P and the ellipsoid; and z(1) is the projection of the point c onto P;
 * while the rows W are active, z(u) = u p + q with p the part of c orthogonal to N_W and q the
   shortest point of the active faces; the multipliers are mu(u) = u alpha - kappa with
-  (N_W N_W') alpha = N_W c and (N_W N_W') kappa = s_W. Since <p, q> = 0, |z(u)|^2 = u^2 |p|^2 + |q|^2;
+  (N_W N_W') alpha = N_W c and (N_W N_W') kappa = s_W. Since <p, q> = 0, the squared length of z(u)
+  is u^2 |p|^2 + |q|^2;
 * the next event is a row that becomes active or a multiplier that becomes zero.
 
-Any multipliers mu >= 0 bound the maximum from above by <s, mu> + beta^(1/2) |c - N' mu|. This bound is
-computed from the final multipliers: an answer is exact if it agrees with the value, and otherwise the
-bound itself is returned, which is too large rather than too small.
+Any multipliers mu >= 0 bound the maximum from above by <s, mu> + beta^(1/2) |c - N' mu|. This bound
+is computed from the final multipliers: an answer is exact if it agrees with the value, and
+otherwise the bound itself is returned, which is too large rather than too small.
 """
 
 from __future__ import annotations
@@ -20,15 +21,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from partial_monitoring.validation import Array
-
 CERTIFIED = 1e-9
-"""Largest gap between value and bound, relative to the size of the problem, that counts as exact."""
+"""Largest relative gap between value and bound that still counts as exact."""
 
 
 @njit(cache=True, error_model="numpy")
-def solve_in_place(matrix, size, first, second):  # type: ignore[no-untyped-def]
-    """Solve matrix x = first, second for a positive definite matrix; the lower part is overwritten."""
+def solve_in_place(matrix, size, first, second):
+    """Solve matrix x = first, second by Cholesky's method; the lower part is overwritten."""
     for j in range(size):
         pivot = matrix[j, j]
         for i in range(j):
@@ -39,26 +38,26 @@ def solve_in_place(matrix, size, first, second):  # type: ignore[no-untyped-def]
         matrix[j, j] = root
         for i in range(j + 1, size):
             entry = matrix[i, j]
-            for l in range(j):
-                entry -= matrix[i, l] * matrix[j, l]
+            for h in range(j):
+                entry -= matrix[i, h] * matrix[j, h]
             matrix[i, j] = entry / root
     for j in range(size):
-        for l in range(j):
-            first[j] -= matrix[j, l] * first[l]
-            second[j] -= matrix[j, l] * second[l]
+        for h in range(j):
+            first[j] -= matrix[j, h] * first[h]
+            second[j] -= matrix[j, h] * second[h]
         first[j] /= matrix[j, j]
         second[j] /= matrix[j, j]
     for j in range(size - 1, -1, -1):
-        for l in range(j + 1, size):
-            first[j] -= matrix[l, j] * first[l]
-            second[j] -= matrix[l, j] * second[l]
+        for h in range(j + 1, size):
+            first[j] -= matrix[h, j] * first[h]
+            second[j] -= matrix[h, j] * second[h]
         first[j] /= matrix[j, j]
         second[j] /= matrix[j, j]
     return True
 
 
 @njit(cache=True, error_model="numpy")
-def ray_path(c, rows, slack, reach, last, z, multipliers):  # type: ignore[no-untyped-def]
+def ray_path(c, rows, slack, reach, last, z, multipliers):
     """Follow the path until |z|^2 = reach or u = last; fill z (D,) and multipliers (n,).
 
     Returns (u, finished). With u infinite the path ended at a maximiser over all of P, and the
@@ -89,8 +88,8 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):  # type: ignore[no-un
             for j in range(dim):
                 alpha[i] += row[j] * c[j]
             kappa[i] = slack[active[i]]
-            for l in range(i + 1):
-                work[i, l] = gram[i, l]
+            for h in range(i + 1):
+                work[i, h] = gram[i, h]
         if size > 0:
             if not solve_in_place(work, size, alpha, kappa):
                 break
@@ -167,8 +166,8 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):  # type: ignore[no-un
             for i in range(gone, size - 1):
                 active[i] = active[i + 1]
             for i in range(size - 1):
-                for l in range(size - 1):
-                    gram[i, l] = gram[i + (i >= gone), l + (l >= gone)]
+                for h in range(size - 1):
+                    gram[i, h] = gram[i + (i >= gone), h + (h >= gone)]
             size -= 1
     for i in range(n):
         multipliers[i] = 0.0
@@ -178,7 +177,7 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):  # type: ignore[no-un
 
 
 @njit(cache=True, error_model="numpy")
-def support(c, rows, slack, beta, z, multipliers):  # type: ignore[no-untyped-def]
+def support(c, rows, slack, beta, z, multipliers):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 
     If not certified the value is an upper bound.
@@ -220,19 +219,19 @@ def support(c, rows, slack, beta, z, multipliers):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, error_model="numpy")
-def whiten(inverse, regularization, dim):  # type: ignore[no-untyped-def]
+def whiten(inverse, regularization, dim):
     """Return F with F F' = diag(inverse, I / regularization), lower triangular, shape (D, D)."""
     r = inverse.shape[0]
     root = np.zeros((dim, dim))
     for j in range(r):
         pivot = inverse[j, j]
-        for l in range(j):
-            pivot -= root[j, l] * root[j, l]
+        for h in range(j):
+            pivot -= root[j, h] * root[j, h]
         root[j, j] = np.sqrt(max(pivot, 0.0))
         for i in range(j + 1, r):
             entry = inverse[i, j]
-            for l in range(j):
-                entry -= root[i, l] * root[j, l]
+            for h in range(j):
+                entry -= root[i, h] * root[j, h]
             root[i, j] = entry / root[j, j] if root[j, j] > 0.0 else 0.0
     for j in range(r, dim):
         root[j, j] = 1.0 / np.sqrt(regularization)
@@ -240,21 +239,21 @@ def whiten(inverse, regularization, dim):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def into_whitened(rows, root):  # type: ignore[no-untyped-def]
+def into_whitened(rows, root):
     """Return rows @ root for a lower triangular root, shape (n, D)."""
     n, dim = rows.shape
     result = np.zeros((n, dim))
     for i in range(n):
-        for l in range(dim):
-            entry = rows[i, l]
+        for h in range(dim):
+            entry = rows[i, h]
             if entry != 0.0:
-                for j in range(l + 1):
-                    result[i, j] += entry * root[l, j]
+                for j in range(h + 1):
+                    result[i, j] += entry * root[h, j]
     return result
 
 
 @njit(cache=True, error_model="numpy")
-def centers(inverse, x_hat, regularization, facets, bounds, interior):  # type: ignore[no-untyped-def]
+def centers(inverse, x_hat, regularization, facets, bounds, interior):
     """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
 
     The projection of a point is the end at u = 1 of the path that starts at an interior point and
@@ -286,20 +285,20 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):  # type: 
         rows = into_whitened(facets, root)
         for j in range(dim):  # direction = root^-1 (x_hat - interior), by forward substitution
             entry = x_hat[row, j] - interior[j]
-            for l in range(j):
-                entry -= root[j, l] * direction[l]
+            for h in range(j):
+                entry -= root[j, h] * direction[h]
             direction[j] = entry / root[j, j]
         _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
         for j in range(dim):
             result[row, j] = interior[j]
-            for l in range(j + 1):
-                result[row, j] += root[j, l] * z[l]
+            for h in range(j + 1):
+                result[row, j] += root[j, h] * z[h]
     return result, done
 
 
 @njit(cache=True, error_model="numpy")
-def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):  # type: ignore[no-untyped-def]
-    """Return support values (n, q) and certificates of directions (q, D) around centres x (n, D)."""
+def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
+    """Return support values (n, q), certificates and maximisers of directions (q, D)."""
     n, dim = x.shape
     count = len(bounds)
     values = np.empty((n, len(directions)))
@@ -322,14 +321,14 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
             for j in range(dim):
                 value += directions[t, j] * x[row, j]
                 points[row, t, j] = x[row, j]
-                for l in range(j + 1):
-                    points[row, t, j] += root[j, l] * z[l]
+                for h in range(j + 1):
+                    points[row, t, j] += root[j, h] * z[h]
             values[row, t] = value
     return values, certified, points
 
 
 @njit(cache=True, error_model="numpy")
-def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):  # type: ignore[no-untyped-def]
+def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):
     """Return max over b of the support of phi_b - phi_a for every action, shape (n, k).
 
     Competitors are tried in the order of an upper bound (the whole ellipsoid, or the whole set

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from partial_monitoring.validation import Array
-
 
 @njit(cache=True, error_model="numpy")
-def ratio(gap: float, information: float, kappa: float) -> float:
+def ratio(gap, information, kappa):
     """Return gap^kappa / information with 0/0 = 0 and 1/0 = inf."""
     if gap <= 0.0:
         return 0.0
@@ -21,7 +19,7 @@ def ratio(gap: float, information: float, kappa: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def best_share(d1: float, i1: float, d2: float, i2: float, kappa: float) -> float:
+def best_share(d1, i1, d2, i2, kappa):
     """Return the probability of the second action that minimises the ratio of a pair.
 
     For d1 <= d2 and i1 < i2: clip([d1 / (d2 - d1) - kappa i1 / (i2 - i1)] / (kappa - 1)).
@@ -35,7 +33,7 @@ def best_share(d1: float, i1: float, d2: float, i2: float, kappa: float) -> floa
 
 
 @njit(cache=True, error_model="numpy")
-def anchored(gaps: Array, information: Array, anchor: int, kappa: float):  # type: ignore[no-untyped-def]
+def anchored(gaps, information, anchor, kappa):
     """Return (partner, share) of the best pair that contains the anchor."""
     d1, i1 = gaps[anchor], information[anchor]
     best, partner, share = ratio(d1, i1, kappa), anchor, 0.0
@@ -49,7 +47,7 @@ def anchored(gaps: Array, information: Array, anchor: int, kappa: float):  # typ
 
 
 @njit(cache=True, error_model="numpy")
-def minimize(gaps: Array, information: Array, kappa: float):  # type: ignore[no-untyped-def]
+def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
 
     Keep a pair; every action on which the ratio could still improve has a derivative
@@ -98,7 +96,7 @@ def minimize(gaps: Array, information: Array, kappa: float):  # type: ignore[no-
 
 
 @njit(cache=True, error_model="numpy")
-def minimize_rows(gaps: Array, information: Array, kappa: float, exact: bool):  # type: ignore[no-untyped-def]
+def minimize_rows(gaps, information, kappa, exact):
     """Solve one problem per row: (first, second, share) arrays of length n.
 
     Not exact: the pair is anchored at the greedy action, the most informative among ties (E24).

@@ -1,13 +1,14 @@
 """Regularised least squares in the coordinates of the observation basis (section 3.1).
 
-Parameters are written theta = prior_mean + basis x, where the first r columns of the basis are W (what
-the observations see of Theta) and the others complete it to span(Theta - Theta). In these coordinates
+Parameters are written theta = prior_mean + basis x, where the first r columns of the basis are W
+(what the observations see of Theta) and the others complete it to span(Theta - Theta). In these
+coordinates
 
-    W_t   = lambda I + sum_s (M W)' (M W)                 of which gram, inverse and log det are kept,
+    W_t   = lambda I + sum_s (M W)' (M W)                 (gram, inverse and log det are kept),
     |x|^2 = |x_W|^2 in the norm of W_t + lambda |x_U|^2   is the norm of V_t on Theta.
 
-All arrays of an :class:`Estimate` carry a leading axis of replicates. Products are stacked, one small
-product per replicate, so that the numbers of a replicate do not depend on how many there are.
+All arrays of an :class:`Estimate` carry a leading axis of replicates. Products are stacked, one
+small product per replicate, so that the numbers of a replicate do not depend on how many there are.
 """
 
 from __future__ import annotations
@@ -219,7 +220,7 @@ def refreshed(estimate: Estimate) -> Estimate:
     """Recompute everything derived from the Gram matrix and the vector."""
     model = estimate.model
     r = model.rank
-    inverse = np.linalg.inv(estimate.gram) if r else estimate.gram
+    inverse = np.asarray(np.linalg.inv(estimate.gram), dtype=np.float64) if r else estimate.gram
     log_det = np.linalg.slogdet(estimate.gram)[1] - r * np.log(model.regularization)
     x = _apply(inverse, estimate.vector)
     pulled = model.seen @ inverse  # (n, k, r)
@@ -248,8 +249,8 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
 
     Notes
     -----
-    One rank-one update per row: with x = W_t^-1 w and c = 1 + <w, x> the inverse loses x x' / c, the
-    log-determinant gains log c, and products with features or maps lose the outer products of
+    One rank-one update per row: with x = W_t^-1 w and c = 1 + <w, x> the inverse loses x x' / c,
+    the log-determinant gains log c, and products with features or maps lose the outer products of
     their products with x. Cost O(k (r + m^2) + r^2) per row.
     """
     model = estimate.model

@@ -1,7 +1,7 @@
 """How Theta meets an ellipsoid: all of R^d, a ball, or a polyhedron.
 
-A shape works in the coordinates x of a model, theta = prior_mean + basis x, on n replicates at once. It
-projects estimates onto Theta and gives the support function of Theta cut by the ellipsoids
+A shape works in the coordinates x of a model, theta = prior_mean + basis x, on n replicates at
+once. It projects estimates onto Theta and gives the support function of Theta cut by the ellipsoids
 |x - center|_G^2 <= beta, where G = diag(W_t, lambda).
 """
 
@@ -135,7 +135,7 @@ class Faceted:
 
     @cached_property
     def ceiling(self) -> Array:
-        """max over Theta of <phi_b - phi_a, theta>, shape (k, k)."""
+        """Max over Theta of <phi_b - phi_a, theta>, shape (k, k)."""
         features = self.model.game.features
         return np.stack([self.model.game.parameters.support(features - phi) for phi in features])
 

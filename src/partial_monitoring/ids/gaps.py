@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.least_squares import Indices
 from partial_monitoring.estimation.shapes import Everything, Faceted
 from partial_monitoring.game import Game
 from partial_monitoring.validation import Array
@@ -66,28 +67,28 @@ def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
     delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
     gaps = delta + np.maximum(down, 0.0)
     np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
-    return gaps
+    return np.asarray(gaps)
 
 
 def mean(game: Game, confidence: ConfidenceSet) -> Array:
     """Return min(delta + <phi_ah - phi_a, theta_hat>, T), the gap at the estimate plus delta.
 
-    delta is taken over the whole ellipsoid, not cut by Theta (E7), and T is the largest gap that Theta
-    allows (E6).
+    delta is taken over the whole ellipsoid, not cut by Theta (E7), and T is the largest gap that
+    Theta allows (E6).
     """
     greedy = confidence.means.argmax(axis=1)
     width = _widths(confidence, greedy)
     ahead = confidence.means - np.take_along_axis(confidence.means, greedy[:, None], 1)
     delta = np.maximum((ahead + width).max(axis=1, keepdims=True), 0.0)
-    return np.minimum(delta - ahead, largest_gap(confidence))
+    return np.asarray(np.minimum(delta - ahead, largest_gap(confidence)))
 
 
 def largest_gap(confidence: ConfidenceSet) -> float:
-    """Return T: no gap exceeds it for any parameter in Theta (on R^d: within B of the prior mean)."""
+    """Return T: no parameter in Theta gives a larger gap (on R^d: none within B of the prior)."""
     return confidence.data.model.largest_gap
 
 
-def _widths(confidence: ConfidenceSet, greedy: Array) -> Array:
+def _widths(confidence: ConfidenceSet, greedy: Indices) -> Array:
     """Return beta^(1/2) |phi_a - phi_ah| in the norm of V_t^-1, shape (n, k)."""
     data, model = confidence.data, confidence.data.model
     chosen = model.seen[greedy]  # (n, r)

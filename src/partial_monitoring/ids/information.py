@@ -26,11 +26,11 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
     if m == 0:
         return np.zeros(signals.shape[:2])
     if m == 1:
-        return 0.5 * np.log1p(np.maximum(signals[:, :, 0, 0], 0.0))
+        return np.asarray(0.5 * np.log1p(np.maximum(signals[:, :, 0, 0], 0.0)))
     if m == 2:
         trace = signals[..., 0, 0] + signals[..., 1, 1]
         minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
-        return 0.5 * np.log1p(np.maximum(trace + minor, 0.0))
+        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)))
     return np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0)
 
 
@@ -38,8 +38,8 @@ def directed(game: Game, confidence: ConfidenceSet) -> Array:
     """Return |M_a (theta+ - theta-)|^2 / (2 beta), information about the actions that compete.
 
     theta+ and theta- are the two plausible parameters that differ most about which of two actions
-    is better: they maximise <phi_b - phi_c, theta+ - theta-> over actions b, c that each are plausibly
-    as good as the greedy one (a superset of the plausible Pareto actions).
+    is better: they maximise <phi_b - phi_c, theta+ - theta-> over actions b, c that each are
+    plausibly as good as the greedy one (a superset of the plausible Pareto actions).
     """
     model = confidence.data.model
     greedy = confidence.means.argmax(axis=1)

@@ -145,9 +145,9 @@ def _check_kappa(kappa: float) -> None:
 
 
 __all__ = [
+    "E2D",
     "AnytimeE2D",
     "Approximate",
-    "E2D",
     "Generalized",
     "SamplingRule",
     "approximate",

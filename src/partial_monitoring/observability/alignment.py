@@ -58,8 +58,8 @@ NOTHING = Alignment(0.0, 0.0)
 class AlignmentProgram:
     """The two programs for one set of observing actions, on the span of what they show.
 
-    With the stacked maps = U S V' the directions are written v = V S^-1 z. The rows in z are those of
-    U, orthonormal columns, so that almost parallel observations do no harm.
+    With the stacked maps = U S V' the directions are written v = V S^-1 z. The rows in z are those
+    of U, whose columns are orthonormal, so that almost parallel observations do no harm.
 
     Parameters
     ----------

@@ -1,0 +1,345 @@
+"""The live interface: ask what to do, tell what was seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.finite_game import FiniteGame
+from partial_monitoring.game import Game
+from partial_monitoring.game_files import game_from_dict, game_to_dict
+from partial_monitoring.observability.classify import analyze
+from partial_monitoring.policies import policy_from_dict, policy_to_dict
+from partial_monitoring.policy import Decision, Policy
+from partial_monitoring.validation import Array, real_array, whole_number
+
+FORMAT = 1
+"""Version of the files that ``save`` writes."""
+
+
+class Learner:
+    """A policy that learns from one live problem.
+
+    Parameters
+    ----------
+    game
+        The game.
+    policy
+        What decides; ``pm.IDS()`` unless given.
+    seed
+        Everything random follows from it: the same seed, answers and order give the same decisions.
+    allow_hopeless
+        Play a game in which the best action cannot be found out, instead of refusing it.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
+    >>> decision = learner.ask()
+    >>> learner.tell(decision, "yes")
+    >>> learner.round
+    2
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        policy: Policy[Any] | None = None,
+        seed: int = 0,
+        *,
+        allow_hopeless: bool = False,
+    ) -> None:
+        if not isinstance(game, Game):
+            raise InvalidInput(f"game must be a Game; got {game!r}.")
+        if policy is None:
+            from partial_monitoring.ids.policy import IDS
+
+            policy = IDS()
+        for name in ("init", "decide", "update"):
+            if not callable(getattr(policy, name, None)):
+                raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
+        self.game, self.policy = game, policy
+        self.seed = whole_number("seed", seed, at_least=0)
+        self.allow_hopeless = allow_hopeless
+        if not allow_hopeless:
+            refuse_hopeless(game)
+        self._state = policy.init(game, 1)
+        self._stream = randomness.Stream(np.array([self.seed]), randomness.POLICY, 1)
+        self._asked = 0
+        self._open: dict[int, Decision] = {}
+        self._history: list[dict[str, Any]] = []
+
+    # -- what it uses ------------------------------------------------------------------------
+
+    @property
+    def round(self) -> int:
+        """t: one more than the number of observations told."""
+        return int(self._model_state.round[0])
+
+    @property
+    def regularization(self) -> float:
+        """lambda, as used."""
+        return float(self._model_state.model.regularization)
+
+    @property
+    def prior_mean(self) -> Array:
+        """theta_0, as used."""
+        return np.asarray(self._model_state.model.prior_mean)
+
+    @property
+    def norm_bound(self) -> float:
+        """B, as used."""
+        return float(self._model_state.model.norm_bound)
+
+    @property
+    def noise_std(self) -> float:
+        """rho, as used; 1 if the noise depends on the action."""
+        return float(self._model_state.model.noise_std)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One row per decision: id, round, action, label, probability and the observation told."""
+        return [dict(row) for row in self._history]
+
+    @property
+    def _model_state(self) -> Any:
+        return self._state.estimate
+
+    # -- ask and tell ------------------------------------------------------------------------
+
+    def ask(self, *, available: Iterable[int | str] | None = None) -> Decision:
+        """Return the next decision.
+
+        Parameters
+        ----------
+        available
+            The actions that can be played this time; all of them unless given.
+        """
+        mask = self._mask(available)
+        uniforms = self._stream.at(self._asked)[:, 0]
+        choice = self.policy.decide(self._state, uniforms, mask)
+        action = int(choice.action[0])
+        decision = Decision(
+            self._asked,
+            self.round,
+            action,
+            self.game.actions[action],
+            choice.distribution[0],
+            float(choice.distribution[0, action]),
+            choice.gaps[0],
+            choice.information[0],
+            float(choice.ratio[0]),
+            float(choice.beta[0]),
+            choice.estimate[0],
+            self.game.actions,
+        )
+        self._open[decision.id] = decision
+        self._history.append(decision.to_dict() | {"observation": None})
+        self._asked += 1
+        return decision
+
+    def tell(self, decision: Decision | int | Sequence[Decision | int], observation: Any) -> None:
+        """Report what was seen after a decision, given itself or by its id, in any order.
+
+        Finite games are told the signal; other games a vector with the observations of the action
+        (or one of full length, whose padding is ignored). With a list of decisions a list of
+        observations is expected; either all of them are taken or none.
+        """
+        if isinstance(decision, Sequence):
+            decisions, observations = list(decision), list(observation)
+            if len(decisions) != len(observations):
+                raise InvalidInput(
+                    f"observation must hold one entry per decision, {len(decisions)}; got "
+                    f"{len(observations)}."
+                )
+        else:
+            decisions, observations = [decision], [observation]
+        ids = [self._open_id(item) for item in decisions]
+        if len(set(ids)) < len(ids):
+            raise InvalidInput("decision must not name the same decision twice.")
+        vectors = [
+            self._vector(self._open[number].action, seen)
+            for number, seen in zip(ids, observations, strict=True)
+        ]
+        for number, vector, seen in zip(ids, vectors, observations, strict=True):
+            self._learn(self._open.pop(number).action, vector)
+            self._history[number]["observation"] = _plain(seen)
+
+    def tell_past(self, actions: Iterable[int | str], observations: Iterable[Any]) -> None:
+        """Start from logged data: actions that were played before and what was seen after them."""
+        played = [self.game.action_index(action) for action in actions]
+        seen = list(observations)
+        if len(played) != len(seen):
+            raise InvalidInput(
+                f"observations must hold one entry per action, {len(played)}; got {len(seen)}."
+            )
+        vectors = [self._vector(a, entry) for a, entry in zip(played, seen, strict=True)]
+        for a, vector in zip(played, vectors, strict=True):
+            self._learn(a, vector)
+
+    def _learn(self, action: int, vector: Array) -> None:
+        self._state = self.policy.update(self._state, np.array([action]), vector[None])
+
+    def _open_id(self, decision: Decision | int) -> int:
+        number = decision.id if isinstance(decision, Decision) else decision
+        if number in self._open:
+            return int(number)
+        if isinstance(number, int) and 0 <= number < self._asked:
+            raise InvalidInput(f"decision {number} has been told already.")
+        raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
+
+    def _vector(self, action: int, observation: Any) -> Array:
+        """Return an observation as a vector of length m, or refuse it."""
+        vector = np.zeros(self.game.m)
+        rows = self.game.row_counts[action]
+        if isinstance(self.game, FiniteGame):
+            if not isinstance(observation, Hashable):
+                raise InvalidInput(f"observation must be a signal; got {observation!r}.")
+            vector[:rows] = self.game.observation(action, observation)
+            return vector
+        if observation is None and rows == 0:
+            return vector
+        seen = np.atleast_1d(np.asarray(observation, dtype=object))
+        if seen.shape not in ((rows,), (self.game.m,)):
+            raise InvalidInput(
+                f"observation must be a vector of length {rows}, what action "
+                f"{self.game.actions[action]!r} shows; got shape {seen.shape}."
+            )
+        vector[:rows] = real_array("observation", seen[:rows].tolist(), (rows,))
+        return vector
+
+    def _mask(self, available: Iterable[int | str] | None) -> Array | None:
+        if available is None:
+            return None
+        mask = np.zeros(self.game.k, dtype=bool)
+        for action in available:
+            mask[self.game.action_index(action)] = True
+        if not mask.any():
+            raise InvalidInput("available must hold at least one action; got none.")
+        return mask
+
+    # -- save and load -----------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a file; after loading it the same decisions follow."""
+        data = {
+            "format": FORMAT,
+            "game": game_to_dict(self.game),
+            "policy": policy_to_dict(self.policy),
+            "seed": self.seed,
+            "allow_hopeless": self.allow_hopeless,
+            "history": self._history,
+            "open": list(self._open),
+            "arrays": self._arrays(),
+        }
+        try:
+            Path(path).write_text(json.dumps(data), encoding="utf-8")
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be written: {error.strerror}.") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Learner:
+        """Read a learner that was saved."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            version = data["format"]
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be read: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError):
+            raise InvalidInput(f"{path}: is not a saved learner.") from None
+        if version != FORMAT:
+            raise InvalidInput(f"{path}: has format {version!r}; this version reads {FORMAT}.")
+        game = game_from_dict(data["game"])
+        assert isinstance(game, Game)
+        learner = cls(game, policy_from_dict(data["policy"]), data["seed"], allow_hopeless=True)
+        learner.allow_hopeless = data["allow_hopeless"]
+        learner._restore(data)
+        return learner
+
+    def _arrays(self) -> dict[str, Any]:
+        """Return the state as nested lists; JSON keeps every bit of a float."""
+        estimate = self._model_state
+        return {name: np.asarray(getattr(estimate, name)).tolist() for name in STATE_ARRAYS}
+
+    def _restore(self, data: dict[str, Any]) -> None:
+        from dataclasses import replace
+
+        estimate = self._model_state
+        arrays = {}
+        for name in STATE_ARRAYS:
+            old = getattr(estimate, name)
+            arrays[name] = np.array(data["arrays"][name], dtype=old.dtype).reshape(old.shape)
+        self._state = replace(self._state, estimate=replace(estimate, **arrays))
+        self._history = data["history"]
+        self._asked = len(self._history)
+        self._open = {number: self._blank(number) for number in data["open"]}
+
+    def _blank(self, number: int) -> Decision:
+        """Return what is needed of a decision whose observation is still to come."""
+        row, nothing = self._history[number], np.zeros(self.game.k)
+        blank = np.full(self.game.d, np.nan)
+        return Decision(
+            number,
+            row["round"],
+            row["action"],
+            row["label"],
+            nothing,
+            row["probability"],
+            nothing,
+            nothing,
+            np.nan,
+            np.nan,
+            blank,
+            self.game.actions,
+        )
+
+
+STATE_ARRAYS = (
+    "round",
+    "gram",
+    "inverse",
+    "log_det",
+    "vector",
+    "means",
+    "variances",
+    "signals",
+    "plays",
+    "sums",
+)
+
+
+def refuse_hopeless(game: Game) -> None:
+    """Refuse a game in which no policy can learn, unless that is clearly not the case."""
+    from partial_monitoring.linalg import row_space
+
+    reduced = game.reduced
+    seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
+    away = reduced.features - reduced.features[0]
+    basis = row_space(seen) if seen.size else np.zeros((reduced.dimension, 0))
+    rest = away - away @ basis @ basis.T
+    size = float(np.abs(away).max(initial=0.0))
+    if np.abs(rest).max(initial=0.0) <= 1e-9 * size:
+        return
+    analysis = analyze(game)
+    if analysis.category == "hopeless":
+        unseen = [p for p, r in analysis.global_readings.items() if not r.seen]
+        a, b = unseen[0]
+        raise InvalidInput(
+            f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
+            f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
+        )
+
+
+def _plain(observation: Any) -> Any:
+    """Return an observation as plain data."""
+    return (
+        np.asarray(observation).tolist()
+        if isinstance(observation, np.ndarray | list)
+        else observation
+    )

@@ -1,0 +1,99 @@
+"""The registry of policies, and their options by name, for files and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.estimation import confidence
+from partial_monitoring.ids import gaps, information, sampling
+from partial_monitoring.ids.policy import IDS
+from partial_monitoring.policy import Policy
+
+POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType({"ids": IDS})
+"""Every policy by name."""
+
+PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
+        "information": {"log_det": information.log_det, "directed": information.directed},
+        "sampling": {
+            "exact": sampling.exact,
+            "approximate": sampling.approximate,
+            "deterministic": sampling.deterministic,
+            "anytime_e2d": sampling.AnytimeE2D(),
+        },
+        "confidence": {"paper": confidence.paper()},
+    }
+)
+"""The parts of IDS that have a name of their own."""
+
+BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
+        "confidence": {"fixed": confidence.Fixed},
+    }
+)
+"""Parts with an argument, written as [name, argument]."""
+
+
+def make(name: str, **options: Any) -> Policy[Any]:
+    """Build a policy by name; parts of IDS may be given by name too.
+
+    >>> make("ids", gap="relaxed").gap is gaps.relaxed
+    True
+    """
+    if name not in POLICIES:
+        raise unknown_name("policy", name, POLICIES)
+    known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
+    for option in options:
+        if option not in known:
+            raise unknown_name(f"option of {name}", option, known)
+    return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
+
+
+def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
+    """Return a policy as plain data; parts without a name are refused."""
+    for name, build in POLICIES.items():
+        if type(policy) is build:
+            options = {field.name: getattr(policy, field.name) for field in fields(policy)}  # type: ignore[arg-type]
+            return {"policy": name} | {key: _name(key, value) for key, value in options.items()}
+    raise InvalidInput(f"policy must be one of the library's to be saved; got {policy!r}.")
+
+
+def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
+    """Build a policy from plain data."""
+    options = {key: value for key, value in data.items() if key != "policy"}
+    return make(data["policy"], **options)
+
+
+def _part(key: str, value: Any) -> Any:
+    if isinstance(value, list) and key in BUILT:
+        name, argument = value
+        if name not in BUILT[key]:
+            raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
+        return BUILT[key][name](argument)
+    if isinstance(value, str) and key in PARTS:
+        if value not in PARTS[key]:
+            raise unknown_name(key, value, [*PARTS[key], *BUILT.get(key, ())])
+        return PARTS[key][value]
+    return value
+
+
+def _name(key: str, value: Any) -> Any:
+    """Return the name of a part, or the plain value of another option."""
+    if key not in PARTS:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+    for name, part in PARTS[key].items():
+        if value is part or value == part:
+            return name
+    for name, build in BUILT.get(key, {}).items():
+        if type(value) is build:
+            (argument,) = (getattr(value, field.name) for field in fields(value))
+            return [name, argument]
+    raise InvalidInput(f"{key} must be one of the library's to be saved; got {value!r}.")

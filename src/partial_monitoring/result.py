@@ -1,0 +1,255 @@
+"""What came out of a simulation: numbers per seed and checkpoint, summaries, files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.validation import Array
+
+Indices = NDArray[np.int64]
+
+FORMAT = 1
+"""Version of the files that ``save`` writes."""
+
+
+@dataclass(eq=False)
+class Run:
+    """One policy on all seeds, recorded at the checkpoints."""
+
+    regret: Array
+    """Cumulative pseudo-regret, shape (seeds, checkpoints)."""
+    information: Array
+    """Information gained, shape (seeds, checkpoints)."""
+    ratio: Array
+    """Average information ratio so far, shape (seeds, checkpoints)."""
+    plays: Indices
+    """How often each action was played, shape (seeds, checkpoints, k)."""
+    seconds: float = 0.0
+    recorded: int = 0
+    interrupted: bool = False
+
+    @classmethod
+    def empty(cls, seeds: int, checkpoints: int, k: int) -> Run:
+        """Return a run in which nothing is recorded yet."""
+        regret, information, ratio = np.full((3, seeds, checkpoints), np.nan)
+        return cls(regret, information, ratio, np.zeros((seeds, checkpoints, k), dtype=np.int64))
+
+    def record(
+        self, i: int, regret: Array, information: Array, ratio: Array, plays: Indices
+    ) -> None:
+        """Fill checkpoint i."""
+        self.regret[:, i], self.information[:, i] = regret, information
+        self.ratio[:, i], self.plays[:, i] = ratio, plays
+
+
+@dataclass(frozen=True, eq=False)
+class Exponent:
+    """The growth of the mean regret: a fitted power of the round, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Regret and more of several policies on the same seeds."""
+
+    seeds: Indices
+    checkpoints: Indices
+    theta: Array
+    """The true parameters, shape (seeds, d)."""
+    regret: dict[str, Array]
+    """By policy: cumulative pseudo-regret, shape (seeds, checkpoints)."""
+    information: dict[str, Array]
+    """By policy: information gained, shape (seeds, checkpoints)."""
+    ratio: dict[str, Array]
+    """By policy: average information ratio so far, shape (seeds, checkpoints)."""
+    plays: dict[str, Indices]
+    """By policy: how often each action was played, shape (seeds, checkpoints, k)."""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
+        """Put runs together; after an interruption only what every run reached is kept."""
+        kept = min((run.recorded for run in runs.values()), default=0)
+        if any(run.interrupted for run in runs.values()) and kept == 0:
+            raise KeyboardInterrupt
+        return cls(
+            seeds,
+            checkpoints[:kept],
+            theta,
+            {name: run.regret[:, :kept] for name, run in runs.items()},
+            {name: run.information[:, :kept] for name, run in runs.items()},
+            {name: run.ratio[:, :kept] for name, run in runs.items()},
+            {name: run.plays[:, :kept] for name, run in runs.items()},
+            {name: run.seconds for name, run in runs.items()},
+        )
+
+    @property
+    def policies(self) -> list[str]:
+        """The names of the policies."""
+        return list(self.regret)
+
+    @property
+    def horizon(self) -> int:
+        """The last checkpoint."""
+        return int(self.checkpoints[-1])
+
+    def mean(self, policy: str) -> Array:
+        """Return the mean regret at the checkpoints."""
+        return np.asarray(self._regret(policy).mean(axis=0))
+
+    def standard_error(self, policy: str) -> Array:
+        """Return the standard error of the mean regret (nan for a single seed)."""
+        regret = self._regret(policy)
+        if len(regret) < 2:
+            return np.full(regret.shape[1], np.nan)
+        return np.asarray(regret.std(axis=0, ddof=1) / np.sqrt(len(regret)))
+
+    def quantile(self, policy: str, q: float) -> Array:
+        """Return a quantile of the regret over seeds at the checkpoints."""
+        return np.asarray(np.quantile(self._regret(policy), q, axis=0))
+
+    def exponent(self, policy: str, *, start: float = 0.1) -> Exponent:
+        """Fit mean regret ~ t^e over the rounds from ``start`` times the horizon on.
+
+        The interval comes from resampling the seeds 200 times. Zero regret has exponent 0.
+        """
+        regret = self._regret(policy)
+        late = self.checkpoints >= start * self.horizon
+        if late.sum() < 2:
+            raise InvalidInput("an exponent needs at least two checkpoints after the start.")
+        t = np.log(self.checkpoints[late])
+        rng = np.random.default_rng(0)
+        picks = rng.integers(0, len(regret), (200, len(regret)))
+        slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
+        low, high = np.quantile(slopes, [0.025, 0.975])
+        return Exponent(_slope(t, regret[:, late].mean(axis=0)), float(low), float(high))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per policy, seed and checkpoint."""
+        return [
+            {
+                "policy": name,
+                "seed": int(seed),
+                "round": int(t),
+                "regret": float(regret[i, j]),
+                "information": float(self.information[name][i, j]),
+                "ratio": float(self.ratio[name][i, j]),
+            }
+            for name, regret in self.regret.items()
+            for i, seed in enumerate(self.seeds)
+            for j, t in enumerate(self.checkpoints)
+        ]
+
+    def merged(self, other: Result) -> Result:
+        """Return this result with the other's seeds (same policies) or policies (same seeds)."""
+        if not np.array_equal(self.checkpoints, other.checkpoints):
+            raise InvalidInput("results must have the same checkpoints to be merged.")
+        if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
+            if not np.array_equal(self.theta, other.theta):
+                raise InvalidInput("results on the same seeds must have the same true parameters.")
+            joined = {name: getattr(self, name) | getattr(other, name) for name in TABLES}
+            seconds = self.seconds | other.seconds
+            return Result(self.seeds, self.checkpoints, self.theta, **joined, seconds=seconds)
+        if self.policies != other.policies or set(self.seeds) & set(other.seeds):
+            raise InvalidInput(
+                "results must share their policies and have different seeds, or share their seeds "
+                "and have different policies."
+            )
+        stacked = {
+            table: {
+                name: np.concatenate([getattr(self, table)[name], getattr(other, table)[name]])
+                for name in self.policies
+            }
+            for table in TABLES
+        }
+        return Result(
+            np.concatenate([self.seeds, other.seeds]),
+            self.checkpoints,
+            np.concatenate([self.theta, other.theta]),
+            **stacked,
+            seconds={name: self.seconds[name] + other.seconds[name] for name in self.policies},
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write a Parquet file with a row per policy and seed."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        columns: dict[str, list[Any]] = {"policy": [], "seed": [], "theta": []}
+        columns |= {table: [] for table in TABLES}
+        for name in self.policies:
+            for i, seed in enumerate(self.seeds):
+                columns["policy"].append(name)
+                columns["seed"].append(int(seed))
+                columns["theta"].append(self.theta[i].tolist())
+                for table in TABLES:
+                    columns[table].append(getattr(self, table)[name][i].ravel().tolist())
+        meta = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "seconds": self.seconds}
+        table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
+        parquet.write_table(table, str(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result that was saved."""
+        from pyarrow import ArrowInvalid, parquet
+
+        try:
+            table = parquet.read_table(str(path))
+            meta = json.loads(table.schema.metadata[b"partial_monitoring"])
+        except FileNotFoundError:
+            raise InvalidInput(f"{path}: no such file.") from None
+        except (ArrowInvalid, KeyError, TypeError, ValueError):
+            raise InvalidInput(f"{path}: is not a saved result.") from None
+        if meta["format"] != FORMAT:
+            raise InvalidInput(
+                f"{path}: has format {meta['format']!r}; this version reads {FORMAT}."
+            )
+        rows = table.to_pydict()
+        names = list(dict.fromkeys(rows["policy"]))
+        first = [i for i, name in enumerate(rows["policy"]) if name == names[0]]
+        marks = np.array(meta["checkpoints"], dtype=np.int64)
+        tables: dict[str, dict[str, Any]] = {}
+        for key in TABLES:
+            tables[key] = {}
+            for name in names:
+                own = [rows[key][i] for i, other in enumerate(rows["policy"]) if other == name]
+                array = np.array(own, dtype=np.int64 if key == "plays" else float)
+                shape = (len(own), len(marks), -1) if key == "plays" else (len(own), len(marks))
+                tables[key][name] = array.reshape(shape)
+        return cls(
+            np.array([rows["seed"][i] for i in first], dtype=np.int64),
+            marks,
+            np.array([rows["theta"][i] for i in first]),
+            **tables,
+            seconds=meta["seconds"],
+        )
+
+    def __repr__(self) -> str:
+        finals = ", ".join(f"{name}: {self.mean(name)[-1]:.4g}" for name in self.policies)
+        return f"Result(horizon={self.horizon}, seeds={len(self.seeds)}, mean regret {finals})"
+
+    def _regret(self, policy: str) -> Array:
+        if policy not in self.regret:
+            raise unknown_name("policy", policy, self.regret)
+        return self.regret[policy]
+
+
+TABLES = ("regret", "information", "ratio", "plays")
+"""What is recorded per policy, seed and checkpoint."""
+
+
+def _slope(log_t: Array, regret: Array) -> float:
+    """Return the slope of log regret against log t by least squares."""
+    if (regret <= 0).any():
+        return 0.0
+    return float(np.polyfit(log_t, np.log(regret), 1)[0])

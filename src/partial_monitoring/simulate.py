@@ -1,0 +1,198 @@
+"""Play policies against true parameters, all seeds of an experiment at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring import policies as registry
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.game import Game
+from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.policy import Policy
+from partial_monitoring.result import Result, Run
+from partial_monitoring.validation import is_whole, real_array, whole_number
+from partial_monitoring.world import Indices, World, true_parameters
+
+Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
+
+
+def simulate(
+    game: Game,
+    policies: Policies,
+    theta: ArrayLike | str,
+    *,
+    horizon: int,
+    seeds: int | Iterable[int],
+    checkpoints: ArrayLike | None = None,
+    noise: str | NoiseFunction | None = None,
+    progress: bool = False,
+) -> Result:
+    """Play policies on a game and return their regret.
+
+    Parameters
+    ----------
+    game
+        The game.
+    policies
+        A policy, a name, a list of them, or a dict from names of your own to policies.
+    theta
+        The true parameter (d,), one per seed (seeds, d), or "random".
+    horizon
+        Number of rounds.
+    seeds
+        How many (0, 1, ...), or which.
+    checkpoints
+        Rounds after which regret is recorded; by default about fifty, evenly on a logarithmic
+        scale. The horizon is always one.
+    noise
+        As for :class:`partial_monitoring.Instance`.
+    progress
+        Show a progress bar on standard error.
+
+    Notes
+    -----
+    All policies meet the same outcomes and the same noise. What a seed does is the same whatever
+    other seeds run beside it, and the same as what a ``Learner`` with that seed would do. An
+    interruption from the keyboard keeps what is done.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.apple_tasting(), "ids", [0.9, 0.1], horizon=50, seeds=4)
+    >>> result.regret["ids"].shape == (4, len(result.checkpoints))
+    True
+    """
+    if not isinstance(game, Game):
+        raise InvalidInput(f"game must be a Game; got {game!r}.")
+    chosen = named_policies(policies)
+    rounds = whole_number("horizon", horizon, at_least=1)
+    numbers = seed_numbers(seeds)
+    marks = checkpoint_rounds(checkpoints, rounds)
+    world = World(game, true_parameters(game, theta, numbers), numbers, noise)
+    runs = {}
+    for name, policy in chosen.items():
+        runs[name] = play(game, policy, world, marks, name if progress else None)
+        if runs[name].interrupted:
+            break
+    return Result.of(numbers, marks, world.theta, runs)
+
+
+def play(
+    game: Game, policy: Policy[Any], world: World, marks: Indices, title: str | None = None
+) -> Run:
+    """Play one policy to the last checkpoint and record it."""
+    n, horizon = len(world.seeds), int(marks[-1])
+    stream = randomness.Stream(world.seeds, randomness.POLICY, 1)
+    state = policy.init(game, n)
+    regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
+    plays = np.zeros((n, game.k), dtype=np.int64)
+    run = Run.empty(n, len(marks), game.k)
+    each = np.arange(n)
+    start = perf_counter()
+    done = 0
+    with _bar(title, horizon) as bar:
+        try:
+            for t in range(horizon):
+                choice = policy.decide(state, stream.at(t)[:, 0])
+                state = policy.update(state, choice.action, world.observe(choice.action, t))
+                regret += world.gaps[each, choice.action]
+                gained += choice.information[each, choice.action]
+                ratios += choice.ratio
+                plays[each, choice.action] += 1
+                if t + 1 == marks[done]:
+                    run.record(done, regret, gained, ratios / (t + 1), plays)
+                    done += 1
+                bar(t + 1)
+        except KeyboardInterrupt:
+            run.interrupted = True
+    run.seconds = perf_counter() - start
+    run.recorded = done
+    return run
+
+
+def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
+    """Return policies by name."""
+    if isinstance(policies, Mapping):
+        return {str(name): _policy(policy) for name, policy in policies.items()}
+    listed = (
+        policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
+    )
+    if not listed:
+        raise InvalidInput("policies must hold at least one policy; got none.")
+    named: dict[str, Policy[Any]] = {}
+    for item in listed:
+        name = item if isinstance(item, str) else type(item).__name__.lower()
+        if name in named:
+            raise InvalidInput(
+                f"policies must have different names; {name!r} stands twice (give a dict instead)."
+            )
+        named[name] = _policy(item)
+    return named
+
+
+def seed_numbers(seeds: int | Iterable[int]) -> Indices:
+    """Return the seeds as an array: a count, or a list of different whole numbers."""
+    if is_whole(seeds):
+        return np.arange(whole_number("seeds", seeds, at_least=1), dtype=np.int64)
+    if not isinstance(seeds, Iterable):
+        raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {seeds!r}.")
+    numbers = [whole_number("seeds", seed, at_least=0) for seed in seeds]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InvalidInput(f"seeds must be different whole numbers, at least one; got {numbers}.")
+    return np.array(numbers, dtype=np.int64)
+
+
+def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
+    """Return increasing rounds that end with the horizon."""
+    if checkpoints is None:
+        marks = np.geomspace(1, horizon, 50)
+    else:
+        marks = real_array("checkpoints", checkpoints, ("n",))
+        if (marks < 1).any() or (marks > horizon).any() or (marks != np.round(marks)).any():
+            raise InvalidInput(
+                f"checkpoints must be whole rounds from 1 to {horizon}; got {marks.tolist()}."
+            )
+    return np.unique(np.append(np.round(marks), horizon)).astype(np.int64)
+
+
+def _policy(policy: str | Policy[Any]) -> Policy[Any]:
+    if isinstance(policy, str):
+        return registry.make(policy)
+    if not callable(getattr(policy, "decide", None)):
+        raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
+    return policy
+
+
+class _bar:  # noqa: N801
+    """A progress bar, or nothing without a title."""
+
+    def __init__(self, title: str | None, total: int) -> None:
+        self.title, self.total = title, total
+        self.progress: Any = None
+
+    def __enter__(self) -> Any:
+        if self.title is None:
+            return lambda done: None
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self.progress = Progress(console=Console(stderr=True), transient=True)
+        self.progress.start()
+        task = self.progress.add_task(self.title, total=self.total)
+        step = max(1, self.total // 200)
+
+        def advance(done: int) -> None:
+            if done % step == 0 or done == self.total:
+                self.progress.update(task, completed=done)
+
+        return advance
+
+    def __exit__(self, *error: object) -> None:
+        if self.progress is not None:
+            self.progress.stop()

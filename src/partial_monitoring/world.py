@@ -1,0 +1,150 @@
+"""The other side of a simulation: true parameters that answer actions, for many seeds at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.finite_game import FiniteGame
+from partial_monitoring.game import Game
+from partial_monitoring.instance import Instance, checked_theta
+from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.parameter_sets import AllParameters, Ball, Box, ParameterSet, Simplex
+from partial_monitoring.validation import Array
+
+Indices = NDArray[np.int64]
+
+THETA = 4
+"""The purpose for which random parameters are drawn."""
+
+
+class World:
+    """One instance per seed. Round t shows every policy the same outcome or the same noise.
+
+    Parameters
+    ----------
+    game
+        The game.
+    theta
+        The true parameters, shape (n, d).
+    seeds
+        Shape (n,).
+    noise
+        As for :class:`Instance`; what the game says unless given.
+    """
+
+    def __init__(
+        self, game: Game, theta: Array, seeds: Indices, noise: str | NoiseFunction | None = None
+    ) -> None:
+        self.game, self.theta, self.seeds = game, theta, seeds
+        for own in np.unique(theta, axis=0):
+            Instance(game, own, noise)  # refuses what cannot be played
+        self.rewards = (game.features @ theta[:, :, None])[:, :, 0]
+        self.gaps = self.rewards.max(axis=1, keepdims=True) - self.rewards
+        self.kind = game.noise if noise is None else noise
+        self._each = np.arange(len(seeds))
+        if isinstance(game, FiniteGame):
+            self._prepare_outcomes(game)
+        else:
+            self._means = np.einsum("kmd,nd->nkm", game.observation_maps, theta)
+            self._std = np.broadcast_to(game.noise_std, (game.k,))
+            normal = self.kind == "gaussian"
+            self._stream = randomness.Stream(seeds, randomness.NOISE, max(game.m, 1), normal=normal)
+
+    def observe(self, action: Indices, t: int) -> Array:
+        """Return what the actions (n,) show in round t (counted from 0), shape (n, m)."""
+        if isinstance(self.game, FiniteGame):
+            uniform = self._stream.at(t)
+            outcome = (self._cumulative <= uniform).sum(axis=1)
+            shown = np.zeros((len(action), self.game.m))
+            shown[self._each, self._symbol[action, outcome]] = 1.0
+            return shown
+        means = self._means[self._each, action]
+        if callable(self.kind):
+            return self._own_noise(action, means, t)
+        draws = self._stream.at(t)[:, : self.game.m]
+        match self.kind:
+            case "gaussian":
+                return np.asarray(means + self._std[action][:, None] * draws)
+            case "bernoulli":
+                return np.asarray(draws < means, dtype=float)
+            case "sign":
+                return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
+        return np.asarray(means)
+
+    def _prepare_outcomes(self, game: FiniteGame) -> None:
+        weights = np.maximum(self.theta, 0.0)
+        self._cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+        self._cumulative[:, -1] = np.inf  # rounding must not pass the last outcome
+        self._cumulative = np.where(
+            np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] > 0, self._cumulative, np.inf
+        )
+        self._symbol = game.observation_maps.argmax(axis=1)  # (k, d): which row an outcome shows
+        self._stream = randomness.Stream(self.seeds, randomness.NOISE, 1)
+
+    def _own_noise(self, action: Indices, means: Array, t: int) -> Array:
+        assert callable(self.kind)
+        shown = np.zeros_like(means)
+        for i, a in enumerate(action):
+            rows = self.game.row_counts[a]
+            rng = randomness.generator(int(self.seeds[i]), randomness.NOISE, t)
+            shown[i, :rows] = self.kind(means[i, :rows], float(self._std[a]), rng)
+        return shown
+
+
+def random_theta(parameters: ParameterSet, seeds: Indices) -> Array:
+    """Draw one parameter per seed: uniform on bounded sets, standard normal on R^d."""
+    return np.stack(
+        [_draw(parameters, randomness.generator(int(seed), THETA, 0)) for seed in seeds]
+    )
+
+
+def _draw(parameters: ParameterSet, rng: np.random.Generator) -> Array:
+    d = parameters.d
+    match parameters:
+        case Simplex():
+            return rng.dirichlet(np.ones(d))
+        case Box(low=low, high=high):
+            return rng.uniform(low, high)
+        case AllParameters():
+            return rng.standard_normal(d)
+        case Ball(center=center, radius=radius):
+            direction = rng.standard_normal(d)
+            length = radius * rng.random() ** (1.0 / d) / np.linalg.norm(direction)
+            return np.asarray(center + length * direction)
+    return _hit_and_run(parameters, rng)
+
+
+def _hit_and_run(parameters: ParameterSet, rng: np.random.Generator) -> Array:
+    """Walk along random chords of the set, which tends to the uniform distribution."""
+    center, q = parameters.relative_interior_point(), parameters.difference_basis()
+    a, b = parameters.facets()  # type: ignore[attr-defined]
+    x = np.zeros(q.shape[1])
+    for _ in range(50 * max(1, len(x))):
+        direction = rng.standard_normal(len(x))
+        speed, room = a @ direction, b - a @ x
+        with np.errstate(divide="ignore"):
+            ahead = np.where(speed > 1e-12, room / speed, np.inf).min(initial=np.inf)
+            behind = np.where(speed < -1e-12, room / speed, -np.inf).max(initial=-np.inf)
+        x = x + rng.uniform(max(behind, -1e3), min(ahead, 1e3)) * direction
+    return np.asarray(center + q @ x)
+
+
+def true_parameters(game: Game, theta: object, seeds: Indices) -> Array:
+    """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
+    if isinstance(theta, str):
+        if theta != "random":
+            raise InvalidInput(
+                f"theta must be a parameter, one per seed, or 'random'; got {theta!r}."
+            )
+        return random_theta(game.parameters, seeds)
+    rows = np.ndim(theta)  # type: ignore[arg-type]
+    if rows == 2:
+        many = [checked_theta(own, game.parameters) for own in theta]  # type: ignore[attr-defined]
+        if len(many) != len(seeds):
+            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(many)}.")
+        return np.array(many)
+    one = checked_theta(theta, game.parameters)  # type: ignore[arg-type]
+    return np.repeat(one[None], len(seeds), axis=0)
