@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.linalg import row_space
+from partial_monitoring.linalg import in_basis, row_space
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
@@ -208,14 +208,20 @@ def reduce(game: Game) -> ReducedGame:
     """
     center = game.parameters.relative_interior_point()
     q = game.parameters.difference_basis()
-    maps = game.observation_maps @ q
+    maps = in_basis(game.observation_maps, q)
     rows = game.observation_maps.reshape(-1, game.d)
     lengths = np.linalg.norm(rows, axis=1)
     seen = lengths > 0
     inner = row_space(rows[seen] / lengths[seen, None] @ q)
     basis = q if inner.shape[1] == q.shape[1] else q @ inner
-    arrays = (center, q, game.features @ center, game.features @ q, maps, basis)
-    return ReducedGame(*(frozen(np.array(array)) for array in arrays))
+    return ReducedGame(
+        frozen(np.array(center)),
+        frozen(np.array(q)),
+        frozen(game.features @ center),
+        in_basis(game.features, q),
+        maps,
+        frozen(np.array(basis)),
+    )
 
 
 def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, frozen
 
 RANK_TOLERANCE = 1e-9
 """A direction counts as absent when unit rows have less than this of it."""
@@ -43,6 +43,14 @@ def row_space(rows: Array) -> Array:
     rank = int((values > RANK_TOLERANCE).sum())
     basis: Array = right[:rank].T.copy()
     return basis
+
+
+def in_basis(rows: Array, basis: Array) -> Array:
+    """Return rows @ basis, shape (..., r); the rows themselves if the basis is the identity."""
+    d, r = basis.shape
+    if d == r and np.array_equal(basis, np.eye(d)):
+        return rows
+    return frozen(np.ascontiguousarray(rows @ basis))
 
 
 def null_space(rows: Array) -> Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-EXTRAS = ("matplotlib", "pandas", "networkx", "cvxpy", "jinja2", "hypothesis", "pytest", "pyarrow")
+EXTRAS = ("matplotlib", "pandas", "networkx", "cvxpy", "jinja2", "hypothesis", "pytest")
 
 
 def test_core_needs_no_extras(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.least_squares import Estimate, Indices
-from partial_monitoring.estimation.shapes import Shape
+from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, real_array, real_number
 
@@ -103,6 +103,8 @@ class ConfidenceSet:
     def means(self) -> Array:
         """Rewards at theta_hat, shape (n, k)."""
         model = self.data.model
+        if isinstance(self.shape, Everything):
+            return self.data.means
         return model.offsets + _stacked(model.slopes, self.local_center)
 
     def support(self, directions: ArrayLike) -> Array:

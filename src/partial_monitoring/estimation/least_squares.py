@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.game import Game
-from partial_monitoring.linalg import null_space
+from partial_monitoring.linalg import in_basis, null_space
 from partial_monitoring.validation import (
     Array,
     frozen,
@@ -68,10 +68,26 @@ class Model:
     whitening: Array
     """What observations are multiplied with, shape (k,)."""
 
-    @property
+    @cached_property
     def seen(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
-        return self.slopes[:, : self.rank]
+        return np.ascontiguousarray(self.slopes[:, : self.rank])
+
+    @cached_property
+    def mirrored(self) -> bool:
+        """Whether every action shows its own reward, so that maps and features are the same."""
+        return self.game.m == 1 and np.array_equal(self.maps[:, 0], self.seen)
+
+    @cached_property
+    def counts(self) -> Indices:
+        """The number of rows of each map, shape (k,)."""
+        return np.array(self.game.row_counts, dtype=np.int64)
+
+    @cached_property
+    def apart(self) -> Array:
+        """Squared distances of features in unseen directions over lambda, shape (k, k)."""
+        off = self.unseen[:, None] - self.unseen[None]
+        return np.asarray((off**2).sum(axis=-1) / self.regularization)
 
     @property
     def rows(self) -> Array:
@@ -141,7 +157,7 @@ def model(
     basis = np.concatenate([w, rest], axis=1)
     varies = np.ndim(game.noise_std) > 0
     whitening = 1.0 / np.asarray(game.noise_std) if varies else np.ones(game.k)
-    rows = game.observation_maps * whitening[:, None, None]
+    rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
     return Model(
         game,
         positive_number("regularization", regularization),
@@ -151,8 +167,8 @@ def model(
         frozen(basis),
         game.rank,
         frozen(game.features @ prior),
-        frozen(game.features @ basis),
-        frozen(np.ascontiguousarray(rows @ w)),
+        in_basis(game.features, basis),
+        in_basis(rows, w),
         frozen(rows @ prior),
         frozen(whitening),
     )
@@ -253,51 +269,31 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     the log-determinant gains log c, and products with features or maps lose the outer products of
     their products with x. Cost O(k (r + m^2) + r^2) per row.
     """
+    from partial_monitoring.compiled import linear
+
     model = estimate.model
     each = np.arange(len(action))
-    rows = model.maps[action]  # (n, m, r)
-    counted = np.arange(model.game.m) < np.asarray(model.game.row_counts)[action][:, None]
+    counted = np.arange(model.game.m) < model.counts[action][:, None]
     heard = np.where(counted, observation, 0.0)
-    residual = heard * model.whitening[action][:, None] - model.expected[action]  # (n, m)
-    inverse, variances = estimate.inverse.copy(), estimate.variances.copy()
-    signals, means = estimate.signals.copy(), estimate.means.copy()
-    log_det, gram = estimate.log_det.copy(), estimate.gram.copy()
-    x_hat = estimate.coordinates
-    vector = estimate.vector.copy()
-    for j in range(model.game.m):
-        w = rows[:, j]
-        x = _apply(inverse, w)
-        c = 1.0 + (w * x).sum(axis=-1)
-        innovation = (residual[:, j] - (w * x_hat).sum(axis=-1)) / c
-        pull = _apply(model.seen, x)  # (n, k)
-        show = _apply(model.rows, x).reshape(signals.shape[:3])
-        share = (1.0 / c)[:, None]
-        inverse -= (share * x)[:, :, None] * x[:, None, :]
-        gram += w[:, :, None] * w[:, None, :]
-        vector += w * residual[:, j : j + 1]
-        x_hat = x_hat + innovation[:, None] * x
-        means += innovation[:, None] * pull
-        variances -= share * pull**2
-        signals -= (share[:, :, None] * show)[:, :, :, None] * show[:, :, None, :]
-        log_det += np.log(c)
+    changed = {name: getattr(estimate, name).copy() for name in CHANGED}
+    linear.update(
+        model.mirrored,
+        model.maps[action],
+        heard * model.whitening[action][:, None] - model.expected[action],
+        model.maps,
+        model.seen,
+        *changed.values(),
+    )
     plays, sums = estimate.plays.copy(), estimate.sums.copy()
     plays[each, action] += 1
     sums[each, action] += heard
-    moved = replace(
-        estimate,
-        round=estimate.round + 1,
-        gram=gram,
-        inverse=inverse,
-        log_det=log_det,
-        vector=vector,
-        means=means,
-        variances=np.maximum(variances, 0.0),
-        signals=signals,
-        plays=plays,
-        sums=sums,
-    )
+    moved = replace(estimate, round=estimate.round + 1, plays=plays, sums=sums, **changed)
     due = estimate.round % REFRESH == 0
     return _refresh_some(moved, due) if due.any() else moved
+
+
+CHANGED = ("gram", "inverse", "vector", "means", "variances", "signals", "log_det")
+"""What an observation changes, in the order of the compiled update."""
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:

@@ -17,6 +17,9 @@ from partial_monitoring.validation import Array
 
 GapEstimate = Callable[[Game, ConfidenceSet], Array]
 
+COMPILED = 128
+"""Up to so many actions pairs are compared by compiled loops, beyond by matrix products."""
+
 BLOCK = 2**22
 """Pairs of actions that are compared at once, to bound the memory."""
 
@@ -104,8 +107,21 @@ def _widths(confidence: ConfidenceSet, greedy: Indices) -> Array:
 
 
 def _exact_everywhere(confidence: ConfidenceSet) -> Array:
-    """Compare all pairs in closed form, in blocks of actions."""
+    """Compare all pairs in closed form, in blocks of actions if there are many."""
     data, model = confidence.data, confidence.data.model
+    if model.game.k <= COMPILED:
+        from partial_monitoring.compiled import linear
+
+        return np.asarray(
+            linear.exact_gaps(
+                confidence.means,
+                data.variances,
+                data.inverse,
+                confidence.beta,
+                model.seen,
+                model.apart,
+            )
+        )
     n, k = confidence.means.shape
     pulled = model.seen @ data.inverse  # (n, k, r)
     radius = np.sqrt(confidence.beta)[:, None, None]

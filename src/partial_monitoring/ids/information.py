@@ -21,7 +21,7 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
 
     Zero for actions that show nothing new about Theta, whatever they show of known directions (E3).
     """
-    signals = confidence.data.signals
+    signals: Array = confidence.data.signals
     m = signals.shape[-1]
     if m == 0:
         return np.zeros(signals.shape[:2])
@@ -30,7 +30,7 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
     if m == 2:
         trace = signals[..., 0, 0] + signals[..., 1, 1]
         minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
-        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)))
+        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)), dtype=np.float64)
     return np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, real_array
+from partial_monitoring.validation import Array, axes, real_array
 
 ZERO_GAP = 1e-9
 """A gap below this fraction of the largest one is solver noise and counts as zero."""
@@ -30,15 +30,24 @@ def information_ratio(
 
 def checked(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
     """Validate gaps and information of one shape (..., k), not negative; tiny gaps become zero."""
-    axes = tuple(f"n{axis}" for axis in range(np.ndim(gaps) - 1))
-    d = real_array("gaps", gaps, (*axes, "k"))
+    d, i = (x if isinstance(x, np.ndarray) else np.array(x) for x in (gaps, information))
+    fits = d.dtype == i.dtype == np.float64 and d.shape == i.shape and d.ndim > 0 and d.size > 0
+    if not (fits and d.min() >= 0 and i.min() >= 0 and d.max() < np.inf and i.max() < np.inf):
+        d, i = _explained(gaps, information)
+    return without_noise(d), i
+
+
+def _explained(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
+    """Convert unusual input, or say what is wrong with it."""
+    names = tuple(f"n{axis}" for axis in range(axes(gaps) - 1))
+    d = real_array("gaps", gaps, (*names, "k"))
     i = real_array("information", information, d.shape)
     if d.shape[-1] == 0:
         raise InvalidInput("gaps must hold at least one action; got none.")
     for name, array in (("gaps", d), ("information", i)):
         if (array < 0).any():
             raise InvalidInput(f"{name} must not be negative; got {array.min():g}.")
-    return without_noise(d), i
+    return d, i
 
 
 def without_noise(gaps: Array) -> Array:

@@ -1,0 +1,113 @@
+"""Rank-one updates and closed-form gaps, one replicate after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered (the same way every time), which lets them run on vector units."""
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def update(
+    mirrored,
+    rows,
+    residual,
+    maps,
+    seen,
+    gram,
+    inverse,
+    vector,
+    means,
+    variances,
+    signals,
+    log_det,
+):
+    """Take in one observation per replicate; all arrays from ``gram`` on are changed in place.
+
+    With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse loses
+    x x' / c, the log-determinant gains log c, and every product with features or maps loses the
+    outer product of their products with x, divided by c. ``mirrored`` says that actions show their
+    own rewards, so that one of the two products is enough.
+    """
+    n, m, r = rows.shape
+    k, many = maps.shape[0], maps.shape[1]
+    x = np.empty(r)
+    show = np.empty(many)
+    for i in range(n):
+        for j in range(m):
+            w = rows[i, j]
+            c = 1.0
+            error = residual[i, j]
+            blank = True
+            for p in range(r):
+                if w[p] != 0.0:
+                    blank = False
+            if blank:
+                continue
+            for p in range(r):
+                entry = 0.0
+                for q in range(r):
+                    entry += inverse[i, p, q] * w[q]
+                x[p] = entry
+            for p in range(r):
+                c += w[p] * x[p]
+            # <w, x_hat> with x_hat = W_t^-1 vector is <x, vector>.
+            for p in range(r):
+                error -= x[p] * vector[i, p]
+            step = error / c
+            share = 1.0 / c
+            for a in range(k):
+                pull = 0.0
+                for p in range(r):
+                    pull += seen[a, p] * x[p]
+                means[i, a] += step * pull
+                variances[i, a] = max(variances[i, a] - share * pull * pull, 0.0)
+                if mirrored:
+                    signals[i, a, 0, 0] -= share * pull * pull
+                    continue
+                for v in range(many):
+                    entry = 0.0
+                    for p in range(r):
+                        entry += maps[a, v, p] * x[p]
+                    show[v] = entry
+                for v in range(many):
+                    for h in range(many):
+                        signals[i, a, v, h] -= share * show[v] * show[h]
+            for p in range(r):
+                for q in range(r):
+                    inverse[i, p, q] -= share * x[p] * x[q]
+                    gram[i, p, q] += w[p] * w[q]
+                vector[i, p] += w[p] * residual[i, j]
+            log_det[i] += np.log(c)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def exact_gaps(means, variances, inverse, beta, seen, apart):
+    """Return max over b of means_b - means_a + beta^(1/2) |phi_b - phi_a|, shape (n, k).
+
+    ``apart`` (k, k) is the squared distance in directions that no observation sees, over lambda.
+    """
+    n, k = means.shape
+    r = seen.shape[1]
+    gaps = np.zeros((n, k))
+    pulled = np.empty(r)
+    for i in range(n):
+        radius = np.sqrt(beta[i])
+        for a in range(k):
+            for p in range(r):
+                entry = 0.0
+                for q in range(r):
+                    entry += inverse[i, p, q] * seen[a, q]
+                pulled[p] = entry
+            for b in range(a + 1, k):
+                cross = 0.0
+                for p in range(r):
+                    cross += pulled[p] * seen[b, p]
+                squared = variances[i, a] + variances[i, b] - 2.0 * cross + apart[a, b]
+                width = radius * np.sqrt(max(squared, 0.0))
+                ahead = means[i, b] - means[i, a]
+                gaps[i, a] = max(gaps[i, a], ahead + width)
+                gaps[i, b] = max(gaps[i, b], width - ahead)
+    return gaps
