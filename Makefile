@@ -27,7 +27,7 @@ lint: $(VENV)/.dev
 nightly: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 clean:
@@ -40,6 +40,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install --quiet --editable '.[dev,peers]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

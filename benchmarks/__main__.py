@@ -1,12 +1,18 @@
-"""Run every benchmark and print its table: ``make bench``."""
+"""Print the tables of all benchmarks (``make bench``) or of those named on the command line."""
 
 from __future__ import annotations
 
+import sys
+
 from rich.console import Console
 
-from benchmarks import classification, model
+from benchmarks import classification, engine, model
+
+PARTS = {"model": model, "classification": classification, "engine": engine}
 
 if __name__ == "__main__":
-    console = Console(width=110)
-    for part in (model, classification):
-        console.print(part.run())
+    console = Console(width=120)
+    for name in sys.argv[1:] or PARTS:
+        tables = PARTS[name].run()
+        for table in tables if isinstance(tables, list) else [tables]:
+            console.print(table)

@@ -26,10 +26,10 @@ def update(
 ):
     """Take in one observation per replicate; all arrays from ``gram`` on are changed in place.
 
-    With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse loses
-    x x' / c, the log-determinant gains log c, and every product with features or maps loses the
-    outer product of their products with x, divided by c. ``mirrored`` says that actions show their
-    own rewards, so that one of the two products is enough.
+    With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
+    loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
+    the outer product of their products with x, divided by c. ``mirrored`` says that actions show
+    their own rewards, so that one of the two products is enough.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
@@ -111,3 +111,45 @@ def exact_gaps(means, variances, inverse, beta, seen, apart):
                 gaps[i, a] = max(gaps[i, a], ahead + width)
                 gaps[i, b] = max(gaps[i, b], width - ahead)
     return gaps
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, through_mean):
+    """Return gaps relative to the greedy action g, shape (n, k), and g, shape (n,).
+
+    With delta = max_b means_b - means_g + width_b, where width_b = beta^(1/2) |phi_b - phi_g|, the
+    gap of an action is delta + means_g - means_a, plus width_a unless ``through_mean``; that of g
+    is delta.
+    """
+    n, k = means.shape
+    r, rest = seen.shape[1], unseen.shape[1]
+    gaps = np.empty((n, k))
+    greedy = np.zeros(n, np.int64)
+    pulled = np.empty(r)
+    for i in range(n):
+        g = 0
+        for a in range(1, k):
+            if means[i, a] > means[i, g]:
+                g = a
+        greedy[i] = g
+        for p in range(r):
+            entry = 0.0
+            for q in range(r):
+                entry += inverse[i, p, q] * seen[g, q]
+            pulled[p] = entry
+        delta = 0.0
+        for a in range(k):
+            cross = 0.0
+            for p in range(r):
+                cross += pulled[p] * seen[a, p]
+            squared = variances[i, a] + variances[i, g] - 2.0 * cross
+            for p in range(rest):
+                squared += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
+            width = np.sqrt(beta[i] * max(squared, 0.0)) if a != g else 0.0
+            ahead = means[i, a] - means[i, g]
+            delta = max(delta, ahead + width)
+            gaps[i, a] = -ahead if through_mean else max(width - ahead, 0.0)
+        for a in range(k):
+            gaps[i, a] += delta
+        gaps[i, g] = delta
+    return gaps, greedy

@@ -96,24 +96,43 @@ def minimize(gaps, information, kappa):
 
 
 @njit(cache=True, error_model="numpy")
-def minimize_rows(gaps, information, kappa, exact):
-    """Solve one problem per row: (first, second, share) arrays of length n.
+def minimize_rows(gaps, information, kappa, exact, zero):
+    """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
 
-    Not exact: the pair is anchored at the greedy action, the most informative among ties (E24).
+    Gaps up to ``zero`` times the largest one of their row count as zero. Not exact: the pair is
+    anchored at the greedy action, the most informative among ties (E24). A row with a number that
+    is negative or not finite is not usable.
     """
     n, k = gaps.shape
     first = np.zeros(n, np.int64)
     second = np.zeros(n, np.int64)
     share = np.zeros(n)
+    value = np.zeros(n)
+    usable = np.ones(n, np.bool_)
+    d = np.empty(k)
     for row in range(n):
-        d, i = gaps[row], information[row]
+        i = information[row]
+        largest = 0.0
+        for a in range(k):
+            if not (
+                gaps[row, a] >= 0.0 and gaps[row, a] < np.inf and i[a] >= 0.0 and i[a] < np.inf
+            ):
+                usable[row] = False
+            largest = max(largest, gaps[row, a])
+        if not usable[row]:
+            continue
+        for a in range(k):
+            d[a] = gaps[row, a] if gaps[row, a] > zero * largest else 0.0
         if exact:
             first[row], second[row], share[row] = minimize(d, i, kappa)
-            continue
-        anchor = 0
-        for a in range(1, k):
-            if d[a] < d[anchor] or (d[a] == d[anchor] and d[a] > 0.0 and i[a] > i[anchor]):
-                anchor = a
-        first[row] = anchor
-        second[row], share[row] = anchored(d, i, anchor, kappa)
-    return first, second, share
+        else:
+            anchor = 0
+            for a in range(1, k):
+                tied = d[a] == d[anchor] and d[a] > 0.0
+                if d[a] < d[anchor] or (tied and i[a] > i[anchor]):
+                    anchor = a
+            first[row] = anchor
+            second[row], share[row] = anchored(d, i, anchor, kappa)
+        one, two, p = first[row], second[row], share[row]
+        value[row] = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+    return first, second, share, value, usable

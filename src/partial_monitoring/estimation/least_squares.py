@@ -103,22 +103,21 @@ class Model:
         """
         features, k = self.game.features, self.game.k
         if k <= MOST_PAIRED:
-            away = (features[:, None] - features[None]).reshape(k * k, -1)
-        else:
-            middle = features - features.mean(axis=0)
-            away = np.concatenate([middle, -middle])
-        reach = self.game.parameters.support(away)
-        if not np.isfinite(reach).all():
-            local = np.linalg.norm(away @ self.basis, axis=1)
-            reach = away @ self.prior_mean + self.norm_bound * local
-        if k <= MOST_PAIRED:
-            return float(reach.max())
-        return float(reach[:k].max() + reach[k:].max())
+            return self._reach((features[:, None] - features[None]).reshape(k * k, -1))
+        middle = features - features.mean(axis=0)
+        return self._reach(middle) + self._reach(-middle)
 
-    @property
+    def _reach(self, directions: Array) -> float:
+        """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
+        if np.isfinite(self.game.parameters.diameter()):
+            return float(self.game.parameters.support(directions).max())
+        lengths = np.linalg.norm(in_basis(directions, self.basis), axis=1)
+        return float((directions @ self.prior_mean + self.norm_bound * lengths).max())
+
+    @cached_property
     def unseen(self) -> Array:
         """The features in directions that no observation sees, shape (k, D - r)."""
-        return self.slopes[:, self.rank :]
+        return np.ascontiguousarray(self.slopes[:, self.rank :])
 
 
 def model(

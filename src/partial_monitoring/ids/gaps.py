@@ -6,11 +6,12 @@ A gap estimate is a function (game, confidence) -> array of shape (n, k), never 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
-from partial_monitoring.estimation.least_squares import Indices
 from partial_monitoring.estimation.shapes import Everything, Faceted
 from partial_monitoring.game import Game
 from partial_monitoring.validation import Array
@@ -51,22 +52,18 @@ def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
     delta is the largest plausible gap of ah. Two support calls per action instead of k; at least
     the exact gap.
     """
+    if isinstance(confidence.shape, Everything):
+        return _through_greedy(confidence, through_mean=False)
     model = confidence.data.model
     greedy = confidence.means.argmax(axis=1)
-    n, k = confidence.means.shape
-    up, down = np.zeros((n, k)), np.zeros((n, k))
-    if isinstance(confidence.shape, Everything):
-        width = _widths(confidence, greedy)
-        ahead = confidence.means - np.take_along_axis(confidence.means, greedy[:, None], 1)
-        up, down = ahead + width, width - ahead
-    else:
-        for g in np.unique(greedy):
-            rows = greedy == g
-            away = model.slopes - model.slopes[g]
-            shift = model.offsets - model.offsets[g]
-            part = _rows(confidence, rows)
-            up[rows] = part.local_supports(away)[0] + shift
-            down[rows] = part.local_supports(-away)[0] - shift
+    up, down = np.zeros_like(confidence.means), np.zeros_like(confidence.means)
+    for g in np.unique(greedy):
+        rows = greedy == g
+        away = model.slopes - model.slopes[g]
+        shift = model.offsets - model.offsets[g]
+        part = replicates(confidence, rows)
+        up[rows] = part.local_supports(away)[0] + shift
+        down[rows] = part.local_supports(-away)[0] - shift
     delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
     gaps = delta + np.maximum(down, 0.0)
     np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
@@ -79,11 +76,8 @@ def mean(game: Game, confidence: ConfidenceSet) -> Array:
     delta is taken over the whole ellipsoid, not cut by Theta (E7), and T is the largest gap that
     Theta allows (E6).
     """
-    greedy = confidence.means.argmax(axis=1)
-    width = _widths(confidence, greedy)
-    ahead = confidence.means - np.take_along_axis(confidence.means, greedy[:, None], 1)
-    delta = np.maximum((ahead + width).max(axis=1, keepdims=True), 0.0)
-    return np.asarray(np.minimum(delta - ahead, largest_gap(confidence)))
+    gaps = _through_greedy(confidence, through_mean=True)
+    return np.asarray(np.minimum(gaps, largest_gap(confidence)))
 
 
 def largest_gap(confidence: ConfidenceSet) -> float:
@@ -91,19 +85,22 @@ def largest_gap(confidence: ConfidenceSet) -> float:
     return confidence.data.model.largest_gap
 
 
-def _widths(confidence: ConfidenceSet, greedy: Indices) -> Array:
-    """Return beta^(1/2) |phi_a - phi_ah| in the norm of V_t^-1, shape (n, k)."""
+def _through_greedy(confidence: ConfidenceSet, *, through_mean: bool) -> Array:
+    """Compare all actions with the greedy one, over the whole ellipsoid."""
+    from partial_monitoring.compiled import linear
+
     data, model = confidence.data, confidence.data.model
-    chosen = model.seen[greedy]  # (n, r)
-    pulled = data.inverse @ chosen[:, :, None]  # (n, r, 1)
-    cross = (model.seen @ pulled)[:, :, 0]
-    own = np.take_along_axis(data.variances, greedy[:, None], 1)
-    squared = data.variances + own - 2 * cross
-    if model.unseen.shape[1]:
-        off = model.unseen[None] - model.unseen[greedy][:, None]
-        squared = squared + (off**2).sum(axis=-1) / model.regularization
-    width: Array = np.sqrt(np.maximum(squared, 0.0) * confidence.beta[:, None])
-    return width
+    gaps, _ = linear.greedy_gaps(
+        confidence.means,
+        data.variances,
+        data.inverse,
+        confidence.beta,
+        model.seen,
+        model.unseen,
+        model.regularization,
+        through_mean,
+    )
+    return np.asarray(gaps)
 
 
 def _exact_everywhere(confidence: ConfidenceSet) -> Array:
@@ -140,10 +137,8 @@ def _exact_everywhere(confidence: ConfidenceSet) -> Array:
     return np.maximum(gaps, 0.0)
 
 
-def _rows(confidence: ConfidenceSet, rows: Array) -> ConfidenceSet:
+def replicates(confidence: ConfidenceSet, rows: NDArray[np.bool_]) -> ConfidenceSet:
     """Return the confidence sets of some replicates."""
-    from dataclasses import fields, replace
-
     data = confidence.data
     kept = {
         field.name: getattr(data, field.name)[rows]

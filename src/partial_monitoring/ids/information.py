@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.game import Game
+from partial_monitoring.ids.gaps import replicates
 from partial_monitoring.validation import Array
 
 InformationGain = Callable[[Game, ConfidenceSet], Array]
@@ -30,8 +31,9 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
     if m == 2:
         trace = signals[..., 0, 0] + signals[..., 1, 1]
         minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
-        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)), dtype=np.float64)
-    return np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0)
+        gain: Array = 0.5 * np.log1p(np.maximum(trace + minor, 0.0))
+        return gain
+    return np.asarray(np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0))
 
 
 def directed(game: Game, confidence: ConfidenceSet) -> Array:
@@ -47,7 +49,7 @@ def directed(game: Game, confidence: ConfidenceSet) -> Array:
     information = np.zeros((n, k))
     width = model.maps
     for row in range(n):
-        part = _row(confidence, row)
+        part = replicates(confidence, np.arange(n) == row)
         g = greedy[row]
         away = model.slopes - model.slopes[g]
         up = part.local_supports(away)[0][0] + model.offsets - model.offsets[g]
@@ -63,9 +65,3 @@ def directed(game: Game, confidence: ConfidenceSet) -> Array:
         seen = width @ omega
         information[row] = (seen**2).sum(axis=1) / (2 * confidence.beta[row])
     return information
-
-
-def _row(confidence: ConfidenceSet, row: int) -> ConfidenceSet:
-    from partial_monitoring.ids.gaps import _rows
-
-    return _rows(confidence, np.array([row]))

@@ -17,15 +17,17 @@ from partial_monitoring.estimation.least_squares import (
     model,
     updated,
 )
-from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import gaps as gap_estimates
 from partial_monitoring.ids import information as information_gains
 from partial_monitoring.ids import sampling as sampling_rules
 from partial_monitoring.ids.gaps import GapEstimate
 from partial_monitoring.ids.information import InformationGain
+from partial_monitoring.ids.lazy import FROM as LAZY_FROM
+from partial_monitoring.ids.lazy import lazy_exact
 from partial_monitoring.ids.ratio import information_ratio
-from partial_monitoring.ids.sampling import SamplingRule
+from partial_monitoring.ids.sampling import SamplingRule, pair_rule
 from partial_monitoring.policy import Choices, draw
 from partial_monitoring.validation import Array
 
@@ -94,17 +96,23 @@ class IDS:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t."""
         game = state.estimate.model.game
         confidence = self.confidence_set(state)
-        gaps = self.gap(game, confidence)
         information = self.information(game, confidence)
-        distribution = self._distribution(gaps, information, available)
+        lazy = available is None and self._lazily(confidence)
+        if lazy:
+            gaps, _ = lazy_exact(confidence, information, self.sampling)
+        else:
+            gaps = self.gap(game, confidence)
+        rule = pair_rule(self.sampling)
+        if rule is not None and available is None:
+            pairs = rule.pairs(gaps, information)
+            action, distribution = pairs.draw(uniforms), pairs.distribution(game.k)
+            ratio = pairs.ratio
+        else:
+            distribution = self._distribution(gaps, information, available)
+            action = draw(distribution, uniforms)
+            ratio = information_ratio(distribution, gaps, information)
         return Choices(
-            draw(distribution, uniforms),
-            distribution,
-            gaps,
-            information,
-            information_ratio(distribution, gaps, information),
-            confidence.beta,
-            confidence.center,
+            action, distribution, gaps, information, ratio, confidence.beta, confidence.center
         )
 
     def update(self, state: IDSState, action: Indices, observation: Array) -> IDSState:
@@ -114,6 +122,15 @@ class IDS:
     def confidence_set(self, state: IDSState) -> ConfidenceSet:
         """Return E_t."""
         return confidence_set(state.estimate, state.shape, self.confidence)
+
+    def _lazily(self, confidence: ConfidenceSet) -> bool:
+        """Whether exact gaps are better computed only where the sampling rule needs them."""
+        ratio_rule = self.sampling is sampling_rules.exact or isinstance(
+            self.sampling, sampling_rules.Generalized
+        )
+        many = confidence.data.model.game.k >= LAZY_FROM
+        free = isinstance(confidence.shape, Everything)
+        return self.gap is gap_estimates.exact and ratio_rule and many and free
 
     def _distribution(self, gaps: Array, information: Array, available: Array | None) -> Array:
         if available is None:

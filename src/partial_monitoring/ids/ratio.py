@@ -30,24 +30,36 @@ def information_ratio(
 
 def checked(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
     """Validate gaps and information of one shape (..., k), not negative; tiny gaps become zero."""
-    d, i = (x if isinstance(x, np.ndarray) else np.array(x) for x in (gaps, information))
-    fits = d.dtype == i.dtype == np.float64 and d.shape == i.shape and d.ndim > 0 and d.size > 0
-    if not (fits and d.min() >= 0 and i.min() >= 0 and d.max() < np.inf and i.max() < np.inf):
-        d, i = _explained(gaps, information)
+    d, i = as_arrays(gaps, information)
+    if not (d.min() >= 0 and i.min() >= 0 and d.max() < np.inf and i.max() < np.inf):
+        explain_misfit(d, i)
     return without_noise(d), i
 
 
-def _explained(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
-    """Convert unusual input, or say what is wrong with it."""
-    names = tuple(f"n{axis}" for axis in range(axes(gaps) - 1))
-    d = real_array("gaps", gaps, (*names, "k"))
-    i = real_array("information", information, d.shape)
-    if d.shape[-1] == 0:
+def as_arrays(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
+    """Return gaps and information as float arrays of one shape (..., k), k at least 1."""
+    d, i = gaps, information
+    if not (
+        isinstance(d, np.ndarray)
+        and isinstance(i, np.ndarray)
+        and d.dtype == i.dtype == np.float64
+        and d.shape == i.shape
+        and d.ndim > 0
+    ):
+        names = tuple(f"n{axis}" for axis in range(axes(gaps) - 1))
+        d = real_array("gaps", gaps, (*names, "k"))
+        i = real_array("information", information, d.shape)
+    if d.size == 0:
         raise InvalidInput("gaps must hold at least one action; got none.")
-    for name, array in (("gaps", d), ("information", i)):
+    return d, i
+
+
+def explain_misfit(gaps: Array, information: Array) -> None:
+    """Say which number cannot be used."""
+    for name, array in (("gaps", gaps), ("information", information)):
+        real_array(name, array, array.shape)
         if (array < 0).any():
             raise InvalidInput(f"{name} must not be negative; got {array.min():g}.")
-    return d, i
 
 
 def without_noise(gaps: Array) -> Array:

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.ratio import checked, without_noise
+from partial_monitoring.ids.ratio import ZERO_GAP, as_arrays, checked, explain_misfit
 from partial_monitoring.validation import Array, non_negative_number, real_number
 
+Indices = NDArray[np.int64]
 SamplingRule = Callable[[Array, Array], Array]
 
 
@@ -61,6 +62,10 @@ class Generalized:
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=True)
 
+    def pairs(self, gaps: Array, information: Array) -> Pairs:
+        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
+        return solve_pairs(gaps, information, self.kappa, exact=True)
+
 
 @dataclass(frozen=True)
 class Approximate:
@@ -73,6 +78,10 @@ class Approximate:
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=False)
+
+    def pairs(self, gaps: Array, information: Array) -> Pairs:
+        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
+        return solve_pairs(gaps, information, self.kappa, exact=False)
 
 
 def generalized(kappa: float) -> Generalized:
@@ -118,18 +127,58 @@ def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     return E2D(real_number("tradeoff", tradeoff))
 
 
-def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Distributions on at most two actions each, for n problems."""
+
+    first: Indices
+    second: Indices
+    share: Array
+    """The probability of the second action."""
+    ratio: Array
+    """The information ratio, gap^kappa / information."""
+
+    def distribution(self, k: int) -> Array:
+        """Return the distributions over all k actions, shape (n, k)."""
+        mu = np.zeros((len(self.first), k))
+        each = np.arange(len(self.first))
+        mu[each, self.first] = 1.0 - self.share
+        mu[each, self.second] += self.share
+        return mu
+
+    def draw(self, uniforms: Array) -> Indices:
+        """Draw one action each by inverting the cumulative distribution."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        of_low = np.where(self.first <= self.second, 1.0 - self.share, self.share)
+        same = self.first == self.second
+        return np.where(same | (uniforms < of_low), low, high)
+
+
+def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -> Pairs:
+    """Return the best pair of each row of gaps and information, shape (n, k)."""
     from partial_monitoring.compiled.ratio import minimize_rows
 
-    d, i = checked(gaps, information)
+    rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
+    *answer, usable = minimize_rows(*rows, kappa, exact, ZERO_GAP)
+    if not usable.all():
+        explain_misfit(gaps, information)
+    return Pairs(*answer)
+
+
+def pair_rule(rule: SamplingRule) -> Generalized | Approximate | None:
+    """Return the rule as one that gives pairs, if it is one."""
+    if rule is exact:
+        return Generalized(2.0)
+    if rule is approximate:
+        return Approximate(2.0)
+    return rule if isinstance(rule, Generalized | Approximate) else None
+
+
+def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
+    d, i = as_arrays(gaps, information)
     k = d.shape[-1]
-    rows = np.ascontiguousarray(d.reshape(-1, k)), np.ascontiguousarray(i.reshape(-1, k))
-    first, second, share = minimize_rows(*rows, kappa, exact)
-    mu = np.zeros((len(first), k))
-    each = np.arange(len(first))
-    mu[each, first] = 1.0 - share
-    mu[each, second] += share
-    return mu.reshape(d.shape)
+    pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), kappa, exact=exact)
+    return pairs.distribution(k).reshape(d.shape)
 
 
 def _dirac(score: Array) -> Array:
@@ -149,11 +198,11 @@ __all__ = [
     "AnytimeE2D",
     "Approximate",
     "Generalized",
+    "Pairs",
     "SamplingRule",
     "approximate",
     "deterministic",
     "e2d",
     "exact",
     "generalized",
-    "without_noise",
 ]

@@ -1,0 +1,434 @@
+"""Sampling rules as theorems: the exact minimiser, the 4/3 rule, other kappas, E2D."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.ids.ratio import ZERO_GAP, information_ratio
+from partial_monitoring.ids.sampling import Approximate, SamplingRule
+from tests.theorems.test_information_ratio import KAPPAS, least_of_pairs, problems, ratio
+
+Array = NDArray[np.float64]
+Problem = tuple[Array, Array]
+
+RULES: dict[str, SamplingRule] = {
+    "exact": pm.sampling.exact,
+    "approximate": pm.sampling.approximate,
+    "generalized 3": pm.sampling.generalized(3.0),
+    "deterministic": pm.sampling.deterministic,
+    "e2d": pm.sampling.e2d(0.7),
+    "anytime e2d": pm.sampling.e2d("anytime"),
+}
+RATIO_RULES = ("exact", "approximate", "generalized 3", "deterministic")
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+some_kappa = st.sampled_from(KAPPAS)
+
+
+def psi(mu: Array, problem: Problem, kappa: float = 2.0) -> float:
+    return float(information_ratio(mu, *problem, kappa=kappa))
+
+
+# -- the exact rule --------------------------------------------------------------------------
+
+
+@given(problems(), some_kappa)
+def test_lemma_existence(problem: Problem, kappa: float) -> None:
+    """A minimiser exists; it is infinite only if every action loses something and shows nothing."""
+    mu = pm.sampling.generalized(kappa)(*problem)
+    gaps, gains = problem
+    assert (mu >= 0).all()
+    assert mu.sum() == pytest.approx(1.0, abs=1e-15)
+    assert np.isfinite(psi(mu, problem, kappa)) == ((gains > 0).any() or (gaps <= 0).any())
+
+
+@given(problems(), some_kappa)
+def test_the_exact_rule_is_the_best_of_all_pairs(problem: Problem, kappa: float) -> None:
+    mu = pm.sampling.generalized(kappa)(*problem)
+    least = least_of_pairs(*problem, kappa)
+    assert psi(mu, problem, kappa) == pytest.approx(least, rel=1e-10, abs=1e-300)
+
+
+@given(problems(), st.integers(0, 10_000))
+def test_no_mixture_is_better_than_the_exact_rule(problem: Problem, seed: int) -> None:
+    gaps, gains = problem
+    mu = pm.sampling.exact(gaps, gains)
+    rng = np.random.default_rng(seed)
+    others = rng.dirichlet(np.full(len(gaps), rng.choice([0.1, 1.0])), size=300)
+    nearby = 0.99 * mu + 0.01 * others
+    for mixed in (others, nearby):
+        assert (information_ratio(mixed, gaps, gains) >= psi(mu, problem) * (1 - 1e-12)).all()
+
+
+def test_many_actions_against_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        k = 60
+        gaps, gains = rng.exponential(size=k) ** 2 + 1e-3, rng.exponential(size=k) ** 3
+        for kappa in KAPPAS:
+            mu = pm.sampling.generalized(kappa)(gaps, gains)
+            least = least_of_pairs(gaps, gains, kappa)
+            assert psi(mu, (gaps, gains), kappa) == pytest.approx(least, rel=1e-10)
+
+
+def test_points_on_one_curve() -> None:
+    """Actions with equal ratios, I = D^2, and actions on one line: every pair is near-optimal."""
+    gaps = np.linspace(1.0, 3.0, 41)
+    for gains in (gaps**2, 2 * gaps - 1, 4 * (gaps - 1) + 1e-3, gaps - 0.999):
+        mu = pm.sampling.exact(gaps, gains)
+        assert psi(mu, (gaps, gains)) == pytest.approx(least_of_pairs(gaps, gains), rel=1e-11)
+
+
+@given(problems(), some_kappa)
+def test_lemma_support(problem: Problem, kappa: float) -> None:
+    """At most two actions; h(a) = kappa D^(kappa-1) D_a - Psi I_a is least there.
+
+    The least value is (kappa - 1) D^kappa, which is gap(mu)^2 for kappa = 2.
+    """
+    gaps, gains = problem
+    mu = pm.sampling.generalized(kappa)(gaps, gains)
+    support = np.flatnonzero(mu)
+    assert 1 <= len(support) <= 2
+    value = psi(mu, problem, kappa)
+    assume(np.isfinite(value))
+    gap = float(mu @ gaps)
+    h = kappa * gap ** (kappa - 1) * gaps - value * gains
+    scale = kappa * gap**kappa
+    assert h[support] == pytest.approx((kappa - 1) * gap**kappa, rel=1e-7, abs=1e-9 * scale)
+    assert h.min() >= (kappa - 1) * gap**kappa - 1e-9 * scale
+
+
+@given(problems(), some_kappa)
+def test_lemma_almost_greedy(problem: Problem, kappa: float) -> None:
+    """gap(mu) <= kappa / (kappa - 1) min gap; twice for kappa = 2."""
+    mu = pm.sampling.generalized(kappa)(*problem)
+    assert mu @ problem[0] <= kappa / (kappa - 1) * problem[0].min() * (1 + 1e-12)
+
+
+def test_almost_greedy_is_sharp() -> None:
+    """A far action that shows everything, a greedy one that shows nothing: exactly twice."""
+    for kappa in KAPPAS:
+        gaps, gains = np.array([1.0, 50.0]), np.array([0.0, 1.0])
+        mu = pm.sampling.generalized(kappa)(gaps, gains)
+        assert mu @ gaps == pytest.approx(kappa / (kappa - 1), rel=1e-12)
+
+
+@given(problems(least=2, most=2), some_kappa)
+def test_two_actions_follow_the_closed_form(problem: Problem, kappa: float) -> None:
+    order = np.argsort(problem[0], kind="stable")
+    (d1, d2), (i1, i2) = problem[0][order], problem[1][order]
+    assume(d1 > 0)
+    mu = pm.sampling.generalized(kappa)(*problem)
+    if i1 >= i2:
+        assert mu[order[0]] == 1.0 or (d1 == d2 and i1 == i2)
+    elif d1 == d2:
+        assert mu[order[1]] == 1.0
+    else:
+        share = np.clip((d1 / (d2 - d1) - kappa * i1 / (i2 - i1)) / (kappa - 1), 0.0, 1.0)
+        assert mu[order[1]] == pytest.approx(share, abs=1e-9)
+
+
+# -- the 4/3 rule ----------------------------------------------------------------------------
+
+
+def bound_of_anchoring(kappa: float) -> float:
+    c = kappa**kappa / (kappa - 1) ** (kappa - 1)
+    return float((1 - 1 / c) ** -(kappa - 1))
+
+
+def test_the_constants_of_anchoring() -> None:
+    assert [bound_of_anchoring(kappa) for kappa in (2.0, 3.0, 4.0)] == pytest.approx(
+        [4 / 3, 1.3781, 1.3970], abs=5e-5
+    )
+
+
+@given(problems(), some_kappa)
+def test_lemma_approximate(problem: Problem, kappa: float) -> None:
+    """Within 4/3 of the least ratio (kappa = 2), and the best mixture with the greedy action."""
+    gaps, gains = problem
+    mu = Approximate(kappa)(gaps, gains)
+    assert len(np.flatnonzero(mu)) <= 2
+    found, least = psi(mu, problem, kappa), least_of_pairs(gaps, gains, kappa)
+    assert least * (1 - 1e-12) <= found or np.isinf(found)
+    if np.isfinite(found):
+        assert found <= bound_of_anchoring(kappa) * least * (1 + 1e-9)
+    tied = np.flatnonzero(gaps == gaps.min())
+    anchor = tied[gains[tied].argmax()]
+    partners = [
+        least_of_pairs(gaps[[anchor, b]], gains[[anchor, b]], kappa) for b in range(len(gaps))
+    ]
+    assert found == pytest.approx(min(partners), rel=1e-10, abs=1e-300)
+
+
+@pytest.mark.parametrize("kappa", KAPPAS)
+def test_the_bound_of_anchoring_is_tight(kappa: float) -> None:
+    c = kappa**kappa / (kappa - 1) ** (kappa - 1)
+    near, far = 1 + 1e-7, 1e6
+    gaps = np.array([1.0, near, far])
+    gains = np.array([0.0, near**kappa, c * (far - 1)])
+    found = psi(Approximate(kappa)(gaps, gains), (gaps, gains), kappa)
+    least = psi(pm.sampling.generalized(kappa)(gaps, gains), (gaps, gains), kappa)
+    assert found / least <= bound_of_anchoring(kappa) * (1 + 1e-12)
+    assert found / least >= bound_of_anchoring(kappa) * (1 - 1e-3)
+
+
+def test_the_anchor_is_the_most_informative_of_tied_greedy_actions() -> None:
+    """E24: anchored at action 0 this instance has 4/3, anchored at action 1 it is optimal."""
+    gaps, gains = np.array([1.0, 1.0, 1e6]), np.array([0.0, 1.0, 4 * (1e6 - 1)])
+    least = psi(pm.sampling.exact(gaps, gains), (gaps, gains))
+    assert psi(pm.sampling.approximate(gaps, gains), (gaps, gains)) == pytest.approx(least)
+    at_zero = min(least_of_pairs(gaps[[0, b]], gains[[0, b]]) for b in range(3))
+    assert at_zero / least == pytest.approx(4 / 3, rel=1e-5)
+
+
+@given(problems(positive=True))
+def test_approximation_is_exact_when_other_gaps_are_twice_the_least(problem: Problem) -> None:
+    gaps, gains = problem
+    gaps = np.where(gaps > gaps.min(), 2 * gaps, gaps)
+    found = psi(pm.sampling.approximate(gaps, gains), (gaps, gains))
+    assert found == pytest.approx(psi(pm.sampling.exact(gaps, gains), (gaps, gains)), rel=1e-10)
+
+
+# -- kappa above 2 ---------------------------------------------------------------------------
+
+
+@given(problems(), some_kappa)
+def test_the_minimiser_for_two_is_good_for_every_kappa(problem: Problem, kappa: float) -> None:
+    """Psi_kappa(mu_2) <= 2^kappa (kappa-1)^(kappa-1) / kappa^kappa min Psi_kappa, notes 1.7."""
+    constant = 2**kappa * (kappa - 1) ** (kappa - 1) / kappa**kappa
+    assert constant <= 2 ** (kappa - 2) * (1 + 1e-15)
+    found = psi(pm.sampling.exact(*problem), problem, kappa)
+    least = least_of_pairs(*problem, kappa)
+    assert found <= constant * least * (1 + 1e-9) or np.isinf(least)
+
+
+@pytest.mark.parametrize("kappa", [2.5, 3.0, 4.0])
+def test_that_constant_is_attained(kappa: float) -> None:
+    x = kappa / (2 * (kappa - 1))
+    gaps, gains = np.array([x, 1.0]), np.array([2 * x - 1, 1.0])
+    found = psi(pm.sampling.exact(gaps, gains), (gaps, gains), kappa)
+    least = psi(pm.sampling.generalized(kappa)(gaps, gains), (gaps, gains), kappa)
+    constant = 2**kappa * (kappa - 1) ** (kappa - 1) / kappa**kappa
+    assert found / least == pytest.approx(constant, rel=1e-9)
+
+
+# -- invariance, scales, conventions ---------------------------------------------------------
+
+
+@given(problems(), st.sampled_from([2.0**-30, 2.0**-3, 2.0**5, 2.0**40]))
+def test_scaling_changes_no_decision(problem: Problem, s: float) -> None:
+    gaps, gains = problem
+    for name in RATIO_RULES:
+        here = RULES[name](gaps, gains)
+        assert RULES[name](s * gaps, gains) == pytest.approx(here, abs=1e-12)
+        assert RULES[name](gaps, s * gains) == pytest.approx(here, abs=1e-12)
+
+
+@pytest.mark.parametrize("s", [1e-200, 1e-100, 1e-20, 1e20, 1e100, 1e200])
+@pytest.mark.parametrize("name", RATIO_RULES)
+def test_huge_and_tiny_numbers(name: str, s: float) -> None:
+    """Squares of the gaps may overflow or vanish; the decision is the one at ordinary size."""
+    gaps, gains = np.array([0.3, 0.5, 1.0, 2.0]), np.array([0.1, 1.0, 2.0, 0.5])
+    here = RULES[name](gaps, gains)
+    assert RULES[name](s * gaps, gains) == pytest.approx(here, abs=1e-12)
+    assert RULES[name](gaps, s * gains) == pytest.approx(here, abs=1e-12)
+    assert RULES[name](s * gaps, s * gains) == pytest.approx(here, abs=1e-12)
+
+
+@every_rule
+def test_nothing_is_lost_with_a_zero_gap(rule: SamplingRule) -> None:
+    """0/0 = 0 (E27): an action without a gap wins, whatever the others show."""
+    assert pm.sampling.exact([0.0, 1.0], [0.0, 1.0]).tolist() == [1.0, 0.0]
+    assert rule(np.array([1.0, 0.0]), np.array([0.5, 0.0])).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", RATIO_RULES)
+def test_no_decision_explores_when_nothing_can_be_lost(name: str) -> None:
+    mu = RULES[name]([2.0, 0.0, 0.0], [9.0, 0.0, 5.0])
+    assert mu.tolist() == [0.0, 1.0, 0.0]
+
+
+@every_rule
+def test_all_blind_actions_mean_the_least_gap(rule: SamplingRule) -> None:
+    """All I = 0: play argmin of the gap, the lowest index among ties."""
+    assert rule([0.5, 0.2, 0.9, 0.2], [0.0, 0.0, 0.0, 0.0]).tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+@every_rule
+def test_a_single_action_is_played(rule: SamplingRule) -> None:
+    for gap in (0.0, 1.0, 1e-200):
+        for gain in (0.0, 1.0):
+            assert rule([gap], [gain]).tolist() == [1.0]
+
+
+@every_rule
+@given(problem=problems())
+def test_ties_go_to_the_lowest_index(rule: SamplingRule, problem: Problem) -> None:
+    """Of identical actions only the first is ever played."""
+    gaps, gains = (np.concatenate([x, x]) for x in problem)
+    mu = rule(gaps, gains)
+    for a in np.flatnonzero(mu):
+        twins = np.flatnonzero((gaps == gaps[a]) & (gains == gains[a]))
+        assert a == twins[0]
+
+
+@given(problems(), st.integers(0, 10_000))
+def test_the_order_of_different_actions_does_not_matter(problem: Problem, seed: int) -> None:
+    gaps, gains = problem
+    order = np.random.default_rng(seed).permutation(len(gaps))
+    for name, kappa in (("exact", 2.0), ("approximate", 2.0), ("generalized 3", 3.0)):
+        here = psi(RULES[name](gaps, gains), problem, kappa)
+        there = psi(RULES[name](gaps[order], gains[order]), (gaps[order], gains[order]), kappa)
+        assert there == pytest.approx(here, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", RATIO_RULES)
+def test_gaps_below_the_named_tolerance_count_as_zero(name: str) -> None:
+    noise, real = 0.5 * ZERO_GAP, 2.0 * ZERO_GAP
+    assert RULES[name]([1.0, noise], [1.0, 0.0]).tolist() == [0.0, 1.0]
+    mu = RULES[name]([1.0, real], [1.0, 0.0])
+    assert mu[0] > 0
+
+
+@every_rule
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 10_000))
+def test_many_problems_at_once_are_each_by_itself(
+    rule: SamplingRule, n: int, k: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    gaps, gains = rng.choice([0.0, 0.1, 0.5, 1.0, 2.0], (2, n, 2, k)) * rng.random((2, n, 2, k))
+    together = rule(gaps, gains)
+    assert together.shape == gaps.shape
+    for index in np.ndindex(n, 2):
+        assert np.array_equal(rule(gaps[index], gains[index]), together[index])
+
+
+@every_rule
+def test_what_is_passed_in_stays_as_it_is(rule: SamplingRule) -> None:
+    gaps, gains = np.array([1.0, 1e-12, 3.0]), np.array([0.0, 1.0, 2.0])
+    rule(gaps, gains)
+    assert gaps.tolist() == [1.0, 1e-12, 3.0]
+    assert gains.tolist() == [0.0, 1.0, 2.0]
+
+
+@every_rule
+def test_lists_integers_and_views_are_numbers_too(rule: SamplingRule) -> None:
+    gaps, gains = np.array([1.0, 2.0, 4.0]), np.array([0.0, 1.0, 9.0])
+    expected = rule(gaps, gains)
+    assert np.array_equal(rule([1, 2, 4], (0, 1, 9)), expected)
+    wide = np.repeat(np.stack([gaps, gains]), 2, axis=1)[:, ::2]
+    assert np.array_equal(rule(wide[0], wide[1]), expected)
+    assert np.array_equal(rule(gaps[::-1], gains[::-1])[::-1], expected)
+    assert np.array_equal(rule(gaps.astype(np.float32), gains.astype(np.float32)), expected)
+
+
+# -- deterministic and E2D -------------------------------------------------------------------
+
+
+@given(problems())
+def test_deterministic_is_the_best_single_action(problem: Problem) -> None:
+    gaps, gains = problem
+    mu = pm.sampling.deterministic(gaps, gains)
+    values = ratio(gaps, gains)
+    assert sorted(mu.tolist()) == [0.0] * (len(gaps) - 1) + [1.0]
+    chosen = int(mu.argmax())
+    if np.isfinite(values.min()):
+        assert values[chosen] == values.min()
+        assert chosen == values.argmin()
+    else:
+        assert chosen == gaps.argmin()
+
+
+@given(problems(), st.sampled_from([0.0, 0.1, 1.0, 30.0]))
+def test_e2d_minimises_the_gap_minus_information(problem: Problem, tradeoff: float) -> None:
+    gaps, gains = problem
+    mu = pm.sampling.e2d(tradeoff)(gaps, gains)
+    assert mu.argmax() == (gaps - tradeoff * gains).argmin()
+    assert mu.max() == mu.sum() == 1.0
+
+
+@given(problems(), st.sampled_from([0.01, 0.1, 1.0, 30.0]))
+def test_e2d_inequality(problem: Problem, tradeoff: float) -> None:
+    """min_a D - lambda I <= Psi(mu) / (4 lambda) for every mu (notes 1.10)."""
+    gaps, gains = problem
+    mu = pm.sampling.e2d(tradeoff)(gaps, gains)
+    score = float(mu @ (gaps - tradeoff * gains))
+    least = psi(pm.sampling.exact(gaps, gains), problem)
+    assert score <= least / (4 * tradeoff) + 1e-12 * (1 + abs(score))
+
+
+@given(problems(positive=True))
+def test_anytime_e2d_follows_the_exact_rule(problem: Problem) -> None:
+    """With lambda = D(mu) / 2 I(mu) the inequality is tight: the score is half the gap of mu.
+
+    So the action is one on which h(a) = 2 D(mu) D_a - Psi I_a is least (lemma support).
+    """
+    gaps, gains = problem
+    assume((gains > 0).any())
+    mu = pm.sampling.exact(gaps, gains)
+    gap, gain = mu @ gaps, mu @ gains
+    tradeoff = gap / (2 * gain)
+    chosen = int(pm.sampling.e2d("anytime")(gaps, gains).argmax())
+    assert gaps[chosen] - tradeoff * gains[chosen] == pytest.approx(gap / 2, rel=1e-7)
+    assert gap / 2 == pytest.approx(psi(mu, problem) / (4 * tradeoff), rel=1e-7)
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+BAD: dict[str, tuple[Any, Any, str]] = {
+    "nan gap": ([np.nan, 1.0], [1.0, 1.0], "gaps"),
+    "nan information": ([1.0, 1.0], [1.0, np.nan], "information"),
+    "infinite gap": ([np.inf, 1.0], [1.0, 1.0], "gaps"),
+    "infinite information": ([1.0, 1.0], [np.inf, 1.0], "information"),
+    "negative gap": ([-0.1, 1.0], [1.0, 1.0], "gaps"),
+    "negative information": ([0.1, 1.0], [1.0, -1e-9], "information"),
+    "lengths": ([1.0, 2.0], [1.0], "information"),
+    "axes": ([1.0, 2.0], [[1.0, 2.0]], "information"),
+    "a number": (1.0, 1.0, "gaps"),
+    "no action": ([], [], "gaps"),
+    "no action in a row": (np.zeros((2, 0)), np.zeros((2, 0)), "gaps"),
+    "words": (["a", "b"], [1.0, 2.0], "gaps"),
+    "ragged": ([[1.0, 2.0], [1.0]], [[1.0, 2.0], [1.0]], "gaps"),
+    "none": (None, None, "gaps"),
+    "complex": ([1j, 1.0], [1.0, 1.0], "gaps"),
+}
+
+
+def one_sentence(error: BaseException, *words: str) -> None:
+    text = str(error)
+    assert text.endswith(".")
+    assert "\n" not in text
+    for word in words:
+        assert word in text
+
+
+@every_rule
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD.keys())
+def test_bad_numbers_are_refused(rule: SamplingRule, case: tuple[Any, Any, str]) -> None:
+    gaps, gains, name = case
+    with pytest.raises(InvalidInput) as caught:
+        rule(gaps, gains)
+    one_sentence(caught.value, name)
+
+
+@pytest.mark.parametrize("kappa", [1.0, 1.999, 0.0, -3.0, np.nan, np.inf, "two", None])
+@pytest.mark.parametrize("build", [pm.sampling.generalized, Approximate])
+def test_kappa_is_at_least_two(build: Callable[[Any], object], kappa: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        build(kappa)
+    one_sentence(caught.value, "kappa")
+
+
+@pytest.mark.parametrize("tradeoff", [-1.0, np.nan, np.inf, "soon", None, [1.0, 2.0]])
+def test_a_tradeoff_is_not_negative(tradeoff: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        pm.sampling.e2d(tradeoff)
+    one_sentence(caught.value, "tradeoff")
