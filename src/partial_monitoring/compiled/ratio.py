@@ -110,19 +110,20 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     value = np.zeros(n)
     usable = np.ones(n, np.bool_)
     d = np.empty(k)
+    i = np.empty(k)
     for row in range(n):
-        i = information[row]
-        largest = 0.0
+        widest, most = 0.0, 0.0
         for a in range(k):
-            if not (
-                gaps[row, a] >= 0.0 and gaps[row, a] < np.inf and i[a] >= 0.0 and i[a] < np.inf
-            ):
+            gap, gain = gaps[row, a], information[row, a]
+            if not (gap >= 0.0 and gap < np.inf and gain >= 0.0 and gain < np.inf):
                 usable[row] = False
-            largest = max(largest, gaps[row, a])
+            widest, most = max(widest, gap), max(most, gain)
         if not usable[row]:
             continue
+        # The answer does not depend on the units; in these nothing overflows.
         for a in range(k):
-            d[a] = gaps[row, a] if gaps[row, a] > zero * largest else 0.0
+            d[a] = gaps[row, a] / widest if gaps[row, a] > zero * widest else 0.0
+            i[a] = information[row, a] / most if most > 0.0 else 0.0
         if exact:
             first[row], second[row], share[row] = minimize(d, i, kappa)
         else:
@@ -134,5 +135,6 @@ def minimize_rows(gaps, information, kappa, exact, zero):
             first[row] = anchor
             second[row], share[row] = anchored(d, i, anchor, kappa)
         one, two, p = first[row], second[row], share[row]
-        value[row] = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+        scaled = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+        value[row] = scaled * widest**kappa / most if 0.0 < scaled < np.inf else scaled
     return first, second, share, value, usable

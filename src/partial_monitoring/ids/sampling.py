@@ -43,6 +43,8 @@ def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
 def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
     """Return the single action with the least ratio gap^2 / information."""
     d, i = checked(gaps, information)
+    d = d / np.maximum(d.max(axis=-1, keepdims=True), 1e-300)
+    i = i / np.maximum(i.max(axis=-1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(d <= 0, 0.0, np.where(i > 0, d**2 / i, np.inf))
     # If no action shows anything the greedy one is left.
@@ -105,19 +107,20 @@ class E2D:
 
 @dataclass(frozen=True)
 class AnytimeE2D:
-    """E2D with the tradeoff D / (2 I) of the exact rule's own distribution in each round.
+    """E2D with the tradeoff gap(mu) / (2 information(mu)) of each round's exact distribution mu.
 
-    At this tradeoff the exact rule's two actions tie, so the choice follows information-directed
-    sampling without randomising: gap - tradeoff * information <= gap^2 / (4 tradeoff information).
+    At this tradeoff the two actions of mu tie: gap - tradeoff * information = gap(mu) / 2 for both.
+    The more informative one is played, since the other may never show anything.
     """
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        d, i = checked(gaps, information)
-        mu = exact(d, i)
-        gap, gain = (mu * d).sum(-1, keepdims=True), (mu * i).sum(-1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tradeoff = np.where(gain > 0, gap / (2 * gain), 0.0)
-        return _dirac(d - tradeoff * i)
+        d, i = as_arrays(gaps, information)
+        k = d.shape[-1]
+        pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), 2.0, exact=True)
+        action = np.where(pairs.share > 0, pairs.second, pairs.first)
+        mu = np.zeros((len(action), k))
+        mu[np.arange(len(action)), action] = 1.0
+        return mu.reshape(d.shape)
 
 
 def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:

@@ -1,0 +1,348 @@
+"""The support function of Theta cut by an ellipsoid, against a conic solver with proofs.
+
+The reference solves max <c, theta> over theta in Theta, |theta - center|_V^2 <= beta by Clarabel.
+Its answers are not trusted but proved: the multipliers z give the upper bound
+
+    h_Theta(z) + <c - z, center> + beta^(1/2) |c - z| in the norm of V^-1,
+
+which holds for any z (weak duality), and the maximiser, pulled into both sets, a lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import clarabel
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+import partial_monitoring as pm
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.least_squares import initial, model, refreshed
+from partial_monitoring.estimation.shapes import shape_of
+from partial_monitoring.parameter_sets import ParameterSet
+
+Array = NDArray[np.float64]
+
+
+# -- parameter sets with what the reference needs ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Body:
+    """Theta = {inside + basis x : a x <= b, |inside + basis x - middle| <= radius}.
+
+    Written down for each set by hand, so that nothing of the library is used.
+    """
+
+    parameters: ParameterSet
+    inside: Array
+    basis: Array
+    a: Array
+    b: Array
+    middle: Array | None = None
+    radius: float = np.inf
+
+
+def everything(d: int) -> Body:
+    return Body(pm.AllParameters(d), np.zeros(d), np.eye(d), np.zeros((0, d)), np.zeros(0))
+
+
+def ball(middle: Array, radius: float) -> Body:
+    d = len(middle)
+    return Body(
+        pm.Ball(middle, radius), middle, np.eye(d), np.zeros((0, d)), np.zeros(0), middle, radius
+    )
+
+
+def box(low: Array, high: Array) -> Body:
+    free = low < high
+    basis = np.eye(len(low))[:, free]
+    inside = (low + high) / 2
+    half = (high - low)[free] / 2
+    return Body(
+        pm.Box(low, high),
+        inside,
+        basis,
+        np.concatenate([np.eye(free.sum()), -np.eye(free.sum())]),
+        np.concatenate([half, half]),
+    )
+
+
+def simplex(d: int) -> Body:
+    basis = np.linalg.svd(np.ones((1, d)))[2][1:].T
+    return Body(pm.Simplex(d), np.full(d, 1 / d), basis, -basis, np.full(d, 1 / d))
+
+
+def polytope(rng: np.random.Generator, d: int, n: int, flat: int, hidden: bool) -> Body:
+    """A bounded polytope around a random point, in ``flat`` dimensions less than d.
+
+    The equalities are given as such, or hidden as pairs of opposite inequalities.
+    """
+    normals = np.linalg.qr(rng.normal(size=(d, d)))[0][:, :flat].T
+    basis = np.linalg.svd(normals)[2][flat:].T if flat else np.eye(d)
+    inside = rng.normal(size=d)
+    rows = np.concatenate([rng.normal(size=(n, d)), np.eye(d), -np.eye(d)])
+    rows[: n // 2] = np.round(rows[: n // 2])
+    room = rng.random(len(rows)) + 0.05
+    b = rows @ inside + room
+    level = normals @ inside
+    if hidden:
+        a_ub = np.concatenate([rows, normals, -normals])
+        parameters = pm.Polytope(a_ub, np.concatenate([b, level, -level]))
+    elif flat:
+        parameters = pm.Polytope(rows, b, normals, level)
+    else:
+        parameters = pm.Polytope(rows, b)
+    return Body(parameters, inside, basis, rows @ basis, room)
+
+
+# -- the library's answer and the reference ---------------------------------------------------
+
+
+def confidence(body: Body, gram: Array, center: Array, beta: float) -> ConfidenceSet:
+    """Return E = {theta in Theta : |theta - center|_gram^2 <= beta}, for a center in Theta."""
+    d = len(center)
+    game = pm.Game(np.eye(d), np.eye(d)[:, None, :], body.parameters)
+    prior = model(game)
+    w = prior.basis
+    start = initial(prior, 1)
+    reduced = w.T @ gram @ w
+    vector = reduced @ (w.T @ (center - prior.prior_mean))
+    data = refreshed(replace(start, gram=reduced[None], vector=vector[None]))
+    return ConfidenceSet(data, shape_of(prior), np.array([beta]))
+
+
+def reference(
+    body: Body, gram: Array, center: Array, beta: float, c: Array
+) -> tuple[float, float, float]:
+    """Return proved bounds (low, high) of the maximum, and the half-width of the ellipsoid."""
+    g = body.basis.T @ gram @ body.basis
+    dim = len(g)
+    start = float(c @ center)
+    if dim == 0:
+        return start, start, 0.0
+    root = np.linalg.cholesky(g)
+    # In y with theta = center + basis root^-T y the ellipsoid is |y|^2 <= beta.
+    shape = np.linalg.solve(root, body.basis.T).T  # (d, dim)
+    target = shape.T @ c
+    half = float(np.sqrt(beta) * np.linalg.norm(target))
+    if half == 0.0:
+        return start, start, 0.0
+    rows = np.linalg.solve(root, body.a.T).T
+    room = np.maximum(body.b - body.a @ (body.basis.T @ (center - body.inside)), 0.0)
+    unit = np.linalg.norm(target)
+    # Scaled to |y| <= 1 and a target of length 1, which keeps the solver in its comfort zone.
+    reach = np.sqrt(beta)
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    blocks = [rows / lengths[:, None]]
+    bounds = [room / lengths / reach]
+    cones = [clarabel.NonnegativeConeT(len(rows))] if len(rows) else []
+    cap = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
+    blocks.append(cap)
+    bounds.append(np.eye(dim + 1)[0])
+    cones.append(clarabel.SecondOrderConeT(dim + 1))
+    if body.middle is not None:
+        blocks.append(np.concatenate([np.zeros((1, dim)), -shape * reach / body.radius]))
+        bounds.append(np.concatenate([[1.0], (center - body.middle) / body.radius]))
+        cones.append(clarabel.SecondOrderConeT(len(c) + 1))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    answer = clarabel.DefaultSolver(
+        sparse.csc_matrix((dim, dim)),
+        -target / unit,
+        sparse.csc_matrix(np.concatenate(blocks)),
+        np.concatenate(bounds),
+        cones,
+        settings,
+    ).solve()
+    y, z = np.array(answer.x), np.array(answer.z)
+    # Upper bound from the multipliers, whatever they are.
+    pull = np.zeros(dim)
+    high = 0.0
+    if len(rows):
+        mu = np.maximum(z[: len(rows)], 0.0)
+        pull = pull + (rows / lengths[:, None]).T @ mu
+        high += float(mu @ (room / lengths / reach))
+    if body.middle is not None:
+        v = z[len(rows) + dim + 2 :] / body.radius  # pulls theta, shape (d,)
+        pull = pull - reach * shape.T @ v
+        high += float(body.radius * np.linalg.norm(v) + v @ (center - body.middle))
+    high += float(np.linalg.norm(target / unit - pull))
+    high = min(high, 1.0)
+    # Lower bound from the maximiser, pulled towards the center until it is in both sets.
+    y = y / max(1.0, float(np.linalg.norm(y)))
+    share = 1.0
+    if len(rows):
+        over = rows / lengths[:, None] @ y
+        limit = room / lengths / reach
+        tight = over > limit
+        share = float((limit[tight] / over[tight]).min(initial=1.0))
+    if body.middle is not None:
+        step, away = shape @ y * reach, center - body.middle
+        square, cross = step @ step, away @ step
+        rest = max(body.radius**2 - away @ away, 0.0)
+        if square + 2 * cross > rest:
+            share = float((-cross + np.sqrt(max(cross**2 + square * rest, 0.0))) / square)
+            share = min(max(share, 0.0), 1.0)
+    low = share * float(target @ y) / unit
+    return start + half * low, start + half * high, half
+
+
+def check(body: Body, gram: Array, center: Array, beta: float, directions: Array) -> float:
+    """Compare one set in several directions; return the largest relative width of the proofs."""
+    found = confidence(body, gram, center, beta)
+    assert found.center[0] == pytest.approx(center, abs=1e-7)
+    values, points = found.support(directions)[0], found.maximizer(directions)[0]
+    widest = 0.0
+    for c, value, point in zip(directions, values, points, strict=True):
+        low, high, half = reference(body, gram, center, beta, c)
+        rounding = 1e-11 * (1.0 + float(np.abs(c) @ np.abs(center)))
+        tolerance = 1e-7 * half + rounding
+        widest = max(widest, (high - low) / max(half, rounding))
+        assert value <= high + tolerance
+        assert value >= low - 1e-8 * half - rounding, "below the truth"
+        if high - low <= tolerance:
+            assert value == pytest.approx((low + high) / 2, abs=2 * tolerance)
+        # The maximiser is in both sets and attains the value.
+        assert c @ point == pytest.approx(value, abs=2 * tolerance)
+        away = point - center
+        assert away @ gram @ away <= beta * (1 + 1e-6) + 1e-12
+        size = 1.0 + float(np.abs(point).max())
+        local = body.basis.T @ (point - body.inside)
+        assert point == pytest.approx(body.inside + body.basis @ local, abs=1e-8 * size)
+        lengths = np.maximum(np.linalg.norm(body.a, axis=1), 1e-300)
+        assert ((body.a @ local - body.b) / lengths).max(initial=0.0) <= 1e-7 * size
+        if body.middle is not None:
+            assert np.linalg.norm(point - body.middle) <= body.radius * (1 + 1e-7) + 1e-9
+    return widest
+
+
+# -- instances -------------------------------------------------------------------------------
+
+KINDS = ("everything", "ball", "box", "flat box", "simplex", "polytope", "flat polytope", "hidden")
+
+
+def draw_body(rng: np.random.Generator, kind: str, d: int) -> Body:
+    match kind:
+        case "everything":
+            return everything(d)
+        case "ball":
+            return ball(rng.normal(size=d) * rng.choice([0.0, 1.0]), float(rng.choice([0.3, 1, 5])))
+        case "box" | "flat box":
+            low = np.round(rng.normal(size=d), 1)
+            high = low + rng.choice([0.2, 1.0, 2.0], size=d)
+            known = rng.random(d) < (0.4 if kind == "flat box" else 0.0)
+            return box(low, np.where(known, low, high))
+        case "simplex":
+            return simplex(d)
+    flat = 0 if kind == "polytope" or d == 1 else int(rng.integers(1, d))
+    return polytope(rng, d, int(rng.integers(1, 6)), flat, kind == "hidden")
+
+
+def point_of(rng: np.random.Generator, body: Body) -> Array:
+    """A point of Theta: inside, on the boundary, or the end of a random ray."""
+    dim = body.basis.shape[1]
+    if dim == 0:
+        return body.inside
+    x = rng.normal(size=dim)
+    speed = body.a @ x
+    ahead = speed > 1e-12
+    far = float((body.b[ahead] / speed[ahead]).min(initial=np.inf))
+    if body.middle is not None:
+        far = body.radius / float(np.linalg.norm(x))
+    share = float(rng.choice([0.0, rng.random(), 1.0]))
+    return body.inside + body.basis @ (x * share * (far if np.isfinite(far) else 1.0))
+
+
+def draw_gram(rng: np.random.Generator, d: int) -> Array:
+    n = int(rng.integers(0, 2 * d + 1))
+    rows = rng.normal(size=(n, d))
+    return np.eye(d) * float(rng.choice([0.1, 1.0])) + rows.T @ rows * float(rng.choice([1, 50]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_instances(kind: str) -> None:
+    rng = np.random.default_rng(KINDS.index(kind))
+    widths = []
+    for _ in range(30):
+        d = int(rng.integers(1, 8)) if kind != "simplex" else int(rng.integers(2, 8))
+        body = draw_body(rng, kind, d)
+        center, gram = point_of(rng, body), draw_gram(rng, d)
+        beta = float(rng.choice([0.01, 1.0, 30.0])) * (0.1 + rng.random())
+        widths.append(check(body, gram, center, beta, rng.normal(size=(4, d))))
+    assert np.quantile(widths, 0.9) <= 1e-7, "the reference proves too little"
+
+
+def adversarial(rng: np.random.Generator, d: int) -> tuple[Array, Array, float, Array]:
+    """Gram, center, beta and directions that make ties: what broke a first path solver.
+
+    Centers are uniform, at a vertex, on a face or rounded to quarters; the Gram matrix comes from
+    0/1 rows (as in finite games) or Gaussian ones, with up to thousands of plays; directions have
+    entries -1, 0 and 1; radii range over seven orders of magnitude.
+    """
+    kind = rng.choice(["dirichlet", "uniform", "vertex", "face", "quarters"])
+    center = rng.dirichlet(np.full(d, rng.choice([0.1, 1.0, 10.0])))
+    match kind:
+        case "uniform":
+            center = np.full(d, 1 / d)
+        case "vertex":
+            center = np.eye(d)[rng.integers(d)]
+        case "face":
+            center = np.where(rng.random(d) < 0.5, 0.0, center)
+        case "quarters":
+            center = np.round(4 * center) / 4
+    center = center / center.sum() if center.sum() > 0 else np.eye(d)[0]
+    n = int(rng.integers(1, 3 * d))
+    binary = rng.random() < 0.6
+    rows = (rng.random((n, d)) < 0.5).astype(float) if binary else rng.normal(size=(n, d))
+    plays = rng.integers(0, int(rng.choice([3, 100, 10_000])), size=n)
+    gram = np.eye(d) * float(rng.choice([0.01, 1.0])) + rows.T @ (rows * plays[:, None])
+    whole = rng.integers(-1, 2, size=(3, d)).astype(float)
+    directions = np.concatenate([whole, rng.normal(size=(2, d))])
+    beta = float(rng.choice([1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0]) * rng.random())
+    return gram, center, beta, directions
+
+
+def body_with_simplex(kind: str, d: int) -> Body:
+    """A body that contains the simplex, and has its vertices on the boundary."""
+    match kind:
+        case "simplex":
+            return simplex(d)
+        case "box":
+            return box(np.zeros(d), np.ones(d))
+        case "ball":
+            return ball(np.zeros(d), 1.0)
+    # The simplex again, as a polytope with its equality hidden among redundant inequalities.
+    a = np.concatenate([-np.eye(d), np.ones((1, d)), -np.ones((1, d)), np.eye(d)])
+    b = np.concatenate([np.zeros(d), [1.0, -1.0], np.ones(d)])
+    base = simplex(d)
+    rows = np.concatenate([base.a, base.basis])
+    room = np.concatenate([base.b, np.full(d, 1 - 1 / d)])
+    return Body(pm.Polytope(a, b), base.inside, base.basis, rows, room)
+
+
+def instances(kind: str, count: int, seed: int) -> Iterator[float]:
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        d = int(rng.choice([2, 3, 4, 5, 8, 12, 20], p=[0.2, 0.2, 0.2, 0.2, 0.1, 0.05, 0.05]))
+        gram, center, beta, directions = adversarial(rng, d)
+        yield check(body_with_simplex(kind, d), gram, center, beta, directions)
+
+
+@pytest.mark.parametrize("kind", ["simplex", "box", "ball", "polytope"])
+def test_adversarial_instances(kind: str) -> None:
+    widths = list(instances(kind, 60, seed=7))
+    assert np.quantile(widths, 0.8) <= 1e-7, "the reference proves too little"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["simplex", "box", "ball", "polytope"])
+def test_many_adversarial_instances(kind: str) -> None:
+    for _ in instances(kind, 3000, seed=8):
+        pass
