@@ -302,7 +302,6 @@ class Learner:
 
 STATE_ARRAYS = (
     "round",
-    "gram",
     "inverse",
     "log_det",
     "vector",

@@ -22,8 +22,6 @@ from scipy import sparse
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.confidence import ConfidenceSet
-from partial_monitoring.estimation.least_squares import initial, model, refreshed
-from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.parameter_sets import ParameterSet
 
 Array = NDArray[np.float64]
@@ -105,16 +103,26 @@ def polytope(rng: np.random.Generator, d: int, n: int, flat: int, hidden: bool) 
 
 
 def confidence(body: Body, gram: Array, center: Array, beta: float) -> ConfidenceSet:
-    """Return E = {theta in Theta : |theta - center|_gram^2 <= beta}, for a center in Theta."""
+    """Return E = {theta in Theta : |theta - center|_gram^2 <= beta}, for a center in Theta.
+
+    Through the front door: one observation with a map that makes V_t the given matrix, and a value
+    that makes the estimate the given center.
+    """
     d = len(center)
-    game = pm.Game(np.eye(d), np.eye(d)[:, None, :], body.parameters)
-    prior = model(game)
-    w = prior.basis
-    start = initial(prior, 1)
-    reduced = w.T @ gram @ w
-    vector = reduced @ (w.T @ (center - prior.prior_mean))
-    data = refreshed(replace(start, gram=reduced[None], vector=vector[None]))
-    return ConfidenceSet(data, shape_of(prior), np.array([beta]))
+    values, vectors = np.linalg.eigh(gram)
+    ridge = 0.5 * float(values[0])
+    rows = vectors * np.sqrt(values - ridge) @ vectors.T  # gram = ridge I + rows' rows
+    game = pm.Game(np.eye(d), np.broadcast_to(rows, (d, d, d)).copy(), body.parameters)
+    policy = pm.IDS(regularization=ridge, prior_mean=center, norm_bound=0.0)
+    local = body.basis.T @ gram @ body.basis
+    known = float(np.linalg.slogdet(local / ridge)[1]) if len(local) else 0.0
+
+    def schedule(t: Array) -> Array:
+        return np.full(np.shape(t), (beta - known) / 2)
+
+    state = policy.init(game, 1)
+    state = policy.update(state, np.zeros(1, dtype=np.int64), (rows @ center)[None])
+    return replace(policy, confidence=schedule).confidence_set(state)
 
 
 def reference(
@@ -175,28 +183,29 @@ def reference(
         high += float(body.radius * np.linalg.norm(v) + v @ (center - body.middle))
     high += float(np.linalg.norm(target / unit - pull))
     high = min(high, 1.0)
-    # Lower bound from the maximiser, pulled towards the center until it is in both sets.
-    y = y / max(1.0, float(np.linalg.norm(y)))
+    # Lower bound from the maximiser, pulled towards an interior point until it is in both sets.
+    home = np.linalg.solve(shape.T @ shape, shape.T @ (body.inside - center)) / reach
+    home = home * min(1.0, 0.5 / max(float(np.linalg.norm(home)), 1e-300))
     share = 1.0
-    if len(rows):
-        over = rows / lengths[:, None] @ y
-        limit = room / lengths / reach
-        tight = over > limit
-        share = float((limit[tight] / over[tight]).min(initial=1.0))
-    if body.middle is not None:
-        step, away = shape @ y * reach, center - body.middle
-        square, cross = step @ step, away @ step
-        rest = max(body.radius**2 - away @ away, 0.0)
-        if square + 2 * cross > rest:
-            share = float((-cross + np.sqrt(max(cross**2 + square * rest, 0.0))) / square)
-            share = min(max(share, 0.0), 1.0)
-    low = share * float(target @ y) / unit
+    for _ in range(60):
+        tried = home + share * (y - home)
+        over = rows / lengths[:, None] @ tried - room / lengths / reach
+        outside = (over > 0).any() or np.linalg.norm(tried) > 1.0
+        if body.middle is not None:
+            moved = center + shape @ tried * reach - body.middle
+            outside = outside or np.linalg.norm(moved) > body.radius
+        if not outside:
+            break
+        share = 1.0 - 2.0 * (1.0 - share) - 1e-15
+    low = float(target @ (home + share * (y - home))) / unit if share > 0 else 0.0
     return start + half * low, start + half * high, half
 
 
 def check(body: Body, gram: Array, center: Array, beta: float, directions: Array) -> float:
     """Compare one set in several directions; return the largest relative width of the proofs."""
     found = confidence(body, gram, center, beta)
+    assert found.beta[0] == pytest.approx(beta, rel=1e-6)
+    beta = float(found.beta[0])
     assert found.center[0] == pytest.approx(center, abs=1e-7)
     values, points = found.support(directions)[0], found.maximizer(directions)[0]
     widest = 0.0
