@@ -302,6 +302,7 @@ class Learner:
 
 STATE_ARRAYS = (
     "round",
+    "gram",
     "inverse",
     "log_det",
     "vector",

@@ -16,6 +16,7 @@ def update(
     residual,
     maps,
     seen,
+    gram,
     inverse,
     vector,
     means,
@@ -23,7 +24,7 @@ def update(
     signals,
     log_det,
 ):
-    """Take in one observation per replicate; all arrays from ``inverse`` on are changed in place.
+    """Take in one observation per replicate; all arrays from ``gram`` on are changed in place.
 
     With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
     loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
@@ -77,6 +78,7 @@ def update(
             for p in range(r):
                 for q in range(r):
                     inverse[i, p, q] -= share * x[p] * x[q]
+                    gram[i, p, q] += w[p] * w[q]
                 vector[i, p] += w[p] * residual[i, j]
             log_det[i] += np.log(c)
 

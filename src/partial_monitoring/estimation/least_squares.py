@@ -4,7 +4,7 @@ Parameters are written theta = prior_mean + basis x, where the first r columns o
 (what the observations see of Theta) and the others complete it to span(Theta - Theta). In these
 coordinates
 
-    W_t   = lambda I + sum_s (M W)' (M W)                 (inverse and log det are kept),
+    W_t   = lambda I + sum_s (M W)' (M W)                 (gram, inverse and log det are kept),
     |x|^2 = |x_W|^2 in the norm of W_t + lambda |x_U|^2   is the norm of V_t on Theta.
 
 All arrays of an :class:`Estimate` carry a leading axis of replicates. Products are stacked, one
@@ -30,7 +30,7 @@ from partial_monitoring.validation import (
 )
 
 REFRESH = 1000
-"""After so many rounds everything is recomputed from the plays, so that rounding cannot add up."""
+"""After so many rounds everything derived is recomputed from the Gram matrix."""
 
 MOST_PAIRED = 300
 """Up to so many actions the largest gap is computed from all pairs."""
@@ -180,6 +180,8 @@ class Estimate:
     model: Model
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
+    gram: Array
+    """W_t, shape (n, r, r)."""
     inverse: Array
     """W_t^-1, shape (n, r, r)."""
     log_det: Array
@@ -203,18 +205,6 @@ class Estimate:
         return len(self.round)
 
     @property
-    def gram(self) -> Array:
-        """W_t = lambda I + sum of (M_a W)' (M_a W) over all plays, shape (n, r, r)."""
-        model = self.model
-        gram = np.empty((self.replicates, model.rank, model.rank))
-        for i, plays in enumerate(self.plays):
-            played = np.flatnonzero(plays)
-            rows = model.maps[played] * np.sqrt(plays[played])[:, None, None]
-            flat = rows.reshape(len(played) * model.game.m, model.rank)
-            gram[i] = model.regularization * np.eye(model.rank) + flat.T @ flat
-        return gram
-
-    @property
     def coordinates(self) -> Array:
         """The estimate on the affine hull, W_t^-1 vector, shape (n, r)."""
         return _apply(self.inverse, self.vector)
@@ -224,10 +214,12 @@ def initial(model: Model, replicates: int) -> Estimate:
     """Return the estimate before the first observation."""
     n, r = replicates, model.rank
     k, m = model.game.k, model.game.m
+    gram = np.broadcast_to(model.regularization * np.eye(r), (n, r, r)).copy()
     blank = Estimate(
         model,
         np.ones(n, dtype=np.int64),
-        np.zeros((n, r, r)),
+        gram,
+        gram,
         np.zeros(n),
         np.zeros((n, r)),
         np.zeros((n, k)),
@@ -240,12 +232,11 @@ def initial(model: Model, replicates: int) -> Estimate:
 
 
 def refreshed(estimate: Estimate) -> Estimate:
-    """Recompute everything that follows from the plays and the vector."""
+    """Recompute everything derived from the Gram matrix and the vector."""
     model = estimate.model
     r = model.rank
-    gram = estimate.gram
-    inverse = np.asarray(np.linalg.inv(gram), dtype=np.float64) if r else gram
-    log_det = np.linalg.slogdet(gram)[1] - r * np.log(model.regularization)
+    inverse = np.asarray(np.linalg.inv(estimate.gram), dtype=np.float64) if r else estimate.gram
+    log_det = np.linalg.slogdet(estimate.gram)[1] - r * np.log(model.regularization)
     x = _apply(inverse, estimate.vector)
     pulled = model.seen @ inverse  # (n, k, r)
     n, (k, m) = len(inverse), model.maps.shape[:2]
@@ -300,7 +291,7 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     return _refresh_some(moved, due) if due.any() else moved
 
 
-CHANGED = ("inverse", "vector", "means", "variances", "signals", "log_det")
+CHANGED = ("gram", "inverse", "vector", "means", "variances", "signals", "log_det")
 """What an observation changes, in the order of the compiled update."""
 
 

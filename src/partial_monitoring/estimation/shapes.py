@@ -87,9 +87,9 @@ class Round:
         """Return the eigenvalues (n, D) of G and the rotation (n, D, D) to its coordinates."""
         model = self.model
         n, r, dim = estimate.replicates, model.rank, model.basis.shape[1]
-        values, vectors = np.linalg.eigh(estimate.inverse)
+        values, vectors = np.linalg.eigh(estimate.gram)
         weights = np.full((n, dim), model.regularization)
-        weights[:, :r] = 1.0 / values
+        weights[:, :r] = values
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
         turn[:, :r, :r] = vectors
         return weights, turn
@@ -148,7 +148,7 @@ class Faceted:
         )
         for row in np.flatnonzero(~finished):
             gram = np.diag(np.full(x.shape[1], model.regularization))
-            gram[: model.rank, : model.rank] = np.linalg.inv(estimate.inverse[row])
+            gram[: model.rank, : model.rank] = estimate.gram[row]
             theta = model.prior_mean + model.basis @ x[row]
             full = model.basis @ gram @ model.basis.T + _outside(model.basis)
             nearest = model.game.parameters.project(theta, full)
