@@ -17,6 +17,7 @@ from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import Decision, Policy
+from partial_monitoring.status import Status, status
 from partial_monitoring.validation import Array, real_array, whole_number
 
 FORMAT = 1
@@ -74,6 +75,7 @@ class Learner:
         self._asked = 0
         self._open: dict[int, Decision] = {}
         self._history: list[dict[str, Any]] = []
+        self._told: list[tuple[int, Array]] = []
 
     # -- what it uses ------------------------------------------------------------------------
 
@@ -185,6 +187,7 @@ class Learner:
 
     def _learn(self, action: int, vector: Array) -> None:
         self._state = self.policy.update(self._state, np.array([action]), vector[None])
+        self._told.append((action, vector))
 
     def _open_id(self, decision: Decision | int) -> int:
         number = decision.id if isinstance(decision, Decision) else decision
@@ -224,6 +227,20 @@ class Learner:
             raise InvalidInput("available must hold at least one action; got none.")
         return mask
 
+    def status(self) -> Status:
+        """Return which actions may still be best, what is at risk, and where data and model clash.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.apple_tasting())
+        >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
+        >>> print(learner.status())
+        Round 201: 'sell' looks best.
+        No other action can be best any more, if the model holds.
+        """
+        choice = self.policy.decide(self._state, np.zeros(1))
+        confidence = self.policy.confidence_set(self._state)  # type: ignore[union-attr]
+        return status(self.game, confidence, choice.distribution[0], choice.gaps[0], self._told)
+
     # -- save and load -----------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -236,6 +253,7 @@ class Learner:
             "allow_hopeless": self.allow_hopeless,
             "history": self._history,
             "open": list(self._open),
+            "told": [[action, vector.tolist()] for action, vector in self._told],
             "arrays": self._arrays(),
         }
         try:
@@ -277,6 +295,7 @@ class Learner:
             arrays[name] = np.array(data["arrays"][name], dtype=old.dtype).reshape(old.shape)
         self._state = replace(self._state, estimate=replace(estimate, **arrays))
         self._history = data["history"]
+        self._told = [(action, np.array(vector, dtype=float)) for action, vector in data["told"]]
         self._asked = len(self._history)
         self._open = {number: self._blank(number) for number in data["open"]}
 

@@ -34,6 +34,7 @@ ORDER = (
     "policy",
     "ids",
     "policies",
+    "status",
     "learner",
     "world",
     "result",

@@ -1,0 +1,124 @@
+"""Where a learner stands: what may still be best, what exploring costs, what does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring import display
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.finite_game import FiniteGame
+from partial_monitoring.game import Game
+from partial_monitoring.validation import Array
+
+ENOUGH = 30
+"""Observations from which the data are compared with the model."""
+
+SUSPICIOUS = 5.0
+"""Standard errors beyond which a deviation is reported."""
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """What a learner knows by now."""
+
+    round: int
+    best: str
+    """The action that looks best."""
+    plausible: list[str]
+    """The actions that may still be best."""
+    at_risk: float
+    """What playing the best-looking action loses per round, at most, if the model holds."""
+    exploring: float
+    """What the next decision loses in expectation, at most."""
+    warnings: list[str]
+    """Where the data contradict the model."""
+
+    def explain(self) -> str:
+        """Say it in plain sentences."""
+        names = ", ".join(f"'{name}'" for name in self.plausible[:12])
+        more = len(self.plausible) - 12
+        names += f" and {more} more" if more > 0 else ""
+        lines = [f"Round {self.round}: '{self.best}' looks best."]
+        if len(self.plausible) == 1:
+            lines.append("No other action can be best any more, if the model holds.")
+        else:
+            risk = display.number(self.at_risk)
+            lines.append(f"May still be best: {names}; playing '{self.best}' loses at most {risk}.")
+            lines.append(f"The next decision loses at most {display.number(self.exploring)}.")
+        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def status(
+    game: Game, confidence: ConfidenceSet, distribution: Array, gaps: Array, history: list[Any]
+) -> Status:
+    """Return where a learner (one replicate) stands.
+
+    Parameters
+    ----------
+    game, confidence
+        The game and E_t.
+    distribution, gaps
+        Of the next decision, shape (k,).
+    history
+        Pairs (action, observation vector in the user's units) in the order they were told.
+    """
+    model = confidence.data.model
+    greedy = int(confidence.means[0].argmax())
+    away = model.slopes - model.slopes[greedy]
+    ahead = confidence.local_supports(away)[0][0] + model.offsets - model.offsets[greedy]
+    plausible = [a for a in range(game.k) if a == greedy or ahead[a] >= 0]
+    return Status(
+        int(confidence.round[0]),
+        game.actions[greedy],
+        [game.actions[a] for a in plausible],
+        max(float(ahead.max()), 0.0),
+        float(distribution @ gaps),
+        [*_pressed(confidence), *_misfit(game, confidence, history)],
+    )
+
+
+def _pressed(confidence: ConfidenceSet) -> list[str]:
+    """Compare the estimate on the affine hull with the one inside Theta."""
+    data = confidence.data
+    off = data.coordinates[0] - confidence.local_center[0, : data.model.rank]
+    rest = confidence.local_center[0, data.model.rank :]
+    distance = float(off @ data.gram[0] @ off + data.model.regularization * rest @ rest)
+    if distance > float(confidence.beta[0]):
+        return ["the data pull the estimate out of the parameter set, which may be too small."]
+    return []
+
+
+def _misfit(game: Game, confidence: ConfidenceSet, history: list[Any]) -> list[str]:
+    """Compare residuals with the noise that the game claims, and early ones with late ones."""
+    if len(history) < ENOUGH:
+        return []
+    theta = confidence.center[0]
+    noise = np.broadcast_to(game.noise_std, (game.k,))
+    residuals = [
+        (a, (seen[: game.row_counts[a]] - game.rows(a) @ theta) / noise[a]) for a, seen in history
+    ]
+    found = []
+    sizes = np.concatenate([r for _, r in residuals])
+    if not isinstance(game, FiniteGame) and len(sizes):
+        spread = float(np.sqrt((sizes**2).mean()))
+        if spread > 1 + SUSPICIOUS / np.sqrt(2 * len(sizes)):
+            found.append(f"observations scatter {spread:.2f} times as much as noise_std says.")
+    half = len(residuals) // 2
+    for a in range(game.k):
+        early = [r for action, r in residuals[:half] if action == a]
+        late = [r for action, r in residuals[half:] if action == a]
+        if min(len(early), len(late)) < ENOUGH // 3 or game.row_counts[a] == 0:
+            continue
+        change = np.mean(late, axis=0) - np.mean(early, axis=0)
+        error = np.sqrt(1 / len(early) + 1 / len(late))
+        if float(np.abs(change).max()) > SUSPICIOUS * error:
+            found.append(
+                f"what '{game.actions[a]}' shows has changed over time; the truth may be drifting."
+            )
+    return found
