@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
+    from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
     from partial_monitoring.finite_game import FiniteGame as FiniteGame
     from partial_monitoring.game import Game as Game
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from partial_monitoring.ids import gaps as gaps
     from partial_monitoring.ids import information as information
     from partial_monitoring.ids import sampling as sampling
+    from partial_monitoring.ids.dueling import DuelingIDS as DuelingIDS
     from partial_monitoring.ids.policy import IDS as IDS
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
@@ -50,9 +52,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "contextual_game": ("ContextualGame",),
+    "dueling_game": ("DuelingGame",),
     "finite_game": ("FiniteGame",),
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
+    "ids.dueling": ("DuelingIDS",),
     "ids.policy": ("IDS",),
     "instance": ("ContextualInstance", "Instance"),
     "learner": ("Learner",),

@@ -148,6 +148,14 @@ class Game:
         """Return the index of an action given by index or by label."""
         return index_of("action", action, self.actions)
 
+    def row_count(self, action: int) -> int:
+        """Return m_a, the number of rows of an action's map."""
+        return self.row_counts[action]
+
+    def action_label(self, action: int) -> str:
+        """Return the label of an action."""
+        return self.actions[action]
+
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return the tables that show this game."""
         return display.linear_sheets(self, title or self._headline())

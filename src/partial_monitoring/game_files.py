@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.contextual_game import ContextualGame
+from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import SIGNAL_NOISE, FiniteGame, finite_rewards
 from partial_monitoring.game import Game
@@ -32,6 +33,7 @@ from partial_monitoring.validation import real_array
 
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
+DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
 PARAMETER_KEYS: Mapping[str, tuple[str, ...]] = {
     "all": (),
     "ball": ("center", "radius"),
@@ -83,6 +85,8 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
         return _contextual(data)
     if "signals" in data or "rewards" in data or "losses" in data:
         return _finite(data)
+    if "item_features" in data:
+        return _dueling(data)
     if "features" in data:
         return _linear(data)
     raise InvalidInput(
@@ -102,6 +106,14 @@ def game_to_dict(game: AnyGame) -> dict[str, Any]:
             "rewards": game.rewards.tolist(),
             "signals": [[_plain_symbol(s) for s in row] for row in game.signals],
             "noise_std": game.noise_std,
+        }
+    if isinstance(game, DuelingGame):
+        return {
+            "items": list(game.items),
+            "item_features": game.item_features.tolist(),
+            "parameters": parameters_to_dict(game.parameters),
+            "noise_std": game.noise_std,
+            "noise": game.noise,
         }
     if not isinstance(game, Game):
         raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
@@ -182,6 +194,20 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
         parameters,
         _exact(data.get("noise_std", 1.0)),
         data.get("actions"),
+        noise=data.get("noise", "gaussian"),
+    )
+
+
+def _dueling(data: Mapping[str, Any]) -> DuelingGame:
+    _known_keys(data, DUELING_KEYS, "a dueling game")
+    features = real_array("item_features", _exact(data["item_features"]), ("items", "d"))
+    if "parameters" not in data:
+        raise InvalidInput("a dueling game needs the key 'parameters'.")
+    return DuelingGame(
+        features,
+        parameters_from_dict(data["parameters"], features.shape[1]),
+        _exact(data.get("noise_std", 1.0)),
+        data.get("items"),
         noise=data.get("noise", "gaussian"),
     )
 

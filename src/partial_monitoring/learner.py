@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
-from partial_monitoring.policy import Decision, Policy
+from partial_monitoring.policy import Choices, Decision, Policy
 from partial_monitoring.status import Status, status
 from partial_monitoring.validation import Array, real_array, whole_number
 
@@ -126,20 +127,21 @@ class Learner:
         mask = self._mask(available)
         uniforms = self._stream.at(self._asked)[:, 0]
         choice = self.policy.decide(self._state, uniforms, mask)
-        action = int(choice.action[0])
+        action, place = int(choice.action[0]), int(choice.places[0])
         decision = Decision(
             self._asked,
             self.round,
             action,
-            self.game.actions[action],
+            self.game.action_label(action),
             choice.distribution[0],
-            float(choice.distribution[0, action]),
+            float(choice.distribution[0, place]),
             choice.gaps[0],
             choice.information[0],
             float(choice.ratio[0]),
             float(choice.beta[0]),
             choice.estimate[0],
-            self.game.actions,
+            self._labels(choice),
+            place,
         )
         self._open[decision.id] = decision
         self._history.append(decision.to_dict() | {"observation": None})
@@ -200,7 +202,7 @@ class Learner:
     def _vector(self, action: int, observation: Any) -> Array:
         """Return an observation as a vector of length m, or refuse it."""
         vector = np.zeros(self.game.m)
-        rows = self.game.row_counts[action]
+        rows = self.game.row_count(action)
         if isinstance(self.game, FiniteGame):
             if not isinstance(observation, Hashable):
                 raise InvalidInput(f"observation must be a signal; got {observation!r}.")
@@ -212,10 +214,15 @@ class Learner:
         if seen.shape not in ((rows,), (self.game.m,)):
             raise InvalidInput(
                 f"observation must be a vector of length {rows}, what action "
-                f"{self.game.actions[action]!r} shows; got shape {seen.shape}."
+                f"{self.game.action_label(action)!r} shows; got shape {seen.shape}."
             )
         vector[:rows] = real_array("observation", seen[:rows].tolist(), (rows,))
         return vector
+
+    def _labels(self, choice: Choices) -> Sequence[str]:
+        if choice.candidates is None:
+            return self.game.actions
+        return [self.game.action_label(int(action)) for action in choice.candidates[0]]
 
     def _mask(self, available: Iterable[int | str] | None) -> Array | None:
         if available is None:
@@ -301,7 +308,7 @@ class Learner:
 
     def _blank(self, number: int) -> Decision:
         """Return what is needed of a decision whose observation is still to come."""
-        row, nothing = self._history[number], np.zeros(self.game.k)
+        row, nothing = self._history[number], np.zeros(0)
         blank = np.full(self.game.d, np.nan)
         return Decision(
             number,
@@ -315,7 +322,8 @@ class Learner:
             np.nan,
             np.nan,
             blank,
-            self.game.actions,
+            (),
+            0,
         )
 
 
@@ -337,6 +345,8 @@ def refuse_hopeless(game: Game) -> None:
     """Refuse a game in which no policy can learn, unless that is clearly not the case."""
     from partial_monitoring.linalg import row_space
 
+    if isinstance(game, DuelingGame):
+        return
     reduced = game.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
     away = reduced.features - reduced.features[0]

@@ -12,10 +12,13 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.ids import gaps, information, sampling
+from partial_monitoring.ids.dueling import DuelingIDS
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policy import Policy
 
-POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType({"ids": IDS})
+POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
+    {"ids": IDS, "dueling_ids": DuelingIDS}
+)
 """Every policy by name."""
 
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -33,6 +34,20 @@ class Choices:
     """beta_t, shape (n,)."""
     estimate: Array
     """theta_hat, shape (n, d)."""
+    position: Indices | None = None
+    """Where the chosen actions stand among the candidates, if not all actions were considered."""
+    candidates: Indices | None = None
+    """The actions that were considered, shape (n, c); the arrays above are then over these."""
+
+    @property
+    def places(self) -> Indices:
+        """Where the chosen actions stand in the arrays over actions."""
+        return self.action if self.position is None else self.position
+
+    @property
+    def gained(self) -> Array:
+        """The information of the chosen actions, shape (n,)."""
+        return np.asarray(self.information[np.arange(len(self.action)), self.places])
 
 
 class Policy(Protocol[State]):
@@ -88,7 +103,10 @@ class Decision:
     """beta_t, the squared radius of the confidence set."""
     estimate: Array
     """theta_hat, shape (d,)."""
-    labels: tuple[str, ...]
+    labels: Sequence[str]
+    """The actions that were considered."""
+    place: int
+    """Where the action stands among them."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -101,7 +119,7 @@ class Decision:
         )[:12]
         rows = tuple(
             (
-                display.Cell(self.labels[a] + (" <" if a == self.action else "")),
+                display.Cell(self.labels[a] + (" <" if a == self.place else "")),
                 display.Cell(display.number(float(self.gaps[a]))),
                 display.Cell(display.number(float(self.information[a]))),
                 display.Cell(f"{self.distribution[a]:.1%}"),
@@ -133,7 +151,7 @@ class Decision:
 
 def _reason(decision: Decision) -> str:
     """Say in one sentence what the chosen action is traded against."""
-    a = decision.action
+    a = decision.place
     greedy = int(decision.gaps.argmin())
     if decision.gaps[greedy] <= 0:
         return "nothing else can be better, so there is nothing to explore"

@@ -19,6 +19,9 @@ from partial_monitoring.result import Result, Run
 from partial_monitoring.validation import is_whole, real_array, whole_number
 from partial_monitoring.world import Indices, World, true_parameters
 
+MOST_COUNTS = 50_000_000
+"""Plays are only counted if there are at most so many numbers (seeds, checkpoints, actions)."""
+
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
 
@@ -91,8 +94,9 @@ def play(
     stream = randomness.Stream(world.seeds, randomness.POLICY, 1)
     state = policy.init(game, n)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
-    plays = np.zeros((n, game.k), dtype=np.int64)
-    run = Run.empty(n, len(marks), game.k)
+    counted = game.k if n * len(marks) * game.k <= MOST_COUNTS else 0
+    plays = np.zeros((n, counted), dtype=np.int64)
+    run = Run.empty(n, len(marks), counted)
     each = np.arange(n)
     start = perf_counter()
     done = 0
@@ -101,10 +105,11 @@ def play(
             for t in range(horizon):
                 choice = policy.decide(state, stream.at(t)[:, 0])
                 state = policy.update(state, choice.action, world.observe(choice.action, t))
-                regret += world.gaps[each, choice.action]
-                gained += choice.information[each, choice.action]
+                regret += world.gap(choice.action)
+                gained += choice.gained
                 ratios += choice.ratio
-                plays[each, choice.action] += 1
+                if plays.size:
+                    plays[each, choice.action] += 1
                 if t + 1 == marks[done]:
                     run.record(done, regret, gained, ratios / (t + 1), plays)
                     done += 1

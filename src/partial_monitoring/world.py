@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring import randomness
+from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
@@ -39,17 +40,19 @@ class World:
         self, game: Game, theta: Array, seeds: Indices, noise: str | NoiseFunction | None = None
     ) -> None:
         self.game, self.theta, self.seeds = game, theta, seeds
-        for own in np.unique(theta, axis=0):
-            Instance(game, own, noise)  # refuses what cannot be played
-        self.rewards = (game.features @ theta[:, :, None])[:, :, 0]
-        self.gaps = self.rewards.max(axis=1, keepdims=True) - self.rewards
         self.kind = game.noise if noise is None else noise
         self._each = np.arange(len(seeds))
+        if isinstance(game, DuelingGame):
+            self._utilities = (game.item_features @ theta[:, :, None])[:, :, 0]
+            check_bounds(game.noise if noise is None else noise, float(np.ptp(self._utilities)))
+        else:
+            for own in np.unique(theta, axis=0):
+                Instance(game, own, noise)  # refuses what cannot be played
+            rewards = (game.features @ theta[:, :, None])[:, :, 0]
+            self._gaps = rewards.max(axis=1, keepdims=True) - rewards
         if isinstance(game, FiniteGame):
             self._prepare_outcomes(game)
         else:
-            self._means = np.einsum("kmd,nd->nkm", game.observation_maps, theta)
-            self._std = np.broadcast_to(game.noise_std, (game.k,))
             normal = self.kind == "gaussian"
             self._stream = randomness.Stream(seeds, randomness.NOISE, max(game.m, 1), normal=normal)
 
@@ -61,18 +64,35 @@ class World:
             shown = np.zeros((len(action), self.game.m))
             shown[self._each, self._symbol[action, outcome]] = 1.0
             return shown
-        means = self._means[self._each, action]
+        means, std = self._expected(action)
         if callable(self.kind):
-            return self._own_noise(action, means, t)
+            return self._own_noise(action, means, std, t)
         draws = self._stream.at(t)[:, : self.game.m]
         match self.kind:
             case "gaussian":
-                return np.asarray(means + self._std[action][:, None] * draws)
+                return np.asarray(means + std[:, None] * draws)
             case "bernoulli":
                 return np.asarray(draws < means, dtype=float)
             case "sign":
                 return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
         return np.asarray(means)
+
+    def gap(self, action: Indices) -> Array:
+        """Return what the actions (n,) lose against the best one, shape (n,)."""
+        if isinstance(self.game, DuelingGame):
+            first, second = np.divmod(action, self.game.count)
+            own = self._utilities[self._each, first] + self._utilities[self._each, second]
+            return np.asarray(2 * self._utilities.max(axis=1) - own)
+        return np.asarray(self._gaps[self._each, action])
+
+    def _expected(self, action: Indices) -> tuple[Array, Array]:
+        """Return the means (n, m) of what the actions show, and the sizes (n,) of the noise."""
+        if isinstance(self.game, DuelingGame):
+            first, second = np.divmod(action, self.game.count)
+            shown = self._utilities[self._each, first] - self._utilities[self._each, second]
+            return shown[:, None], np.full(len(action), float(self.game.noise_std))
+        means = (self.game.observation_maps[action] @ self.theta[:, :, None])[:, :, 0]
+        return means, np.broadcast_to(self.game.noise_std, (self.game.k,))[action]
 
     def _prepare_outcomes(self, game: FiniteGame) -> None:
         weights = np.maximum(self.theta, 0.0)
@@ -84,14 +104,20 @@ class World:
         self._symbol = game.observation_maps.argmax(axis=1)  # (k, d): which row an outcome shows
         self._stream = randomness.Stream(self.seeds, randomness.NOISE, 1)
 
-    def _own_noise(self, action: Indices, means: Array, t: int) -> Array:
+    def _own_noise(self, action: Indices, means: Array, std: Array, t: int) -> Array:
         assert callable(self.kind)
         shown = np.zeros_like(means)
         for i, a in enumerate(action):
-            rows = self.game.row_counts[a]
+            rows = self.game.row_count(int(a))
             rng = randomness.generator(int(self.seeds[i]), randomness.NOISE, t)
-            shown[i, :rows] = self.kind(means[i, :rows], float(self._std[a]), rng)
+            shown[i, :rows] = self.kind(means[i, :rows], float(std[i]), rng)
         return shown
+
+
+def check_bounds(noise: str | NoiseFunction, widest: float) -> None:
+    """Refuse duels whose outcome cannot have its mean between -1 and 1."""
+    if noise == "sign" and widest > 1 + 1e-9:
+        raise InvalidInput(f"sign observations need means between -1 and 1; a duel has {widest:g}.")
 
 
 def random_theta(parameters: ParameterSet, seeds: Indices) -> Array:

@@ -21,6 +21,7 @@ ORDER = (
     "parameter_sets",
     "display",
     "game",
+    "dueling_game",
     "finite_game",
     "contextual_game",
     "noise",

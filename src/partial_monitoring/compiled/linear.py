@@ -153,3 +153,28 @@ def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, t
             gaps[i, a] += delta
         gaps[i, g] = delta
     return gaps, greedy
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def duels(means, variances, inverse, beta, seen, unseen, regularization):
+    """Return item gaps (n, k), greedy items (n,) and psi of their duels with every item (n, k)."""
+    n, k = means.shape
+    r = seen.shape[1]
+    gaps, greedy = greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, True)
+    psi = np.zeros((n, k))
+    pulled = np.empty(r)
+    for i in range(n):
+        g = greedy[i]
+        for p in range(r):
+            entry = 0.0
+            for q in range(r):
+                entry += inverse[i, p, q] * seen[g, q]
+            pulled[p] = entry
+        for a in range(k):
+            if a == g:
+                continue
+            cross = 0.0
+            for p in range(r):
+                cross += pulled[p] * seen[a, p]
+            psi[i, a] = max(variances[i, a] + variances[i, g] - 2.0 * cross, 0.0)
+    return gaps, greedy, psi

@@ -76,7 +76,7 @@ class Model:
     @cached_property
     def mirrored(self) -> bool:
         """Whether every action shows its own reward, so that maps and features are the same."""
-        return self.game.m == 1 and np.array_equal(self.maps[:, 0], self.seen)
+        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.seen)
 
     @cached_property
     def counts(self) -> Indices:
@@ -213,7 +213,7 @@ class Estimate:
 def initial(model: Model, replicates: int) -> Estimate:
     """Return the estimate before the first observation."""
     n, r = replicates, model.rank
-    k, m = model.game.k, model.game.m
+    k, m = model.maps.shape[:2]
     gram = np.broadcast_to(model.regularization * np.eye(r), (n, r, r)).copy()
     blank = Estimate(
         model,
@@ -268,25 +268,25 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     the log-determinant gains log c, and products with features or maps lose the outer products of
     their products with x. Cost O(k (r + m^2) + r^2) per row.
     """
-    from partial_monitoring.compiled import linear
-
     model = estimate.model
     each = np.arange(len(action))
     counted = np.arange(model.game.m) < model.counts[action][:, None]
     heard = np.where(counted, observation, 0.0)
-    changed = {name: getattr(estimate, name).copy() for name in CHANGED}
-    linear.update(
-        model.mirrored,
-        model.maps[action],
-        heard * model.whitening[action][:, None] - model.expected[action],
-        model.maps,
-        model.seen,
-        *changed.values(),
-    )
+    residual = heard * model.whitening[action][:, None] - model.expected[action]
     plays, sums = estimate.plays.copy(), estimate.sums.copy()
     plays[each, action] += 1
     sums[each, action] += heard
-    moved = replace(estimate, round=estimate.round + 1, plays=plays, sums=sums, **changed)
+    return updated_by_rows(replace(estimate, plays=plays, sums=sums), model.maps[action], residual)
+
+
+def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
+    """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
+    from partial_monitoring.compiled import linear
+
+    model = estimate.model
+    changed = {name: getattr(estimate, name).copy() for name in CHANGED}
+    linear.update(model.mirrored, rows, residual, model.maps, model.seen, *changed.values())
+    moved = replace(estimate, round=estimate.round + 1, **changed)
     due = estimate.round % REFRESH == 0
     return _refresh_some(moved, due) if due.any() else moved
 

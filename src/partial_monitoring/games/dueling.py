@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.games.feedback_graph import Edges, read_graph
 from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.parameter_sets import AllParameters, Ball, ParameterSet
-from partial_monitoring.validation import Array, boolean, labels, one_of, real_array
+from partial_monitoring.validation import Array, boolean, one_of, real_array
 
 
 def dueling(
@@ -22,7 +23,7 @@ def dueling(
     feedback: str = "quantitative",
     parameters: ParameterSet | None = None,
     items: Iterable[object] | None = None,
-) -> Game:
+) -> DuelingGame:
     """Dueling bandit: choose two items, see only how they compare.
 
     Model: actions are all ordered pairs (a, b) of items, phi_ab = phi_a + phi_b and
@@ -48,8 +49,8 @@ def dueling(
     Reference: example 3; Gajane and Urvoy (2015), Kirschner and Krause (2021).
     """
     phi = real_array("features", features, ("items", "d"))
-    pairs = [(a, b) for a in range(len(phi)) for b in range(len(phi))]
-    return _duels(phi, pairs, labels("items", items, len(phi)), feedback, parameters)
+    theta, noise = _world(phi, feedback, parameters)
+    return DuelingGame(phi, theta, 1.0, items, noise=noise)
 
 
 def graph_dueling(
@@ -99,19 +100,30 @@ def _duels(
     feedback: str,
     parameters: ParameterSet | None,
 ) -> Game:
-    one_of("feedback", feedback, ("quantitative", "sign"))
     if not pairs:
         raise InvalidInput("a dueling game needs at least one pair; got none.")
+    theta, noise = _world(phi, feedback, parameters)
     first, second = np.array(pairs).T
     maps = (phi[first] - phi[second])[:, None, :]
-    sign = feedback == "sign"
-    if parameters is None:
-        widest = float(np.linalg.norm(phi[:, None] - phi[None], axis=-1).max())
-        small = Ball(np.zeros(phi.shape[1]), 1.0 / max(1.0, widest))
-        parameters = small if sign else unit_ball(phi)
     actions = tuple(f"{names[a]} | {names[b]}" for a, b in pairs)
-    noise = "sign" if sign else "gaussian"
-    return Game(phi[first] + phi[second], maps, parameters, 1.0, actions, noise=noise)
+    return Game(phi[first] + phi[second], maps, theta, 1.0, actions, noise=noise)
+
+
+def _world(phi: Array, feedback: str, parameters: ParameterSet | None) -> tuple[ParameterSet, str]:
+    """Return Theta and the noise of a kind of feedback."""
+    one_of("feedback", feedback, ("quantitative", "sign"))
+    if feedback == "quantitative":
+        return (unit_ball(phi) if parameters is None else parameters), "gaussian"
+    if parameters is None:
+        parameters = Ball(np.zeros(phi.shape[1]), 1.0 / max(1.0, _widest(phi)))
+    return parameters, "sign"
+
+
+def _widest(phi: Array) -> float:
+    """Return the largest distance of two items (a bound of it if there are very many)."""
+    if len(phi) <= 3000:
+        return max(float(np.linalg.norm(phi - own, axis=1).max()) for own in phi)
+    return 2 * float(np.linalg.norm(phi - phi.mean(axis=0), axis=1).max())
 
 
 def _unordered(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
