@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partial_monitoring.game_files import AnyGame
 
 GAME_FILES = (".json", ".toml", ".csv")
+PICTURES = (".svg", ".png", ".pdf")
 
 GAME_HELP = """
 GAME is a name from `pm games` or a game file (.json, .toml, .csv). Options of a named game follow
@@ -166,9 +167,14 @@ def analyze(
 
     The class is trivial, easy, hard or hopeless; regret then grows like 0, n^1/2, n^2/3 or n.
     """
+    if plot is not None and plot.suffix not in PICTURES:
+        raise InvalidInput(f"{plot}: a picture ends in {', '.join(PICTURES)}; got {plot.suffix!r}.")
     analysis = pm.analyze(plain_game(game, options, param))
     if plot is not None:
-        analysis.plot().savefig(plot, bbox_inches="tight")
+        try:
+            analysis.plot().savefig(plot, bbox_inches="tight")
+        except OSError as error:
+            raise InvalidInput(f"{plot}: cannot be written: {error.strerror}.") from None
     if as_json:
         click.echo(json.dumps(analysis.to_dict()))
         return

@@ -46,14 +46,18 @@ class Rational(NamedTuple):
 def simplest(value: float) -> Fraction | None:
     """Return the fraction or decimal that a float stands for, or None for any other float.
 
-    >>> simplest(0.1), simplest(1 / 3), simplest(2.0), simplest(2**0.5)
-    (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1), None)
+    >>> simplest(0.1), simplest(0.3 - 0.1), simplest(1 / 3), simplest(2**0.5)
+    (Fraction(1, 10), Fraction(1, 5), Fraction(1, 3), None)
     """
     if value == round(value):
         return Fraction(round(value))
-    digits = repr(value).split("e")[0].replace(".", "").replace("-", "").strip("0")
+    decimal = f"{value:.15g}"  # forgets the last bits: 0.3 - 0.1 stands for 0.2
+    digits = decimal.split("e")[0].replace(".", "").replace("-", "").strip("0")
     if len(digits) <= MOST_DIGITS:
-        return Fraction(repr(value))
+        return Fraction(decimal)
+    plain = Fraction(value).limit_denominator(1000)
+    if abs(float(plain) - value) <= 4 * ulp(value):
+        return plain
     # Fractions with denominators up to q are 1/q^2 apart: beyond this one float has several.
     largest = min(LARGEST_DENOMINATOR, int(0.5 / sqrt(ulp(value))))
     near = Fraction(value).limit_denominator(largest) if largest >= 1 else Fraction(0)

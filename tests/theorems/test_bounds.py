@@ -130,6 +130,7 @@ def test_noise_that_depends_on_the_action_is_divided_out() -> None:
     assert first.noise_std == 1
     np.testing.assert_allclose(first.beta, second.beta)
     np.testing.assert_allclose(first.total_information, second.total_information)
+    np.testing.assert_allclose(first.regret, second.regret)
 
 
 def test_table_1_has_the_corrected_entries() -> None:
@@ -146,6 +147,12 @@ BAD: list[tuple[Any, str]] = [
     (lambda g: pm.bounds(g, 5, information="bits"), "information must be one of 'log_det', 'direc"),
     (lambda g: pm.bounds(g, 5, norm_bound=-1), "norm_bound must not be negative; got -1."),
     (lambda g: regret_bound(1, 1, 1, kappa=1), "kappa must be at least 2; got 1."),
+    (lambda g: regret_bound(1, 1, 1, kappa=np.nan), "kappa must be finite; got nan."),
+    (lambda g: regret_bound(-1, 1, 1), "information_ratio must not be negative; got -1."),
+    (
+        lambda g: pm.bounds(g, 5, analysis=pm.analyze(pm.games.dueling())),
+        "analysis must be one of the same game; got one of another game.",
+    ),
 ]
 
 

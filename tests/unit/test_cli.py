@@ -70,6 +70,14 @@ def test_demo_tells_its_story() -> None:
             ("show", "inspection", "--out", "/nowhere/x.json"),
             "pm: /nowhere/x.json: cannot be writt",
         ),
+        (
+            ("analyze", "dueling", "--plot", "a.txt"),
+            "pm: a.txt: a picture ends in .svg, .png, .pdf",
+        ),
+        (
+            ("analyze", "dueling", "--plot", "/no/a.png"),
+            "pm: /no/a.png: cannot be written: No such",
+        ),
         (("analyze", "survey"), "pm: survey has contexts; this command takes a game without."),
         (
             ("advise", "inspection", "--target", "trivial"),

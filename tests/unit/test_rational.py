@@ -20,10 +20,15 @@ def test_floats_are_read_as_the_decimals_they_stand_for(decimal: object) -> None
     assert r.simplest(float(decimal)) == Fraction(str(decimal))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [2**0.5, np.pi, 1 / 3 + 1e-12, 0.1 + 0.2])
+@pytest.mark.parametrize("value", [2**0.5, np.pi, 1 / 3 + 1e-12])
 def test_other_floats_are_not_rational(value: float) -> None:
     assert r.simplest(value) is None
     assert r.rationalize(np.array([1.0, value])) is None
+
+
+def test_rounding_errors_of_decimals_are_forgotten() -> None:
+    assert r.simplest(0.1 + 0.2) == Fraction(3, 10)
+    assert r.simplest(2 / 3 - 1 / 3) == Fraction(1, 3)
 
 
 def test_common_denominators_are_exact() -> None:

@@ -99,6 +99,14 @@ class ConfidenceSet:
         model = self.data.model
         return model.prior_mean + _stacked(model.basis, self.local_center)
 
+    @property
+    def gram(self) -> Array:
+        """V_t on the directions of Theta, lambda on the others, shape (n, d, d)."""
+        model = self.data.model
+        w = model.basis[:, : model.rank]
+        inner = self.data.gram - model.regularization * np.eye(model.rank)
+        return np.asarray(w @ inner @ w.T + model.regularization * np.eye(model.game.d))
+
     @cached_property
     def means(self) -> Array:
         """Rewards at theta_hat, shape (n, k)."""

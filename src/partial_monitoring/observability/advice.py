@@ -277,6 +277,8 @@ class _Search:
 
 
 def _checked(game: Game, candidates: Iterable[Measurement]) -> list[Measurement]:
+    if not isinstance(candidates, Iterable):
+        raise InvalidInput(f"candidates must be a list of Measurement objects; got {candidates!r}.")
     offered = list(candidates)
     for i, candidate in enumerate(offered):
         if not isinstance(candidate, Measurement):

@@ -13,9 +13,7 @@ reward features in the norm of the second program, which the triangle inequality
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +21,6 @@ from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.linalg import RANK_TOLERANCE, singular
-from partial_monitoring.observability.advantage import AdvantageProgram
 from partial_monitoring.observability.views import SEEN
 from partial_monitoring.validation import Array
 
@@ -34,32 +31,47 @@ PLAUSIBLE = 1e-7
 """An action counts as plausibly best if it falls short of that by less than this."""
 
 
-@dataclass(frozen=True, eq=False)
-class Alignment:
-    """An alignment constant with the pair and the direction that attain it."""
+class Alignment(float):
+    """An alignment constant (a number), with the pair and the direction that attain it.
 
-    value: float
-    """alpha: 0 if there is nothing to tell apart, infinite if it cannot be told apart."""
+    0 if there is nothing to tell apart, infinite if it cannot be told apart.
+    """
+
     gap: float
     """Relative difference of the dual bound (weights) and the primal bound (direction)."""
-    pair: tuple[int, int] | None = None
-    direction: Array | None = None
+    pair: tuple[int, int] | None
+    direction: Array | None
     """The direction v in V, shape (d,), with |M_c v| <= 1 for all observing actions."""
-    weights: Array | None = None
+    weights: Array | None
     """The weights w_c, shape (k, m), zero for actions that do not observe."""
 
-    def __float__(self) -> float:
-        return self.value
+    def __new__(
+        cls,
+        value: float,
+        gap: float = 0.0,
+        pair: tuple[int, int] | None = None,
+        direction: Array | None = None,
+        weights: Array | None = None,
+    ) -> Alignment:
+        self = super().__new__(cls, value)
+        self.gap, self.pair, self.direction, self.weights = gap, pair, direction, weights
+        return self
+
+    @property
+    def value(self) -> float:
+        """The constant as a plain number."""
+        return float(self)
 
 
-NOTHING = Alignment(0.0, 0.0)
+NOTHING = Alignment(0.0)
 
 
 class AlignmentProgram:
     """The two programs for one set of observing actions, on the span of what they show.
 
-    With the stacked maps = U S V' the directions are written v = V S^-1 z. The rows in z are those
-    of U, whose columns are orthonormal, so that almost parallel observations do no harm.
+    With the stacked maps = U S V' on that span the directions are written v = V S^-1 z. The rows in
+    z are those of U, whose columns are orthonormal, so that almost parallel observations and maps
+    of very different size do no harm.
 
     Parameters
     ----------
@@ -79,11 +91,14 @@ class AlignmentProgram:
         # Rows that show nothing of Theta are rounding noise.
         heard = np.linalg.norm(maps, axis=2) > RANK_TOLERANCE * raw
         maps = maps * heard[:, :, None]
-        values, right = singular(maps.reshape(-1, reduced.dimension))
+        flat = maps.reshape(len(self.actions) * game.m, reduced.dimension)
+        unit = flat / np.where(raw > 0, raw, 1.0).reshape(-1, 1)
+        values, right = singular(unit)
         if rank is None:
-            rank = int((values > RANK_TOLERANCE * values.max(initial=0.0)).sum())
-        self.basis = right[:rank].T.copy()
-        self.scale = values[:rank]
+            rank = int((values > RANK_TOLERANCE).sum())
+        seen = right[:rank].T
+        self.scale, turn = singular(flat @ seen)
+        self.basis = seen @ turn.T
         self.rows = maps @ self.basis / self.scale  # (B, m, r)
         self.kept = [np.flatnonzero(rows) for rows in heard]
         self.used = [i for i, kept in enumerate(self.kept) if len(kept)]
@@ -197,33 +212,19 @@ def _alignment(
     )
 
 
-class Region(Protocol):
-    """A convex set of parameters that are still plausible: a confidence set, or a parameter set."""
-
-    def support(self, directions: Array) -> Array:
-        """Return max <c, theta> over the region for each direction c, shape (n, d) -> (n,)."""
-        ...
-
-
-def local_alignment(
-    features: Array,
-    region: Region,
-    program: AdvantageProgram,
-    pareto: Sequence[int],
-    align: Callable[[Sequence[int], Sequence[int]], float],
-) -> float:
+def least_alignment(
+    gaps: Array,
+    plausible: Sequence[int],
+    align: Callable[[Sequence[int], Sequence[int]], Alignment],
+) -> Alignment:
     """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
 
     Parameters
     ----------
-    features
-        Shape (k, d).
-    region
-        The convex set E.
-    program
-        The advantage program over E.
-    pareto
-        One Pareto action of each duplicate class.
+    gaps
+        The largest gap of each action over E, shape (k,).
+    plausible
+        One action of each duplicate class that is best somewhere in E.
     align
         (actions, observers) -> the largest alpha_ab(observers) over pairs of the actions.
 
@@ -232,22 +233,22 @@ def local_alignment(
     alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
     within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
     """
-    k, d = features.shape
-    pairs = (features[None, :, :] - features[:, None, :]).reshape(-1, d)
-    gaps = np.maximum(region.support(pairs).reshape(k, k).max(axis=1), 0.0)
-    plausible = [a for a in pareto if program.solve(a, ()).value >= -PLAUSIBLE]
     if len(plausible) < 2:
-        return 0.0
-    widest = float(gaps[plausible].max())
-    spread = float(gaps.max())
+        return NOTHING
+    widest, spread = float(gaps[list(plausible)].max()), float(gaps.max())
     if widest <= PLAUSIBLE * spread:
         near = np.flatnonzero(gaps <= PLAUSIBLE * spread).tolist()
-        return 0.0 if np.isfinite(align(plausible, near)) else np.inf
-    least = align(plausible, range(k))
-    best = np.inf
+        found = align(plausible, near)
+        return NOTHING if np.isfinite(found) else found
+    least = float(align(plausible, range(len(gaps))))
+    best = Alignment(np.inf)
     for eta in np.unique(gaps / widest):
         if eta**2 * least >= best:
             break
         near = np.flatnonzero(gaps <= eta * widest * (1 + 1e-12)).tolist()
-        best = min(best, float(eta**2 * align(plausible, near)))
+        found = align(plausible, near)
+        if eta**2 * found < best:
+            best = Alignment(
+                float(eta**2 * found), found.gap, found.pair, found.direction, found.weights
+            )
     return best

@@ -22,6 +22,7 @@ from partial_monitoring.validation import (
     one_of,
     positive_number,
     real_array,
+    real_number,
 )
 
 FAILED_ROUNDS = np.pi**2 / 6
@@ -56,6 +57,8 @@ class Bounds:
     """alpha, the global alignment constant."""
     local_alignment: float
     """A bound of alpha(E) for every convex E; infinite if the game is not locally observable."""
+    finite: FiniteAlignmentBounds | None
+    """For finite games, the bounds of alpha that need no computation (lemma, a to c)."""
     global_regret: Array
     """Globally observable games: n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..."""
     local_regret: Array
@@ -110,6 +113,11 @@ def bounds(
         raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
     one_of("information", information, ("log_det", "directed"))
     lam = positive_number("regularization", regularization)
+    if analysis is not None and analysis.game is not game:
+        raise InvalidInput("analysis must be one of the same game; got one of another game.")
+    if np.ndim(game.noise_std) > 0:
+        game = whitened(game)
+        analysis = None
     found = analyze(game) if analysis is None else analysis
     big_b = _norm_bound(game, norm_bound)
     rho, big_l = _noise_and_maps(game)
@@ -134,20 +142,21 @@ def bounds(
         far = _finite_or_inf(psi_3, gamma, n, 3, missed)
         close = _finite_or_inf(4 * constant * near * beta, gamma, n, 2, missed)
     return Bounds(
-        n,
-        game.rank,
-        lam,
-        big_b,
-        rho,
-        big_l,
-        constant,
-        gap,
-        gamma * (1.0 if information == "log_det" else 2 * constant),
-        beta,
-        found.alignment,
-        float(near),
-        far,
-        close,
+        horizon=n,
+        rank=found.rank,
+        regularization=lam,
+        norm_bound=big_b,
+        noise_std=rho,
+        map_bound=big_l,
+        information_constant=constant,
+        max_gap=gap,
+        total_information=gamma * (1.0 if information == "log_det" else 2 * constant),
+        beta=beta,
+        alignment=float(found.alignment),
+        local_alignment=float(near),
+        finite=finite_alignment_bounds(game) if isinstance(game, FiniteGame) else None,
+        global_regret=far,
+        local_regret=close,
     )
 
 
@@ -175,13 +184,26 @@ def regret_bound(
     >>> float(regret_bound(4.0, 25.0, 100, kappa=2))
     100.0
     """
-    if kappa < 2:
+    if not real_number("kappa", kappa) >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    n = np.asarray(horizon, dtype=float)
-    product = np.asarray(information_ratio, dtype=float) * np.asarray(
-        total_information, dtype=float
-    )
+    n = _not_negative("horizon", horizon)
+    ratio = _not_negative("information_ratio", information_ratio)
+    product = ratio * _not_negative("total_information", total_information)
     return np.asarray(product ** (1 / kappa) * n ** (1 - 1 / kappa) + missed)
+
+
+def _not_negative(name: str, value: ArrayLike) -> Array:
+    array = real_array(name, value, () if np.ndim(value) == 0 else ("n",))
+    if (array < 0).any():
+        raise InvalidInput(f"{name} must not be negative; got {float(array.min()):g}.")
+    return array
+
+
+def whitened(game: Game) -> Game:
+    """Return the game with its noise divided out of the maps, so that rho is 1 everywhere."""
+    noise = np.broadcast_to(game.noise_std, (game.k,))
+    maps = [game.rows(a) / noise[a] for a in range(game.k)]
+    return Game(game.features, maps, game.parameters, 1.0, game.actions)
 
 
 def information_constant(map_bound: float, regularization: float) -> float:
@@ -300,9 +322,10 @@ def _noise_and_maps(game: Game) -> tuple[float, float]:
     """Return rho and L; noise that depends on the action is divided out of the maps."""
     seen = game.observation_maps @ game.reduced.basis
     sizes = np.linalg.norm(seen, ord=2, axis=(1, 2)) if seen.size else np.zeros(game.k)
+    noise = np.broadcast_to(game.noise_std, (game.k,))
     if np.ndim(game.noise_std) == 0:
-        return float(game.noise_std), float(sizes.max())
-    return 1.0, float((sizes / game.noise_std).max())
+        return float(noise[0]), float(sizes.max())
+    return 1.0, float((sizes / noise).max())
 
 
 def _largest_gap(game: Game, norm_bound: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.errors import SolverError
 from partial_monitoring.game import Game
@@ -14,15 +15,14 @@ from partial_monitoring.observability.advantage import (
     Advantage,
     AdvantageProgram,
     advantage_program,
-    rounding,
 )
+from partial_monitoring.observability.chart import Chart, chart_of
 from partial_monitoring.observability.exact_game import ExactGame, Proof
 from partial_monitoring.rational import Rational
 from partial_monitoring.validation import Array
 
-TOLERANCE = 1e-6
-"""Without exact arithmetic an advantage below this (in units of the spread of the rewards) is a
-tie, and reward functions closer than this are the same."""
+TOLERANCE = 1e-8
+"""Without exact arithmetic an advantage below this fraction of the largest one is a tie."""
 
 Numbers = Rational | Array
 """Exact numbers where the data are rational, floats otherwise."""
@@ -35,7 +35,7 @@ class Cell:
     kind: str
     """ "pareto" (full dimension), "degenerate" (lower dimension) or "dominated" (empty)."""
     advantage: float
-    """By how much the action can beat all others, in units of the spread of the rewards."""
+    """By how much the action can beat all others, between -1 and 1."""
     witness: Numbers | None
     """A parameter where it is best (up to duplicates uniquely, if Pareto)."""
     mixture: Numbers | None
@@ -113,12 +113,10 @@ class _Finder:
 
     def __init__(self, game: Game, exact: ExactGame | None) -> None:
         self.game, self.exact = game, exact
-        self.program: AdvantageProgram = advantage_program(game)
+        self.chart = chart_of(game)
+        self.program: AdvantageProgram = advantage_program(self.chart)
         self.center = game.reduced.center
         self.undecided = False
-        rewards = np.column_stack([game.reduced.offsets, game.reduced.features])
-        spread = float(np.ptp(rewards, axis=0).max())
-        self.rewards = rewards / spread if spread > rounding(game) else np.zeros_like(rewards)
         self.twins = self._twins()
 
     def _twins(self) -> list[tuple[int, ...]]:
@@ -130,10 +128,8 @@ class _Finder:
                 classes.setdefault((int(offsets[a]), tuple(map(int, slopes[a]))), []).append(a)
         else:
             for a in range(self.game.k):
-                firsts = [members[0] for members in classes.values()]
-                away = np.abs(self.rewards[firsts] - self.rewards[a]).max(axis=1, initial=0.0)
-                same = np.flatnonzero(away <= TOLERANCE)
-                classes.setdefault(firsts[same[0]] if len(same) else a, []).append(a)
+                first = int(np.flatnonzero(self.chart.same(a))[0])
+                classes.setdefault(first, []).append(a)
         member_of = {a: tuple(members) for members in classes.values() for a in members}
         return [member_of[a] for a in range(self.game.k)]
 
@@ -227,12 +223,8 @@ class _Finder:
 
     def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
         """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
-        start, step = self.rewards[a], self.rewards[b] - self.rewards[a]
         pool = np.array(degenerate, dtype=int)
-        away = self.rewards[pool] - start
-        share = away @ step / (step @ step)
-        off = np.abs(away - share[:, None] * step).max(axis=1, initial=0.0)
-        near = pool[(off <= TOLERANCE) & (share > -TOLERANCE) & (share < 1 + TOLERANCE)]
+        near = pool[on_segment(self.chart, a, b, pool)]
         if self.exact is not None:
             near = np.array([c for c in near if self._on_segment(a, b, int(c))], dtype=int)
         return tuple(sorted({*self.twins[a], *self.twins[b], *(int(c) for c in near)}))
@@ -248,3 +240,17 @@ class _Finder:
             bool((away * step[j] == step * away[j]).all())
             and 0 <= away[j] * step[j] <= step[j] ** 2
         )
+
+
+def on_segment(chart: Chart, a: int, b: int, pool: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the rewards of some actions are mixtures of those of a and b, up to rounding."""
+    line = np.column_stack([chart.offsets, chart.slopes])
+    step = line[b] - line[a]
+    away = line[pool] - line[a]
+    share = away @ step / (step @ step)
+    off = np.abs(away - share[:, None] * step).max(axis=1, initial=0.0)
+    slack = (
+        TOLERANCE * float(np.abs(step).max()) + chart.noise[a] + chart.noise[b] + chart.noise[pool]
+    )
+    between = (share > -TOLERANCE) & (share < 1 + TOLERANCE)
+    return np.asarray((off <= slack) & between)

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.conic import Cone
+from partial_monitoring.conic import Cone, minimize_conic
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability import verify, words
-from partial_monitoring.observability.advantage import advantage_over, cones, reward_spread
+from partial_monitoring.observability.advantage import advantage_over
 from partial_monitoring.observability.alignment import (
     NOTHING,
+    PLAUSIBLE,
     Alignment,
     AlignmentProgram,
     largest_alignment,
+    least_alignment,
     pair_alignment,
 )
-from partial_monitoring.observability.alignment import local_alignment as near_alignment
-from partial_monitoring.observability.cells import Cells, find_cells
+from partial_monitoring.observability.cells import TOLERANCE, Cells, find_cells
+from partial_monitoring.observability.chart import Chart, chart_of, cones_of
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import Reading, floats, view
 from partial_monitoring.parameter_sets import ParameterSet
@@ -53,11 +55,13 @@ class Analysis:
     """For pairs that connect all Pareto actions, what all actions together say about them."""
     certified: bool
     """Whether the sets and the class were decided and verified in exact arithmetic."""
+    sound: bool
+    """Whether every certificate was found to hold, exactly or within floating-point tolerances."""
 
     @property
     def category(self) -> str:
         """One of "trivial", "easy", "hard" and "hopeless"."""
-        if not self.neighbors:
+        if len(self.representatives) == 1:
             return "trivial"
         if not self.globally_observable:
             return "hopeless"
@@ -122,7 +126,7 @@ class Analysis:
     @property
     def alignment(self) -> float:
         """alpha, the global alignment constant; computed on first use."""
-        return self.alignment_details.value
+        return float(self.alignment_details)
 
     @cached_property
     def alignment_details(self) -> Alignment:
@@ -152,12 +156,12 @@ class Analysis:
     def margin(self) -> float:
         """The smallest advantage or disadvantage that decided a cell or a face, ties apart.
 
-        In units of the spread of the rewards. Small margins make an uncertified answer
-        doubtful.
+        Between 0 and 1; a small margin makes an uncertified answer doubtful.
         """
         decided = [cell.advantage for cell in self.cells.cells if cell.kind != "degenerate"]
-        decided += [face.advantage for face in self.cells.faces.values() if face.neighbors]
-        return min(map(abs, decided))
+        faces = self.cells.faces.values()
+        decided += [face.advantage for face in faces if abs(face.advantage) > TOLERANCE]
+        return min(map(abs, decided), default=0.0)
 
     def witness(self, action: int | str) -> Array | None:
         """Return a parameter for which the action is best, or None if there is none."""
@@ -285,11 +289,28 @@ def analyze(game: Game) -> Analysis:
         raise InvalidInput(f"game must be a Game; got {game!r}.")
     exact = ExactGame.of(game)
     cells = find_cells(game, exact)
+    _refuse_nonsense(cells)
     local, everything = _readings(game, exact, cells)
-    analysis = Analysis(game, cells, local, everything, False)
-    if not cells.exact:
-        return analysis
-    return Analysis(game, cells, local, everything, analysis.verify())
+    analysis = Analysis(game, cells, local, everything, False, False)
+    sound = analysis.verify()
+    return Analysis(game, cells, local, everything, sound and cells.exact, sound)
+
+
+def _refuse_nonsense(cells: Cells) -> None:
+    """Some action is best somewhere, and one can walk from each cell to each other one."""
+    pareto = cells.of_kind("pareto")
+    reached = set(pareto[:1])
+    edges = [pair for pair, face in cells.faces.items() if face.neighbors]
+    edges += [(group[0], a) for group in cells.duplicates for a in group[1:]]
+    grown = True
+    while grown:
+        new = {b for pair in edges if reached & set(pair) for b in pair} - reached
+        reached |= new
+        grown = bool(new)
+    if not pareto or not set(pareto) <= reached:
+        raise SolverError(
+            "the cells were not decided: their margins are too small for floating point."
+        )
 
 
 def alignment(game: Game) -> Alignment:
@@ -302,7 +323,7 @@ def alignment(game: Game) -> Alignment:
     return analyze(game).alignment_details
 
 
-def local_alignment(game: Game, confidence: Any) -> float:
+def local_alignment(game: Game, confidence: Any) -> Alignment:
     """Return alpha(E), the alignment constant of a game near the plausible parameters E.
 
     Parameters
@@ -310,8 +331,8 @@ def local_alignment(game: Game, confidence: Any) -> float:
     game
         The game.
     confidence
-        The convex set E: a parameter set inside the game's, or a confidence set (with
-        ``parameters``, ``center``, ``gram``, ``beta`` and ``support``).
+        The convex set E: a bounded parameter set (of which the part in Theta counts), or a
+        confidence set of one replicate.
 
     Examples
     --------
@@ -326,42 +347,66 @@ def local_alignment(game: Game, confidence: Any) -> float:
     >>> narrow > 30 * wide
     True
     """
-    analysis = analyze(game)
-    region = _region(confidence, game)
-    unit = 1.0 / reward_spread(game)
+    analysis, chart = analyze(game), chart_of(game)
+    region = chart.pulled_back(_region(confidence, game))
+    program = advantage_over(chart, region)
+    plausible = [a for a in analysis.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
 
-    def align(actions: Sequence[int], observers: Sequence[int]) -> float:
-        program = AlignmentProgram(game, observers)
+    def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:
+        alignments = AlignmentProgram(game, observers)
         features = game.reduced.features
-        if not all(program.sees(features[a] - features[actions[0]]) for a in actions):
-            return np.inf
-        return largest_alignment(program, actions).value
+        for a in actions[1:]:
+            if not alignments.sees(features[a] - features[actions[0]]):
+                return Alignment(np.inf, 0.0, (actions[0], a))
+        return largest_alignment(alignments, actions)
 
-    return near_alignment(
-        game.features,
-        confidence,
-        advantage_over(game.features, region, unit),
-        analysis.representatives,
-        align,
-    )
+    return least_alignment(_largest_gaps(chart, region), plausible, align)
+
+
+def _largest_gaps(chart: Chart, region: list[Cone]) -> Array:
+    """Return the largest gap of every action over a region, shape (k,)."""
+    k = len(chart.offsets)
+    gaps = np.zeros(k)
+    for a in range(k):
+        sizes = chart.sizes(a)
+        for b in range(k):
+            if a == b:
+                continue
+            try:
+                best = minimize_conic((chart.slopes[a] - chart.slopes[b]) / sizes[b], region)
+            except SolverError:
+                raise InvalidInput(
+                    "confidence must be a bounded set; got an unbounded one."
+                ) from None
+            if best is None:
+                raise InvalidInput(
+                    "confidence must meet the game's parameter set; got one that does not."
+                )
+            gaps[a] = max(gaps[a], chart.offsets[b] - chart.offsets[a] - best.value * sizes[b])
+    return gaps
 
 
 def _region(confidence: Any, game: Game) -> list[Cone]:
-    """Return a set of plausible parameters as conic constraints."""
+    """Return a set of plausible parameters, cut by Theta, as conic constraints on theta."""
     if isinstance(confidence, ParameterSet):
         if confidence.d != game.d:
             raise InvalidInput(
                 f"confidence must lie in dimension {game.d} like the game; got {confidence.d}."
             )
-        return cones(confidence)
-    if not all(hasattr(confidence, name) for name in ("parameters", "center", "gram", "beta")):
+        return [*cones_of(game.parameters), *cones_of(confidence)]
+    if not all(hasattr(confidence, name) for name in ("center", "gram", "beta")):
         raise InvalidInput(
             f"confidence must be a parameter set or a confidence set; got {confidence!r}."
         )
-    root = np.linalg.cholesky(confidence.gram).T
+    if np.size(confidence.beta) != 1:
+        raise InvalidInput(
+            f"confidence must be the set of one replicate; got {np.size(confidence.beta)}."
+        )
+    root = np.linalg.cholesky(np.reshape(confidence.gram, (game.d, game.d))).T
     matrix = np.concatenate([np.zeros((1, game.d)), -root])
-    bound = np.append(np.sqrt(confidence.beta), -root @ confidence.center)
-    return [*cones(confidence.parameters), Cone("norm", matrix, bound)]
+    center, beta = np.ravel(confidence.center), float(np.ravel(confidence.beta)[0])
+    bound = np.append(np.sqrt(beta), -root @ center)
+    return [*cones_of(game.parameters), Cone("norm", matrix, bound)]
 
 
 def _readings(

@@ -90,7 +90,7 @@ class ExactGame:
     # -- the affine hull ---------------------------------------------------------------------
 
     @cached_property
-    def _equalities(self) -> tuple[Integers, Integers]:
+    def equalities(self) -> tuple[Integers, Integers]:
         """All equalities a theta = b, those hidden in the inequalities included."""
         implied = [i for i in self._suspects if self._is_implied(i)]
         matrix = np.concatenate(
@@ -126,7 +126,7 @@ class ExactGame:
     @cached_property
     def _hull(self) -> tuple[Integers, Integers, int, NDArray[np.intp]]:
         """Theta denominator = base + directions theta[free], as (base, directions, ..., free)."""
-        matrix, right = self._equalities
+        matrix, right = self.equalities
         d = self.game.d
         reduced = eliminate(np.column_stack([matrix, right]), d)
         pivots = list(reduced.columns)

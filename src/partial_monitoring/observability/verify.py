@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partial_monitoring.game import Game
-from partial_monitoring.observability.advantage import reward_spread
-from partial_monitoring.observability.cells import Numbers
+from partial_monitoring.observability.cells import Numbers, on_segment
+from partial_monitoring.observability.chart import NOISE, chart_of
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import Reading, floats
 from partial_monitoring.rational import (
@@ -31,8 +31,11 @@ from partial_monitoring.validation import Array
 if TYPE_CHECKING:
     from partial_monitoring.observability.classify import Analysis
 
-LOOSE = 1e-6
-"""Tolerance of the checks in floating point, in units of the spread of the rewards."""
+LOOSE = 5e-9
+"""In floating point, a lead below this fraction of the largest possible one counts as a tie."""
+
+SIGHT = 1e-6
+"""In floating point, how exactly weights or blind directions must do what they say."""
 
 
 def problems(analysis: Analysis) -> list[str]:
@@ -158,7 +161,7 @@ def _readings(analysis: Analysis, judge: _Judge) -> Iterable[str]:
     group = {analysis.neighbors[0][0]} if analysis.neighbors else set()
     group |= {a for twins in analysis.duplicates if group & set(twins) for a in twins}
     for (a, b), reading in analysis.global_readings.items():
-        if not judge.reads(reading, a, b):
+        if reading.actions != tuple(range(analysis.game.k)) or not judge.reads(reading, a, b):
             yield f"the global reading of {(a, b)} does not hold."
         if group & {a, b}:
             group |= {a, b}
@@ -225,7 +228,7 @@ class _ExactJudge(_Judge):
             return not product(total(left, -right), exact.directions).any()
         assert isinstance(reading.blind, Rational)
         direction = reading.blind.numerators
-        flat_direction = not product(exact.a_eq.numerators, direction).any()
+        flat_direction = not product(exact.equalities[0], direction).any()
         return (
             flat_direction
             and not product(flat, direction).any()
@@ -238,49 +241,44 @@ class _FloatJudge(_Judge):
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.features = game.features / reward_spread(game)
+        self.chart = chart_of(game)
 
     def inside(self, theta: Numbers) -> bool:
         point = floats(theta)
-        scale = max(1.0, float(np.abs(point).max()))
         nearest = self.game.parameters.project(point)
-        return bool(np.linalg.norm(nearest - point) <= LOOSE * scale)
+        size = float(np.abs(self.game.reduced.center).max()) * NOISE + LOOSE * self._extent()
+        return bool(np.abs(nearest - point).max() <= size)
+
+    def _extent(self) -> float:
+        """Return the size of Theta."""
+        if self.chart.to_theta is None:
+            return 1.0
+        return float(np.abs(self.chart.to_theta).max(initial=0.0))
 
     def leads(self, theta: Numbers, a: int) -> Array:
-        values = self.features @ floats(theta)
-        return _without_noise(values[a] - values)
+        values = (self.game.features[a] - self.game.features) @ floats(theta)
+        noise = self.chart.noise + self.chart.noise[a]
+        leads: Array = np.where(np.abs(values) <= noise, 0.0, values) / self.chart.sizes(a)
+        return _without_noise(leads)
 
     def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
-        weights = floats(mixture)
-        ahead = weights @ self.features - weights.sum() * self.features[a]
+        weights, chart = floats(mixture), self.chart
+        slope = weights @ chart.slopes - weights.sum() * chart.slopes[a]
+        offset = float(weights @ chart.offsets - weights.sum() * chart.offsets[a])
+        size = float(weights @ chart.sizes(a))
         if tied is not None:
-            ahead = ahead + float(tie_weight) * (self.features[a] - self.features[tied])
-        least = self._minimum(ahead) / max(float(weights.sum()), 1e-300)
+            slope = slope + float(tie_weight) * (chart.slopes[a] - chart.slopes[tied])
+            offset += float(tie_weight) * float(chart.offsets[a] - chart.offsets[tied])
+        # What is left of slopes that cancel is noise, which an unbounded set would magnify.
+        slope = np.where(np.abs(slope) <= LOOSE * size, 0.0, slope)
+        least = chart.minimum(offset, slope) / size
         return int(np.sign(_without_noise(np.array(least))))
 
-    def _minimum(self, vector: Array) -> float:
-        """Return the minimum over Theta; on an unbounded set the slope along Theta must vanish."""
-        slope = self.game.reduced.difference_basis.T @ vector
-        if np.abs(slope).max(initial=0.0) <= LOOSE:
-            return float(vector @ self.game.reduced.center)
-        return -float(self.game.parameters.support(-vector))
-
     def same(self, a: int, c: int) -> bool:
-        away = self.features[a] - self.features[c]
-        reduced = self.game.reduced
-        off = max(
-            abs(float(away @ reduced.center)),
-            float(np.abs(away @ reduced.difference_basis).max(initial=0.0)),
-        )
-        return off <= 2 * LOOSE
+        return bool(self.chart.same(a)[c])
 
     def between(self, a: int, b: int, c: int) -> bool:
-        reduced = self.game.reduced
-        line = self.features @ np.column_stack([reduced.center, reduced.difference_basis])
-        step, away = line[b] - line[a], line[c] - line[a]
-        share = float(away @ step / (step @ step))
-        off = float(np.abs(away - share * step).max())
-        return off <= 2 * LOOSE and -2 * LOOSE <= share <= 1 + 2 * LOOSE
+        return bool(on_segment(self.chart, a, b, np.array([c]))[0])
 
     def reads(self, reading: Reading, a: int, b: int) -> bool:
         q = self.game.reduced.difference_basis
@@ -289,17 +287,14 @@ class _FloatJudge(_Judge):
         size = max(float(np.linalg.norm(target @ q)), 1e-300)
         if reading.weights is not None:
             mixed = np.einsum("cm,cmd->d", floats(reading.weights), maps)
-            return float(np.linalg.norm((mixed - target) @ q)) <= LOOSE * size
+            return float(np.linalg.norm((mixed - target) @ q)) <= SIGHT * size
         direction = floats(reading.blind)  # type: ignore[arg-type]
         length = float(np.linalg.norm(direction))
         off_hull = float(np.linalg.norm(direction - q @ (q.T @ direction)))
-        loudness = float(np.linalg.norm(maps @ direction)) / max(
-            float(np.abs(maps).max(initial=0.0)), 1e-300
-        )
-        return (
-            max(off_hull, loudness) <= LOOSE * length
-            and abs(target @ direction) > 1e-9 * size * length
-        )
+        loudest = max(float(np.abs(maps).max(initial=0.0)), 1e-300)
+        loudness = float(np.linalg.norm(maps @ direction)) / loudest
+        seen = abs(float(target @ direction)) > 1e-9 * size * length
+        return max(off_hull, loudness) <= SIGHT * length and seen
 
 
 def _without_noise(values: Array) -> Array:

@@ -57,8 +57,9 @@ class View:
     def __init__(self, game: Game, actions: Sequence[int]) -> None:
         self.game, self.actions = game, tuple(actions)
         reduced = game.reduced
-        rows = reduced.observation_maps[list(actions)].reshape(-1, reduced.dimension)
-        raw = game.observation_maps[list(actions)].reshape(-1, game.d)
+        count = len(self.actions) * game.m
+        rows = reduced.observation_maps[list(actions)].reshape(count, reduced.dimension)
+        raw = game.observation_maps[list(actions)].reshape(count, game.d)
         lengths = np.linalg.norm(raw, axis=1)
         self.lengths = np.where(lengths > 0, lengths, 1.0)
         unit = rows / self.lengths[:, None]
@@ -83,7 +84,7 @@ class ExactView:
     def __init__(self, exact: ExactGame, actions: Sequence[int]) -> None:
         self.exact, self.actions = exact, tuple(actions)
         maps = exact.map_rows[list(actions)]
-        self.rows: Integers = maps.reshape(-1, maps.shape[2])
+        self.rows: Integers = maps.reshape(maps.shape[0] * maps.shape[1], maps.shape[2])
         self.kept = np.flatnonzero((self.rows != 0).any(axis=1))
         self.reduced: Eliminated = eliminate(self.rows[self.kept])
 

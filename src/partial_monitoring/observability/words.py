@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from partial_monitoring.display import number
@@ -69,43 +68,75 @@ def _reason(analysis: Analysis) -> list[str]:
                 for p, r in analysis.global_readings.items()
                 if not r.seen and p in analysis.local_readings
             ]
+            unseen = [pair for pair in unseen if set(pair) <= set(analysis.representatives)]
             lines = [
                 f"{name([a])} and {name([b])} can both be best, and no action shows which of them "
                 f"is better."
                 for a, b in unseen[:MOST_EXAMPLES]
             ]
             return lines + _more(len(unseen))
-    far = [pair for pair, reading in analysis.local_readings.items() if not reading.seen]
-    lines = []
-    for a, b in far[:MOST_EXAMPLES]:
-        helpers = _helpers(analysis, a, b)
-        among = "is not" if len(helpers) == 1 else "are not all"
-        lines.append(
-            f"{name([a])} and {name([b])} can only be told apart with the help of "
-            f"{name(helpers)}, which {among} among the best actions where the two tie."
+    far = [
+        pair
+        for pair, reading in analysis.local_readings.items()
+        if not reading.seen and set(pair) <= set(analysis.representatives)
+    ]
+    lines = [_needs_help(analysis, a, b) for a, b in far[:MOST_EXAMPLES]]
+    rest = len(far) - MOST_EXAMPLES
+    if rest > 0:
+        need = "pair needs" if rest == 1 else "pairs need"
+        lines.append(f"{rest} more {need} the help of other actions, too.")
+    return lines
+
+
+def _needs_help(analysis: Analysis, a: int, b: int) -> str:
+    """Say with whose help two neighbours are told apart."""
+    name = _names(analysis)
+    helpers, needed = _helpers(analysis, a, b)
+    pair = f"{name([a])} and {name([b])}"
+    if not needed:
+        return (
+            f"{pair} cannot be told apart by the actions that are best where the two tie, but with "
+            f"the help of others, for instance {name(helpers)}."
         )
-    return lines + _more(len(far))
+    which = "which is not" if len(helpers) == 1 else "none of which is"
+    return (
+        f"{pair} can only be told apart with the help of {name(helpers)}, {which} among the best "
+        f"actions where the two tie."
+    )
 
 
-def _helpers(analysis: Analysis, a: int, b: int) -> list[int]:
-    """Return a smallest set of actions that tells a pair apart together with its neighbourhood."""
+def _helpers(analysis: Analysis, a: int, b: int) -> tuple[list[int], bool]:
+    """Return actions none of which can be left out, and whether there is no other choice."""
     game = analysis.game
     exact = ExactGame.of(game) if analysis.cells.exact else None
     near = analysis.cells.faces[a, b].neighborhood
     rest = [c for c in range(game.k) if c not in near]
-    for size in (1, 2):
-        for helpers in combinations(rest if len(rest) <= 40 else rest[:40], size):
-            if view(game, exact, (*near, *helpers)).read(a, b).seen:
-                return list(helpers)
+
+    def enough(helpers: Sequence[int]) -> bool:
+        return view(game, exact, (*near, *helpers)).read(a, b).seen
+
     weights = view(game, exact, range(game.k)).read(a, b).weights
     assert weights is not None
     used = abs(floats(weights)).max(axis=1) > 0
-    return [c for c in rest if used[c]]
+    kept = [c for c in rest if used[c]]
+    if not enough(kept):
+        kept = rest
+    for c in list(reversed(kept)):
+        fewer = [other for other in kept if other != c]
+        if enough(fewer):
+            kept = fewer
+    needed = not any(enough([c for c in rest if c != helper]) for helper in kept)
+    return kept, needed
 
 
 def _proof(analysis: Analysis) -> str:
     if analysis.certified:
         return "All of this was verified in exact arithmetic."
+    if not analysis.sound:
+        return (
+            f"Decided in floating point, and not every proof of it holds "
+            f"({len(analysis.problems())} do not): do not rely on it."
+        )
     return (
         f"Decided in floating point (the data are not rational or the parameter set is curved); "
         f"the narrowest decision had a margin of {number(analysis.margin)}."
@@ -121,8 +152,9 @@ def _names(analysis: Analysis) -> Callable[[Sequence[int]], str]:
     """Return a function that lists actions by their labels."""
 
     def listing(actions: Sequence[int]) -> str:
-        labels = [analysis.game.actions[a] for a in actions[:MOST_NAMES]]
-        labels = [f"action {label}" if label.isdigit() else f"'{label}'" for label in labels]
+        shown = [int(a) for a in actions[:MOST_NAMES]]
+        numbered = analysis.game.actions == tuple(map(str, range(analysis.game.k)))
+        labels = [f"action {a}" if numbered else f"'{analysis.game.actions[a]}'" for a in shown]
         hidden = len(actions) - MOST_NAMES
         return ", ".join(labels) + (f" and {hidden} more" if hidden > 0 else "")
 

@@ -95,10 +95,17 @@ class Polytope(Polyhedral):
         """Return the support function, by one linear program per direction."""
         c = vectors("directions", directions, self.d)
         program = self._program
-        heights = [program.maximize(direction) for direction in c.reshape(-1, self.d)]
-        if any(height is None for height in heights):
-            raise SolverError("the support function was not computed: the polytope seems empty.")
-        return np.array([height.value for height in heights if height]).reshape(c.shape[:-1])
+        flat = c.reshape(-1, self.d)
+        sizes = np.abs(flat).max(axis=1)
+        heights = np.zeros(len(flat))
+        for i in np.flatnonzero(sizes):
+            best = program.maximize(flat[i] / sizes[i])
+            if best is None:
+                raise SolverError(
+                    "the support function was not computed: the polytope seems empty."
+                )
+            heights[i] = best.value * sizes[i]
+        return heights.reshape(c.shape[:-1])
 
     def relative_interior_point(self) -> Array:
         """Return the centre of a largest ball of the affine hull that fits, of radius at most 1."""
@@ -240,6 +247,9 @@ def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
     """
     a_ub, b_ub, a_eq, b_eq = halfspaces
     n, d = a_ub.shape
+    size = max(float(np.abs(b_ub).max(initial=0.0)), float(np.abs(b_eq).max(initial=0.0)))
+    if 0 < size < 1:  # a tiny set is no thinner than a large one of the same form
+        b_ub, b_eq = b_ub / size, b_eq / size
     free = np.full(d, np.inf)
     unknown = np.ones(n, dtype=bool)
     while True:

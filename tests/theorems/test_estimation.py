@@ -1,0 +1,634 @@
+"""Least squares and information, re-derived from the definitions by dense linear algebra.
+
+Everything goes through ``IDS.init``, ``update`` and ``confidence_set``; the reference stacks all
+observations that were ever made into one least-squares problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.parameter_sets import ParameterSet
+from tests.equivalence.test_support_functions import KINDS, Body, draw_body, point_of
+
+Array = NDArray[np.float64]
+
+KNOWN_GAMES: dict[str, Callable[[], pm.Game]] = {
+    "pricing": pm.games.dynamic_pricing,
+    "apples": pm.games.apple_tasting,
+    "spam": pm.games.spam_filter,
+    "bernoulli": pm.games.bernoulli_bandit,
+    "bernoulli linear": pm.games.bernoulli_bandit_linear,
+    "bandit": pm.games.linear_bandit,
+    "heteroscedastic": pm.games.heteroscedastic_linear_bandit,
+    "dueling": pm.games.graph_dueling,
+    "combinatorial": pm.games.combinatorial_bandit,
+    "feedback graph": pm.games.loopless_clique,
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was played and seen, in the user's units."""
+
+    game: pm.Game
+    actions: NDArray[np.int64]
+    observations: Array
+    """Shape (t, m)."""
+
+    def stacked(self) -> tuple[Array, Array]:
+        """All whitened rows and observations: (rows, d) and (rows,)."""
+        scale = 1.0 / np.broadcast_to(self.game.noise_std, (self.game.k,))
+        if np.ndim(self.game.noise_std) == 0:
+            scale = np.ones(self.game.k)
+        rows, seen = [np.zeros((0, self.game.d))], [np.zeros(0)]
+        for a, y in zip(self.actions, self.observations, strict=True):
+            own = self.game.rows(int(a))
+            rows.append(own * scale[a])
+            seen.append(y[: len(own)] * scale[a])
+        return np.concatenate(rows), np.concatenate(seen)
+
+    def gram(self, regularization: float) -> Array:
+        """V_t = lambda I + sum M' M."""
+        rows, _ = self.stacked()
+        return regularization * np.eye(self.game.d) + rows.T @ rows
+
+
+def draw_game(rng: np.random.Generator, body: Body) -> pm.Game:
+    """A game on a set, with maps of different heights, some seeing little, some with own noise."""
+    d = len(body.inside)
+    k = int(rng.integers(2, 6))
+    maps = [np.round(rng.normal(size=(int(rng.integers(0, 3)), d)), 2) for _ in range(k)]
+    if rng.random() < 0.4:
+        maps = [rows * (np.arange(d) < (d + 1) // 2) for rows in maps]
+    noise = rng.choice([0.5, 1.0, 2.0], size=k) if rng.random() < 0.4 else 0.7
+    return pm.Game(rng.normal(size=(k, d)), maps, body.parameters, noise)
+
+
+def draw_data(rng: np.random.Generator, game: pm.Game, theta: Array, rounds: int) -> Data:
+    actions = rng.integers(0, game.k, rounds)
+    means = (game.observation_maps @ theta)[actions]
+    noise = np.broadcast_to(game.noise_std, (game.k,))[actions]
+    return Data(game, actions, means + noise[:, None] * rng.normal(size=means.shape))
+
+
+def learn(data: Data, policy: pm.IDS | None = None) -> ConfidenceSet:
+    """Play everything and return E_t."""
+    rule = policy or pm.IDS()
+    state = rule.init(data.game, 1)
+    for a, y in zip(data.actions, data.observations, strict=True):
+        state = rule.update(state, np.array([a]), y[None])
+    return rule.confidence_set(state)
+
+
+def objective(data: Data, theta: Array, prior_mean: Array, regularization: float) -> float:
+    rows, seen = data.stacked()
+    misfit, away = rows @ theta - seen, theta - prior_mean
+    return float(misfit @ misfit + regularization * away @ away)
+
+
+# -- the estimate ----------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40)
+def test_free_estimate_is_ridge_regression(seed: int) -> None:
+    """On R^d: theta = V^-1 (lambda theta_0 + sum M' y), which lstsq finds from stacked rows."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 6))
+    game = draw_game(rng, draw_body(rng, "everything", d))
+    data = draw_data(rng, game, rng.normal(size=d), int(rng.integers(0, 20)))
+    lam, prior = float(rng.choice([0.1, 1.0, 5.0])), rng.normal(size=d)
+    found = learn(data, pm.IDS(regularization=lam, prior_mean=prior)).center[0]
+    rows, seen = data.stacked()
+    expected = np.linalg.lstsq(
+        np.concatenate([rows, np.sqrt(lam) * np.eye(d)]),
+        np.concatenate([seen, np.sqrt(lam) * prior]),
+        rcond=None,
+    )[0]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40)
+def test_estimate_on_an_affine_subspace(seed: int) -> None:
+    """E33: least squares over aff(Theta), here Theta = {theta : A theta = b} itself."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 6))
+    flat = int(rng.integers(1, d))
+    normals = np.linalg.qr(rng.normal(size=(d, flat)))[0].T
+    inside, basis = rng.normal(size=d), np.linalg.svd(normals)[2][flat:].T
+    body = Body(
+        pm.Polytope(None, None, normals, normals @ inside),
+        inside,
+        basis,
+        np.zeros((0, d - flat)),
+        np.zeros(0),
+    )
+    game = draw_game(rng, body)
+    data = draw_data(rng, game, inside, int(rng.integers(0, 20)))
+    prior = inside + basis @ rng.normal(size=d - flat)
+    found = learn(data, pm.IDS(regularization=0.7, prior_mean=prior))
+    rows, seen = data.stacked()
+    x = np.linalg.lstsq(
+        np.concatenate([rows @ basis, np.sqrt(0.7) * np.eye(d - flat)]),
+        np.concatenate([seen - rows @ prior, np.zeros(d - flat)]),
+        rcond=None,
+    )[0]
+    assert found.center[0] == pytest.approx(prior + basis @ x, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constrained_estimate_satisfies_its_optimality_conditions(kind: str) -> None:
+    """No direction into Theta improves the objective: <g, theta_hat> = min over Theta of <g, .>."""
+    rng = np.random.default_rng(11)
+    for _ in range(25):
+        d = int(rng.integers(2, 7))
+        body = draw_body(rng, kind, d)
+        game = draw_game(rng, body)
+        truth = body.inside + 1.5 * rng.normal(size=d)  # often outside: the constraint binds
+        data = draw_data(rng, game, truth, int(rng.integers(0, 30)))
+        lam, prior = 0.6, body.inside + body.basis @ rng.normal(size=body.basis.shape[1])
+        found = learn(data, pm.IDS(regularization=lam, prior_mean=prior)).center[0]
+        assert game.parameters.contains(found)
+        rows, seen = data.stacked()
+        slope = rows.T @ (rows @ found - seen) + lam * (found - prior)
+        scale = 1.0 + float(np.abs(slope) @ (1.0 + np.abs(found)))
+        if kind in ("everything", "unbounded"):
+            for step in body.inside + rng.normal(size=(20, d)) - found:
+                inside = game.parameters.contains(found + step)
+                assert slope @ step >= -1e-8 * scale or not inside
+        else:
+            assert slope @ found + game.parameters.support(-slope) <= 1e-8 * scale
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constrained_estimate_is_the_one_of_a_conic_solver(kind: str) -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(2):
+        body = draw_body(rng, kind, 4)
+        game = draw_game(rng, body)
+        data = draw_data(rng, game, body.inside + rng.normal(size=4), 12)
+        prior = body.inside + rng.normal(size=4)  # off the affine hull of flat sets
+        found = learn(data, pm.IDS(regularization=0.6, prior_mean=prior)).center[0]
+        rows, seen = data.stacked()
+        x = cp.Variable(body.basis.shape[1])
+        theta = body.inside + body.basis @ x
+        constraints = [body.a @ x <= body.b] if len(body.a) else []
+        if body.middle is not None:
+            constraints.append(cp.norm(theta - body.middle) <= body.radius)
+        loss = cp.sum_squares(rows @ theta - seen) + 0.6 * cp.sum_squares(theta - prior)
+        cp.Problem(cp.Minimize(loss), constraints).solve(solver=cp.CLARABEL)
+        best = body.inside + body.basis @ np.asarray(x.value)
+        assert found == pytest.approx(best, abs=2e-5)
+        mine, theirs = (objective(data, p, prior, 0.6) for p in (found, best))
+        assert mine <= theirs + 1e-7 * (1 + theirs)
+
+
+def test_a_prior_mean_off_the_affine_hull_is_projected() -> None:
+    """Same estimate, smaller B: notes 1.3."""
+    game = pm.games.dynamic_pricing()
+    off, on = np.array([2.0, 0.5, 0.5]), np.array([4 / 3, -1 / 6, -1 / 6])
+    given_off, given_on = (pm.Learner(game, pm.IDS(prior_mean=p)) for p in (off, on))
+    assert given_off.prior_mean == pytest.approx(on, abs=1e-15)
+    assert given_off.norm_bound == pytest.approx(given_on.norm_bound, abs=1e-12)
+    farthest = np.linalg.norm(np.eye(3) - on, axis=1).max()
+    assert given_off.norm_bound == pytest.approx(farthest, abs=1e-12)
+    assert farthest < np.linalg.norm(np.eye(3) - off, axis=1).max()
+
+
+DEFAULTS: list[tuple[ParameterSet, list[float], float]] = [
+    (pm.AllParameters(2), [0.0, 0.0], 1.0),
+    (pm.Ball([1.0, 2.0], 3.0), [1.0, 2.0], 3.0),
+    (pm.Box([0.0, -1.0], [1.0, 3.0]), [0.5, 1.0], np.hypot(0.5, 2.0)),
+    (pm.Simplex(2), [0.5, 0.5], np.sqrt(1 / 2)),
+    (pm.Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1]), [0.0, 0.0], np.sqrt(2.0)),
+]
+
+
+@pytest.mark.parametrize(("parameters", "prior", "bound"), DEFAULTS)
+def test_defaults_come_from_the_parameter_set(
+    parameters: ParameterSet, prior: list[float], bound: float
+) -> None:
+    learner = pm.Learner(pm.Game(np.eye(2), np.eye(2)[:, None], parameters))
+    assert learner.regularization == 1.0
+    assert learner.prior_mean == pytest.approx(prior, abs=1e-12)
+    assert learner.norm_bound == pytest.approx(bound, abs=1e-12)
+    assert learner.noise_std == 1.0
+
+
+def test_noise_constants_of_the_families() -> None:
+    """rho = sqrt(1/2) for signals, 1/2 for Bernoulli rewards, 1 for duels (notes 1.4)."""
+    expected = {
+        pm.games.dynamic_pricing(): np.sqrt(0.5),
+        pm.games.bernoulli_bandit_linear(): 0.5,
+        pm.games.dueling(feedback="sign"): 1.0,
+        pm.games.dueling(): 1.0,
+        pm.games.heteroscedastic_linear_bandit(): 1.0,  # divided out
+    }
+    for game, rho in expected.items():
+        assert pm.Learner(game).noise_std == pytest.approx(rho, abs=1e-15)
+
+
+# -- incremental updates ---------------------------------------------------------------------
+
+
+def recomputed(data: Data, regularization: float = 1.0) -> dict[str, Array]:
+    """Everything that follows from the data, from scratch in the coordinates of W."""
+    game = data.game
+    reduced = game.reduced
+    w, center = reduced.basis, reduced.center
+    rows, seen = data.stacked()
+    gram = regularization * np.eye(w.shape[1]) + (rows @ w).T @ (rows @ w)
+    vector = (rows @ w).T @ (seen - rows @ center)
+    x = np.linalg.solve(gram, vector)
+    scale = np.ones(game.k) if np.ndim(game.noise_std) == 0 else 1 / np.asarray(game.noise_std)
+    maps = game.observation_maps * scale[:, None, None] @ w
+    shown = np.stack([m @ np.linalg.solve(gram, m.T) for m in maps])
+    rank = w.shape[1]
+    return {
+        "log_det": np.linalg.slogdet(gram)[1] - rank * np.log(regularization),
+        "hull": center + w @ x,
+        "information": 0.5 * np.linalg.slogdet(np.eye(game.m) + shown)[1],
+    }
+
+
+def compare(data: Data, found: ConfidenceSet, tolerance: float) -> None:
+    expected = recomputed(data)
+    game = data.game
+    bound, rho = found.data.model.norm_bound, found.data.model.noise_std
+    t = len(data.actions) + 1
+    root = rho * np.sqrt(4 * np.log(t) + expected["log_det"]) + bound
+    assert found.beta[0] == pytest.approx(root**2, rel=tolerance)
+    gains = pm.information.log_det(game, found)[0]
+    assert gains == pytest.approx(expected["information"], abs=tolerance)
+    assert (gains >= 0).all()
+    gram = data.gram(1.0)
+    nearest = game.parameters.project(expected["hull"], gram)
+    assert found.center[0] == pytest.approx(nearest, abs=tolerance)
+    assert found.plays[0].tolist() == np.bincount(data.actions, minlength=game.k).tolist()
+    sums = np.zeros((game.k, game.m))
+    for a, y in zip(data.actions, data.observations, strict=True):
+        sums[a, : game.row_counts[a]] += y[: game.row_counts[a]]
+    assert found.sums[0] == pytest.approx(sums, abs=1e-9 * t)
+    assert found.round[0] == t
+
+
+@pytest.mark.parametrize("name", KNOWN_GAMES)
+def test_updates_equal_recomputation_over_three_thousand_rounds(name: str) -> None:
+    game = KNOWN_GAMES[name]()
+    rng = np.random.default_rng(1)
+    theta = game.parameters.relative_interior_point()
+    data = draw_data(rng, game, theta, 3000)
+    policy = pm.IDS()
+    state = policy.init(game, 1)
+    for t, (a, y) in enumerate(zip(data.actions, data.observations, strict=True), start=1):
+        state = policy.update(state, np.array([a]), y[None])
+        if t in (1, 2, 7, 998, 999, 1000, 1001, 2999, 3000):
+            past = Data(game, data.actions[:t], data.observations[:t])
+            compare(past, policy.confidence_set(state), 1e-9)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["pricing", "bandit", "bernoulli"])
+def test_no_drift_in_a_million_rounds(name: str) -> None:
+    game = KNOWN_GAMES[name]()
+    rng = np.random.default_rng(2)
+    theta = game.parameters.relative_interior_point()
+    rounds = 1_000_000 - 1  # just before a refresh, when drift is largest
+    data = draw_data(rng, game, theta, rounds)
+    policy = pm.IDS()
+    state = policy.init(game, 1)
+    for a, y in zip(data.actions, data.observations, strict=True):
+        state = policy.update(state, np.array([a]), y[None])
+    found = policy.confidence_set(state)
+    # Summed by action, the dense reference stays small.
+    counts, sums = found.plays[0], found.sums[0]
+    w, center = game.reduced.basis, game.reduced.center
+    maps = game.observation_maps @ w
+    gram = np.eye(w.shape[1]) + np.einsum("k,kmi,kmj->ij", counts, maps, maps)
+    away = sums - counts[:, None] * (game.observation_maps @ center)
+    x = np.linalg.solve(gram, np.einsum("kmi,km->i", maps, away))
+    full = np.eye(game.d) + np.einsum(
+        "k,kmi,kmj->ij", counts, game.observation_maps, game.observation_maps
+    )
+    nearest = game.parameters.project(center + w @ x, full)
+    assert found.center[0] == pytest.approx(nearest, abs=1e-8)
+    shown = np.stack([m @ np.linalg.solve(gram, m.T) for m in maps])
+    expected = 0.5 * np.linalg.slogdet(np.eye(game.m) + shown)[1]
+    gains = pm.information.log_det(game, found)[0]
+    assert gains == pytest.approx(expected, rel=1e-5, abs=1e-12)
+    root = found.data.model.noise_std * np.sqrt(
+        4 * np.log(rounds + 1) + np.linalg.slogdet(gram)[1]
+    ) + float(found.data.model.norm_bound)
+    assert found.beta[0] == pytest.approx(root**2, rel=1e-9)
+
+
+def test_one_loud_observation_among_many_quiet_ones() -> None:
+    """Rows of very different size keep their digits through the rank-one updates."""
+    maps = np.array([[[1e3, 1e3]], [[1.0, -1.0]], [[1e-3, 0.0]]])
+    game = pm.Game(np.eye(3)[:, :2], maps, pm.AllParameters(2))
+    rng = np.random.default_rng(3)
+    data = draw_data(rng, game, np.array([0.3, -0.2]), 300)
+    found = learn(data)
+    expected = recomputed(data)
+    gains = pm.information.log_det(game, found)[0]
+    assert gains == pytest.approx(expected["information"], rel=1e-6, abs=1e-12)
+    assert found.center[0] == pytest.approx(expected["hull"], abs=1e-7)
+
+
+def test_an_update_leaves_the_state_before_it_as_it_was() -> None:
+    game, policy = pm.games.dynamic_pricing(), pm.IDS()
+    before = policy.init(game, 2)
+    first = policy.confidence_set(before)
+    kept = first.center.copy(), first.beta.copy(), first.plays.copy()
+    policy.update(before, np.array([1, 2]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    again = policy.confidence_set(before)
+    for old, new in zip(kept, (again.center, again.beta, again.plays), strict=True):
+        assert np.array_equal(old, new)
+
+
+def test_entries_beyond_the_rows_of_an_action_are_ignored() -> None:
+    game = pm.Game(np.eye(2), [[[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]], pm.AllParameters(2))
+    one, two = (learn(Data(game, np.array([0]), np.array([[0.5, y]]))) for y in (0.0, 99.0))
+    assert np.array_equal(one.center, two.center)
+    assert np.array_equal(one.sums, two.sums)
+
+
+# -- what no observation sees ----------------------------------------------------------------
+
+
+def test_single_symbol_game_has_no_information_at_all() -> None:
+    """E3: S_a = (1, 1) on the simplex. Algorithm 2 as printed gives 0.549; r = 0, so it is 0."""
+    game = pm.games.finite_versus_linear("simplex")
+    printed = 0.5 * np.log(1 + np.ones(2) @ np.ones(2))
+    assert printed == pytest.approx(0.549, abs=5e-4)
+    data = Data(game, np.zeros(5, dtype=int), np.ones((5, 1)))
+    for rounds in (0, 5):
+        past = Data(game, data.actions[:rounds], data.observations[:rounds])
+        found = learn(past, pm.IDS(confidence=pm.confidence.fixed(1.0)))
+        assert pm.information.log_det(game, found)[0].tolist() == [0.0, 0.0]
+        assert pm.information.directed(game, found)[0] == pytest.approx([0.0, 0.0], abs=1e-15)
+        assert found.center[0] == pytest.approx([0.5, 0.5], abs=1e-15)
+        assert found.beta[0] == pytest.approx(0.5, abs=1e-15)  # only lambda^(1/2) B is left
+
+
+def test_beta_subtracts_r_log_lambda() -> None:
+    """E2: the Bernoulli game with k = 3 has d = 8 but r = 3; log det(lambda I_d) is 1.78 off."""
+    game = pm.games.bernoulli_bandit(3)
+    assert (game.d, game.rank) == (8, 3)
+    lam = 0.7
+    rng = np.random.default_rng(0)
+    data = draw_data(rng, game, np.full(8, 1 / 8), 40)
+    found = learn(
+        data, pm.IDS(regularization=lam, norm_bound=0.0, confidence=pm.confidence.fixed(1.0))
+    )
+    full = data.gram(lam)
+    w = game.reduced.basis
+    right = np.linalg.slogdet(w.T @ full @ w)[1] - 3 * np.log(lam)
+    wrong = np.linalg.slogdet(w.T @ full @ w)[1] - 8 * np.log(lam)
+    assert wrong - right == pytest.approx(1.78, abs=5e-3)
+    assert found.beta[0] == pytest.approx(0.5 * right, rel=1e-10)  # rho^2 = 1/2
+
+
+def test_unseen_directions_stay_at_the_prior() -> None:
+    """The estimate moves along W only, as long as Theta does not push it."""
+    game = pm.Game(np.eye(3), [[[1.0, 1.0, 0.0]]] * 3, pm.AllParameters(3))
+    prior = np.array([0.5, -0.5, 2.0])
+    data = draw_data(np.random.default_rng(0), game, np.array([3.0, 1.0, 9.0]), 50)
+    moved = learn(data, pm.IDS(prior_mean=prior)).center[0] - prior
+    assert moved[2] == pytest.approx(0.0, abs=1e-12)
+    assert moved[0] == pytest.approx(moved[1], abs=1e-12)
+    assert moved[0] > 1.0
+
+
+# -- identities ------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["simplex", "flat polytope", "flat box", "ball"]))
+@settings(max_examples=60)
+def test_the_norm_on_theta_splits_into_seen_and_unseen(seed: int, kind: str) -> None:
+    """|v|_V^2 = |W'v|^2 in the norm of W_t + lambda |(I - WW')v|^2 on differences (notes 1.4)."""
+    rng = np.random.default_rng(seed)
+    body = draw_body(rng, kind, int(rng.integers(2, 6)))
+    game = draw_game(rng, body)
+    data = draw_data(rng, game, body.inside, 10)
+    gram, w = data.gram(0.6), game.reduced.basis
+    v = point_of(rng, body) - point_of(rng, body)
+    seen = w.T @ v
+    rest = v - w @ seen
+    split = seen @ (w.T @ gram @ w) @ seen + 0.6 * rest @ rest
+    assert split == pytest.approx(v @ gram @ v, rel=1e-9, abs=1e-12)
+    assert game.observation_maps @ v == pytest.approx(game.observation_maps @ (w @ seen), abs=1e-9)
+
+
+def gaussian_entropy(covariance: Array) -> float:
+    n = len(covariance)
+    return float(0.5 * (n * np.log(2 * np.pi * np.e) + np.linalg.slogdet(covariance)[1]))
+
+
+@given(st.integers(0, 10_000), st.sampled_from(KINDS))
+@settings(max_examples=60)
+def test_information_is_mutual_information_of_the_posterior(seed: int, kind: str) -> None:
+    """I(a) = H(y) - H(y | theta) for a Gaussian prior on span(Theta - Theta) and unit noise.
+
+    The posterior is conditioned from the joint covariance of everything seen so far, without any
+    least squares.
+    """
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 6))
+    body = draw_body(rng, kind, d)
+    game = draw_game(rng, body)
+    data = draw_data(rng, game, body.inside, int(rng.integers(0, 8)))
+    lam = float(rng.choice([0.5, 2.0]))
+    prior = body.basis @ body.basis.T / lam
+    rows, _ = data.stacked()
+    joint = rows @ prior @ rows.T + np.eye(len(rows))
+    posterior = prior - prior @ rows.T @ np.linalg.solve(joint, rows @ prior)
+    scale = np.ones(game.k) if np.ndim(game.noise_std) == 0 else 1 / np.asarray(game.noise_std)
+    gains = pm.information.log_det(game, learn(data, pm.IDS(regularization=lam)))[0]
+    for a in range(game.k):
+        shown = game.rows(a) * scale[a]
+        predicted = shown @ posterior @ shown.T + np.eye(len(shown))
+        expected = gaussian_entropy(predicted) - gaussian_entropy(np.eye(len(shown)))
+        assert gains[a] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(KINDS))
+@settings(max_examples=40)
+def test_lemma_total_information(seed: int, kind: str) -> None:
+    """gamma_n = 1/2 log det W_{n+1} - r/2 log lambda <= r/2 log(1 + n min(m, r) L^2 / lambda r)."""
+    rng = np.random.default_rng(seed)
+    body = draw_body(rng, kind, int(rng.integers(2, 5)))
+    game = draw_game(rng, body)
+    n, lam = 15, 0.8
+    data = draw_data(rng, game, body.inside, n)
+    policy = pm.IDS(regularization=lam)
+    state = policy.init(game, 1)
+    gamma = 0.0
+    for a, y in zip(data.actions, data.observations, strict=True):
+        gamma += pm.information.log_det(game, policy.confidence_set(state))[0, a]
+        state = policy.update(state, np.array([a]), y[None])
+    w = game.reduced.basis
+    r = game.rank
+    assert gamma == pytest.approx(
+        0.5 * np.linalg.slogdet(w.T @ data.gram(lam) @ w)[1] - 0.5 * r * np.log(lam), abs=1e-9
+    )
+    if r:
+        scale = np.ones(game.k) if np.ndim(game.noise_std) == 0 else 1 / np.asarray(game.noise_std)
+        whitened = game.observation_maps * scale[:, None, None]
+        loudest = max(np.linalg.norm(m, 2) for m in whitened)
+        bound = r / 2 * np.log(1 + n * min(game.m, r) * loudest**2 / (lam * r))
+        assert gamma <= bound + 1e-9
+
+
+def test_total_information_attains_its_bound() -> None:
+    """E14: M = 2 I_3, lambda = 4, n = 50 gives 5.90, above the printed bound 3.35."""
+    game = pm.Game(np.eye(3), [2 * np.eye(3)] * 3, pm.AllParameters(3))
+    policy = pm.IDS(regularization=4.0)
+    state = policy.init(game, 1)
+    gamma = 0.0
+    for _ in range(50):
+        gamma += pm.information.log_det(game, policy.confidence_set(state))[0, 0]
+        state = policy.update(state, np.array([0]), np.zeros((1, 3)))
+    assert gamma == pytest.approx(1.5 * np.log(1 + 50 * 3 * 4 / (4 * 3)), rel=1e-12)
+    assert gamma == pytest.approx(5.90, abs=5e-3)
+    assert gamma > 1.5 * np.log(1 + 50 * 2 / (4 * 3))
+
+
+# -- whitening, special cases, invariance ----------------------------------------------------
+
+
+def same_decisions(one: ConfidenceSet, two: ConfidenceSet, s: float = 1.0) -> None:
+    """Same gaps and information; estimates differ by the factor s."""
+    assert two.center[0] == pytest.approx(s * one.center[0], rel=1e-9, abs=1e-9 * s)
+    first, second = one.data.model.game, two.data.model.game
+    for gap in (pm.gaps.exact, pm.gaps.relaxed, pm.gaps.mean):
+        assert gap(second, two)[0] == pytest.approx(gap(first, one)[0], rel=1e-7, abs=1e-8)
+    gains = pm.information.log_det(second, two)[0]
+    assert gains == pytest.approx(pm.information.log_det(first, one)[0], rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heteroscedastic_noise_is_divided_out(kind: str) -> None:
+    """Own noise per action equals dividing maps and observations by it, with rho = 1."""
+    rng = np.random.default_rng(21)
+    body = draw_body(rng, kind, 3)
+    rho = np.array([0.5, 1.0, 3.0, 0.1])
+    maps, features = rng.normal(size=(4, 2, 3)), rng.normal(size=(4, 3))
+    one = pm.Game(features, maps, body.parameters, rho)
+    two = pm.Game(features, maps / rho[:, None, None], body.parameters, 1.0)
+    data = draw_data(rng, one, body.inside, 30)
+    white = Data(two, data.actions, data.observations / rho[data.actions][:, None])
+    found, expected = learn(data), learn(white)
+    assert found.beta[0] == pytest.approx(expected.beta[0], rel=1e-10)
+    assert found.sums[0] == pytest.approx(expected.sums[0] * rho[:, None], rel=1e-9, abs=1e-12)
+    same_decisions(expected, found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("s", [0.1, 7.0])
+def test_rescaling_is_neutral(kind: str, s: float) -> None:
+    """E30: (phi / s, s theta, M / s) with lambda / s^2 and s B changes no gap, no information."""
+    rng = np.random.default_rng(22)
+    body = draw_body(rng, kind, 3)
+    maps, features = rng.normal(size=(4, 2, 3)), rng.normal(size=(4, 3))
+    match body.parameters:
+        case pm.AllParameters():
+            scaled: ParameterSet = pm.AllParameters(3)
+        case pm.Ball(center=center, radius=radius):
+            scaled = pm.Ball(s * center, s * radius)
+        case pm.Box(low=low, high=high):
+            scaled = pm.Box(s * low, s * high)
+        case pm.Polytope(a_ub=a_ub, b_ub=b_ub, a_eq=a_eq, b_eq=b_eq):
+            scaled = pm.Polytope(a_ub, s * b_ub, a_eq, s * b_eq)
+        case _:
+            scaled = pm.Polytope(-np.eye(3), np.zeros(3), np.ones((1, 3)), [s])
+    one = pm.Game(features, maps, body.parameters)
+    two = pm.Game(features / s, maps / s, scaled)
+    data = draw_data(rng, one, body.inside, 30)
+    policy = pm.IDS(prior_mean=body.inside, norm_bound=1.3, regularization=0.8)
+    other = pm.IDS(prior_mean=s * body.inside, norm_bound=1.3 * s, regularization=0.8 / s**2)
+    found = learn(data, policy)
+    there = learn(Data(two, data.actions, data.observations), other)
+    assert there.beta[0] == pytest.approx(found.beta[0], rel=1e-9)
+    same_decisions(found, there, s)
+
+
+def test_bandits_have_the_widths_of_linucb() -> None:
+    """|a|_{V^-1} beta^(1/2) with V = lambda I + sum a a', as in Abbasi-Yadkori et al. (2011)."""
+    rng = np.random.default_rng(4)
+    arms = rng.normal(size=(6, 4))
+    lam, delta, rho, bound = 0.5, 0.05, 0.3, 2.0
+    game = pm.games.linear_bandit(arms, pm.AllParameters(4), noise_std=rho)
+    data = draw_data(rng, game, rng.normal(size=4), 60)
+    policy = pm.IDS(regularization=lam, norm_bound=bound, confidence=pm.confidence.fixed(delta))
+    found = learn(data, policy)
+    v, b = lam * np.eye(4), np.zeros(4)
+    for a, y in zip(data.actions, data.observations[:, 0], strict=True):
+        v += np.outer(arms[a], arms[a])
+        b += arms[a] * y
+    theta = np.linalg.solve(v, b)
+    root = rho * np.sqrt(2 * np.log(np.sqrt(np.linalg.det(v) / lam**4) / delta))
+    root += np.sqrt(lam) * bound
+    for arm in arms:
+        width = root * np.sqrt(arm @ np.linalg.solve(v, arm))
+        assert found.support(arm[None])[0, 0] == pytest.approx(arm @ theta + width, rel=1e-10)
+        assert -found.support(-arm[None])[0, 0] == pytest.approx(arm @ theta - width, rel=1e-9)
+    gains = pm.information.log_det(game, found)[0]
+    squares = np.array([arm @ np.linalg.solve(v, arm) for arm in arms])
+    assert gains == pytest.approx(0.5 * np.log(1 + squares), rel=1e-10)
+
+
+def test_duels_have_the_widths_of_linear_dueling() -> None:
+    """V = lambda I + sum of (phi_a - phi_b)(phi_a - phi_b)'."""
+    rng = np.random.default_rng(5)
+    items = rng.normal(size=(4, 3))
+    pairs = [(a, b) for a in range(4) for b in range(4)]
+    one, two = items[[a for a, _ in pairs]], items[[b for _, b in pairs]]
+    game = pm.Game(one + two, (one - two)[:, None], pm.AllParameters(3))
+    data = draw_data(rng, game, rng.normal(size=3), 50)
+    found = learn(data, pm.IDS(confidence=pm.confidence.fixed(0.1)))
+    v = np.eye(3) + sum(np.outer(one[a] - two[a], one[a] - two[a]) for a in data.actions)
+    b = sum(
+        (one[a] - two[a]) * y for a, y in zip(data.actions, data.observations[:, 0], strict=True)
+    )
+    theta = np.linalg.solve(v, b)
+    root = np.sqrt(2 * np.log(10) + np.linalg.slogdet(v)[1]) + 1.0
+    for x in one - two:
+        width = root * np.sqrt(x @ np.linalg.solve(v, x))
+        assert found.support(x[None])[0, 0] == pytest.approx(x @ theta + width, abs=1e-9)
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+BAD_OPTIONS: dict[str, dict[str, Any]] = {
+    "no regularization": {"regularization": 0.0},
+    "negative regularization": {"regularization": -1.0},
+    "nan regularization": {"regularization": np.nan},
+    "negative bound": {"norm_bound": -1.0},
+    "infinite bound": {"norm_bound": np.inf},
+    "short prior": {"prior_mean": [0.5, 0.5]},
+    "nan prior": {"prior_mean": [np.nan, 0.5, 0.5]},
+    "word": {"prior_mean": "uniform"},
+}
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
+def test_bad_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        pm.Learner(pm.games.dynamic_pricing(), pm.IDS(**options))
+    assert next(iter(options)) in str(caught.value)
+    assert str(caught.value).endswith(".")
