@@ -7,7 +7,7 @@ hold ``int64`` where everything fits and Python integers (dtype ``object``) wher
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm, sqrt, ulp
+from math import ceil, lcm, log10, sqrt, ulp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ Integers = NDArray[Any]
 
 LARGEST_DENOMINATOR = 10**6
 MOST_DIGITS = 12
+FEW_DIGITS = 9
 """A float is read as a decimal of at most so many digits, or as p/q with q up to the former."""
 
 FITS = 2**62
@@ -43,8 +44,11 @@ class Rational(NamedTuple):
         return np.asarray(self.fractions(), dtype=np.float64)
 
 
-def simplest(value: float) -> Fraction | None:
+def simplest(value: float, size: float = 0.0) -> Fraction | None:
     """Return the fraction or decimal that a float stands for, or None for any other float.
+
+    With a ``size``, the value may come from a subtraction of numbers of that size, and a decimal of
+    few digits within their rounding errors is meant.
 
     >>> simplest(0.1), simplest(0.3 - 0.1), simplest(1 / 3), simplest(2**0.5)
     (Fraction(1, 10), Fraction(1, 5), Fraction(1, 3), None)
@@ -55,6 +59,11 @@ def simplest(value: float) -> Fraction | None:
     digits = decimal.split("e")[0].replace(".", "").replace("-", "").strip("0")
     if len(digits) <= MOST_DIGITS:
         return Fraction(decimal)
+    if size > abs(value):
+        places = FEW_DIGITS - ceil(log10(size))
+        rounded = round(value, places)
+        if abs(rounded - value) <= 4 * ulp(size):
+            return Fraction(f"{rounded:.{max(places, 0)}f}")
     plain = Fraction(value).limit_denominator(1000)
     if abs(float(plain) - value) <= 4 * ulp(value):
         return plain
@@ -72,7 +81,8 @@ def rationalize(array: Array) -> Rational | None:
     """
     if np.array_equal(array, np.round(array)) and (np.abs(array) < 2**53).all():
         return Rational(array.astype(np.int64), 1)
-    entries = [simplest(float(value)) for value in array.flat]
+    size = float(np.abs(array).max(initial=0.0))
+    entries = [simplest(float(value), size) for value in array.flat]
     if any(entry is None for entry in entries):
         return None
     return from_fractions(np.array(entries, dtype=object).reshape(array.shape))

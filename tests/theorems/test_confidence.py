@@ -131,27 +131,45 @@ def ever_outside(
     return outside
 
 
-def test_coverage_is_what_it_promises_where_the_bound_is_nearly_tight() -> None:
-    """One arm, known prior mean (B = 0), Gaussian noise: a mixture martingale, tight by Ville.
+TIGHT: dict[str, tuple[pm.Game, list[float]]] = {
+    "gaussian": (pm.Game([[1.0]], [[[1.0]]], pm.AllParameters(1)), [0.25]),
+    "fair coin as signals": (pm.FiniteGame([[0.0, 1.0]], ["ht"]), [0.5, 0.5]),
+    "fair coin as a reward": (pm.games.bernoulli_bandit_linear(1), [0.5]),
+    "fair duel": (pm.Game([[1.0]], [[[1.0]]], pm.Box([-1.0], [1.0]), 1.0), [0.0]),
+}
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_coverage_is_what_it_promises_where_the_bound_is_nearly_tight(name: str) -> None:
+    """One action, known prior mean (B = 0): a mixture martingale, tight by Ville's inequality.
 
     With 600 replicates and delta = 0.3, more than 242 that ever leave (expected: at most 180) have
-    a probability below 1e-7. That some do leave shows that the sets are not needlessly large.
+    a probability below 1e-7. That more than 40 leave shows that rho is not needlessly large.
     """
+    game, truth = TIGHT[name]
     rng = np.random.default_rng(0)
-    game = pm.Game([[1.0]], [[[1.0]]], pm.AllParameters(1))
     policy = pm.IDS(
-        norm_bound=0.0, prior_mean=[0.25], confidence=pm.confidence.fixed(0.3), regularization=0.5
+        norm_bound=0.0, prior_mean=truth, confidence=pm.confidence.fixed(0.3), regularization=0.5
     )
     n = 600
     state = policy.init(game, n)
     outside = np.zeros(n, dtype=bool)
-    for t in range(1, 1001):
-        seen = 0.25 + rng.normal(size=(n, 1))
+    faces = {"fair coin as signals": np.eye(2), "fair coin as a reward": np.array([[0.0], [1.0]])}
+    coin = faces.get(name, np.array([[-1.0], [1.0]]))
+    gram = 0.5 * np.eye(game.d)
+    rows = game.rows(0)
+    for _ in range(1000):
+        if name == "gaussian":
+            seen = truth[0] + rng.normal(size=(n, 1))
+        else:
+            seen = coin[rng.integers(0, 2, n)]
         state = policy.update(state, np.zeros(n, dtype=np.int64), seen)
+        gram = gram + rows.T @ rows
         found = policy.confidence_set(state)
-        outside |= (0.5 + t) * (found.center[:, 0] - 0.25) ** 2 > found.beta
+        away = found.center - np.array(truth)
+        outside |= np.einsum("ni,ij,nj->n", away, gram, away) > found.beta
     assert outside.sum() <= 242
-    assert outside.sum() >= 60
+    assert outside.sum() >= 40
 
 
 COVERAGE: dict[str, tuple[pm.Game, list[float]]] = {

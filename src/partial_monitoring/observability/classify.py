@@ -349,6 +349,7 @@ def local_alignment(game: Game, confidence: Any) -> Alignment:
     """
     analysis, chart = analyze(game), chart_of(game)
     region = chart.pulled_back(_region(confidence, game))
+    gaps = _largest_gaps(chart, region)
     program = advantage_over(chart, region)
     plausible = [a for a in analysis.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
 
@@ -360,7 +361,7 @@ def local_alignment(game: Game, confidence: Any) -> Alignment:
                 return Alignment(np.inf, 0.0, (actions[0], a))
         return largest_alignment(alignments, actions)
 
-    return least_alignment(_largest_gaps(chart, region), plausible, align)
+    return least_alignment(gaps, plausible, align)
 
 
 def _largest_gaps(chart: Chart, region: list[Cone]) -> Array:
