@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from partial_monitoring.observability.advice import advise as advise
     from partial_monitoring.observability.bounds import Bounds as Bounds
     from partial_monitoring.observability.bounds import bounds as bounds
+    from partial_monitoring.observability.bounds import (
+        finite_alignment_bounds as finite_alignment_bounds,
+    )
     from partial_monitoring.observability.bounds import regret_bound as regret_bound
+    from partial_monitoring.observability.bounds import table_1 as table_1
     from partial_monitoring.observability.classify import Analysis as Analysis
     from partial_monitoring.observability.classify import alignment as alignment
     from partial_monitoring.observability.classify import analyze as analyze
@@ -61,7 +65,13 @@ _HOMES = {
     "instance": ("ContextualInstance", "Instance"),
     "learner": ("Learner",),
     "observability.advice": ("Advice", "Measurement", "advise"),
-    "observability.bounds": ("Bounds", "bounds", "regret_bound"),
+    "observability.bounds": (
+        "Bounds",
+        "bounds",
+        "finite_alignment_bounds",
+        "regret_bound",
+        "table_1",
+    ),
     "observability.classify": ("Analysis", "alignment", "analyze", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),

@@ -107,7 +107,12 @@ def polytope(
 
 
 def confidence(
-    body: Body, gram: Array, center: Array, beta: float, prior_mean: Array | None = None
+    body: Body,
+    gram: Array,
+    center: Array,
+    beta: float,
+    prior_mean: Array | None = None,
+    features: Array | None = None,
 ) -> ConfidenceSet:
     """Return E = {theta in Theta : |theta - center|_gram^2 <= beta}, for a center in Theta.
 
@@ -118,7 +123,8 @@ def confidence(
     values, vectors = np.linalg.eigh(gram)
     ridge = 0.5 * float(values[0])
     rows = vectors * np.sqrt(values - ridge) @ vectors.T  # gram = ridge I + rows' rows
-    game = pm.Game(np.eye(d), np.broadcast_to(rows, (d, d, d)).copy(), body.parameters)
+    phi = np.eye(d) if features is None else features
+    game = pm.Game(phi, np.repeat(rows[None], len(phi), axis=0), body.parameters)
     prior = body.inside if prior_mean is None else prior_mean
     policy = pm.IDS(regularization=ridge, prior_mean=prior, norm_bound=0.0)
     told = rows @ prior + np.linalg.solve(rows, gram @ (center - prior))

@@ -56,7 +56,7 @@ def test_with_too_many_candidates_the_answer_is_honest(
 ) -> None:
     game, candidates = random_case(seed)
     cheapest = cheapest_by_brute_force(game, candidates, "easy")
-    monkeypatch.setattr(module, "MOST_FOR_ALL_SUBSETS", 0)
+    monkeypatch.setattr(module, "MOST_SETS", 0)
     advice = pm.advise(game, candidates)
     assert advice.achieved == (cheapest is not None)
     if cheapest is not None:

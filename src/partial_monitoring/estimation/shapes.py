@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.least_squares import Estimate, Model
 from partial_monitoring.parameter_sets import AllParameters, Ball, Polyhedral
@@ -160,7 +161,7 @@ class Faceted:
     ) -> tuple[Array, Array]:
         from partial_monitoring.compiled import polyhedron
 
-        values, _, points = polyhedron.pair_supports(
+        values, certified, points = polyhedron.pair_supports(
             estimate.inverse,
             center,
             beta,
@@ -169,7 +170,36 @@ class Faceted:
             self.facets,
             self.bounds,
         )
+        for row, t in np.argwhere(~certified):
+            # The value is a bound from above; an exact answer may still be found another way.
+            found = self._by_cones(estimate, row, center[row], float(beta[row]), directions[t])
+            if found is not None:
+                points[row, t] = found
+                values[row, t] = min(values[row, t], float(directions[t] @ found))
         return values, points
+
+    def _by_cones(
+        self, estimate: Estimate, row: int, center: Array, beta: float, direction: Array
+    ) -> Array | None:
+        """Return a maximiser by an interior-point method in whitened coordinates, or None."""
+        from partial_monitoring.compiled import polyhedron
+
+        dim = len(center)
+        root = polyhedron.whiten(estimate.inverse[row], self.model.regularization, dim)
+        ball = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
+        try:
+            best = conic.minimize_conic(
+                -(root.T @ direction) / max(float(np.linalg.norm(root.T @ direction)), 1e-300),
+                [
+                    conic.Cone(
+                        "nonnegative", self.facets @ root, self.bounds - self.facets @ center
+                    ),
+                    conic.Cone("norm", ball, np.append(np.sqrt(beta), np.zeros(dim))),
+                ],
+            )
+        except SolverError:
+            return None
+        return None if best is None else np.asarray(center + root @ best.point)
 
     def exact_gaps(self, estimate: Estimate, center: Array, beta: Array) -> Array:
         """Return max over b of the support of phi_b - phi_a, pruned, shape (n, k)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,8 @@ from partial_monitoring.observability.classify import Analysis, analyze
 from partial_monitoring.observability.views import SEEN
 from partial_monitoring.validation import Array, one_of, positive_number, real_array, set_fields
 
-MOST_FOR_ALL_SUBSETS = 12
-"""Up to so many candidates every subset is tried; beyond, all of one or two, then a greedy one."""
+MOST_SETS = 100_000
+"""After so many sets of candidates the search for the cheapest one is given up."""
 
 LADDER = ("hopeless", "hard", "easy", "trivial")
 
@@ -187,11 +187,14 @@ def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
 def default_candidates(analysis: Analysis) -> list[Measurement]:
     """Return own rewards, differences of competing actions, then the whole outcome."""
     game, name = analysis.game, analysis.game.actions
+    later = {a for group in analysis.duplicates for a in group[1:]}
+    homes = [a for a in range(game.k) if a not in later and a not in analysis.dominated]
     rewards = [
         Measurement(a, game.features[a], f"playing '{name[a]}' would also show its own reward")
-        for a in range(game.k)
+        for a in homes
     ]
-    ordered = [pair for a, b in analysis.neighbors for pair in ((a, b), (b, a))]
+    pairs = [pair for pair in analysis.neighbors if not later & set(pair)]
+    ordered = [pair for a, b in pairs for pair in ((a, b), (b, a))]
     differences = [
         Measurement(
             a,
@@ -202,8 +205,7 @@ def default_candidates(analysis: Analysis) -> list[Measurement]:
     ]
     what = "the outcome" if isinstance(game, FiniteGame) else "all of theta"
     whole = [
-        Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}")
-        for a in range(game.k)
+        Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}") for a in homes
     ]
     return [*rewards, *differences, *whole]
 
@@ -224,49 +226,61 @@ class _Search:
         for a, b in analysis.neighbors:
             near = everyone if target == "hard" else tuple(analysis.neighborhoods[a, b])
             groups.setdefault(near, []).append(features[a] - features[b])
-        self.requirements = []
+        self.requirements: list[tuple[Array, Array, frozenset[int]]] = []
+        self._met: dict[tuple[int, frozenset[int]], bool] = {}
         for near, differences in groups.items():
             own = self._unit(game.observation_maps[list(near)].reshape(-1, game.d))
-            helpers = {i for i, home in enumerate(homes) if home in near}
+            helpers = frozenset(i for i, home in enumerate(homes) if home in near)
             self.requirements.append((own, np.array(differences), helpers))
 
     def choices(self) -> Iterator[tuple[tuple[int, ...], bool]]:
-        """Yield sets that reach the target, with whether none is cheaper, best first."""
-        n = len(self.costs)
-        if not self._enough(range(n)):
-            return
-        useful = [i for i in range(n) if any(i in helpers for _, _, helpers in self.requirements)]
-        most = len(useful) if len(useful) <= MOST_FOR_ALL_SUBSETS else 2
-        subsets = [s for size in range(1, most + 1) for s in combinations(useful, size)]
-        complete = most == len(useful)
-        unlisted = np.inf if complete else float(np.sort(self.costs[useful])[:3].sum())
-        subsets.sort(key=lambda subset: (self.costs[list(subset)].sum(), len(subset)))
-        for subset in subsets:
-            if self._enough(subset):
-                yield subset, bool(self.costs[list(subset)].sum() <= unlisted)
-        if not complete:
-            yield self._greedy(useful), False
+        """Yield sets that reach the target, with whether none is cheaper, best first.
 
-    def _greedy(self, useful: Sequence[int]) -> tuple[int, ...]:
+        Sets are visited in the order of their costs. A set that leaves a requirement open has to be
+        extended by a helper of that requirement, so no other extensions are looked at. After
+        ``MOST_SETS`` of them the search gives up and one set is found by leaving candidates out.
+        """
+        if self._open_requirement(frozenset(range(len(self.costs)))) is not None:
+            return
+        queue: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+        known: set[frozenset[int]] = set()
+        while queue:
+            cost, size, chosen = heappop(queue)
+            missing = self._open_requirement(frozenset(chosen))
+            if missing is None:
+                yield chosen, True
+                continue
+            if len(known) > MOST_SETS:
+                yield self._greedy(), False
+                return
+            for i in sorted(self.requirements[missing][2] - set(chosen)):
+                larger = frozenset((*chosen, i))
+                if larger not in known:
+                    known.add(larger)
+                    entry = (cost + float(self.costs[i]), size + 1, tuple(sorted(larger)))
+                    heappush(queue, entry)
+
+    def _greedy(self) -> tuple[int, ...]:
         """Leave out one candidate after the other, dear ones first, while the rest suffices."""
-        kept = set(useful)
-        for i in sorted(useful, key=lambda i: (-self.costs[i], -len(self.rows[i]), -i)):
-            if self._enough(kept - {i}):
+        kept = frozenset().union(*(helpers for _, _, helpers in self.requirements))
+        for i in sorted(kept, key=lambda i: (-self.costs[i], -len(self.rows[i]), -i)):
+            if self._open_requirement(kept - {i}) is None:
                 kept -= {i}
         return tuple(sorted(kept))
 
-    def _enough(self, chosen: Iterable[int]) -> bool:
-        """Whether the chosen candidates make every required difference visible."""
-        picked = set(chosen)
-        for own, differences, helpers in self.requirements:
-            basis = row_space(
-                np.concatenate([own, *(self.rows[i] for i in sorted(picked & helpers))])
-            )
-            rest = differences - differences @ basis @ basis.T
-            sizes = np.linalg.norm(differences, axis=1)
-            if (np.linalg.norm(rest, axis=1) > SEEN * sizes).any():
-                return False
-        return True
+    def _open_requirement(self, chosen: frozenset[int]) -> int | None:
+        """Return the first requirement that the chosen candidates do not meet, if any."""
+        for number, (own, differences, helpers) in enumerate(self.requirements):
+            key = number, chosen & helpers
+            if key not in self._met:
+                extra = [self.rows[i] for i in sorted(key[1])]
+                basis = row_space(np.concatenate([own, *extra]))
+                rest = differences - differences @ basis @ basis.T
+                sizes = np.linalg.norm(differences, axis=1)
+                self._met[key] = bool((np.linalg.norm(rest, axis=1) <= SEEN * sizes).all())
+            if not self._met[key]:
+                return number
+        return None
 
     def _unit(self, rows: Array) -> Array:
         """Return rows of length 1, seen along the parameter set."""
