@@ -197,6 +197,8 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     }
     columns = len(objective)
     filled = [cone for cone in cones if len(cone.bound)]
+    if not filled:
+        raise SolverError("the conic program was not solved: it has no constraints.")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1

@@ -16,7 +16,7 @@ def test_balls_of_all_sizes(size: float) -> None:
     analysis = pm.analyze(pm.Game(np.eye(2), MAPS, pm.Ball([2 * size, size], 1.5 * size)))
     assert analysis.category == "easy"
     assert analysis.sound
-    assert analysis.margin == pytest.approx(0.447, abs=1e-3)
+    assert analysis.margin == pytest.approx(0.4485, abs=1e-4)
 
 
 GAMES = {

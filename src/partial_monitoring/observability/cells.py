@@ -160,11 +160,11 @@ class _Finder:
     def face(self, a: int, b: int, at_a: Array, at_b: Array, degenerate: list[int]) -> Face:
         """Decide whether two Pareto actions are neighbours, given points inside their cells."""
         near = self._neighborhood(a, b, degenerate)
+        crossing = self._crossing(a, b, at_a, at_b)
         if len(near) == self.game.k:
-            found = Advantage(1.0, self._crossing(a, b, at_a, at_b), np.zeros(self.game.k))
+            found = Advantage(1.0, crossing, np.zeros(self.game.k))
         else:
             found = self._solve(a, set(near) - {a, b}, tied=b)
-        crossing = self._crossing(a, b, at_a, at_b)
         proof = self._prove(found, a, near, crossing, tied=b)
         return Face(
             (a, b), proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near

@@ -120,8 +120,12 @@ class Analysis:
     @property
     def rank(self) -> int:
         """r, how many directions of the parameter set can be observed."""
-        exact = ExactGame.of(self.game) if self.certified else None
-        return self.game.rank if exact is None else exact.rank
+        return self.game.rank if self.exact is None else self.exact.rank
+
+    @cached_property
+    def exact(self) -> ExactGame | None:
+        """The game in integers, if everything was decided in exact arithmetic."""
+        return ExactGame.of(self.game) if self.cells.exact else None
 
     @property
     def alignment(self) -> float:
@@ -187,7 +191,8 @@ class Analysis:
         pair where that suffices, and all actions otherwise.
         """
         i, j = self.game.action_index(a), self.game.action_index(b)
-        near = self.cells.faces[min(i, j), max(i, j)].neighborhood if self._has_face(i, j) else ()
+        face = self.cells.faces.get(self._pair(i, j))
+        near = () if face is None else face.neighborhood
         for actions in (near, range(self.game.k)):
             found = pair_alignment(self.game, i, j, actions) if len(actions) else None
             if found is not None and found.weights is not None:
@@ -238,9 +243,6 @@ class Analysis:
     def _pair(self, a: int | str, b: int | str) -> Pair:
         i, j = self.game.action_index(a), self.game.action_index(b)
         return min(i, j), max(i, j)
-
-    def _has_face(self, i: int, j: int) -> bool:
-        return (min(i, j), max(i, j)) in self.cells.faces
 
     def __repr__(self) -> str:
         proof = "certified" if self.certified else f"margin {self.margin:.2g}"

@@ -332,7 +332,7 @@ class ExactGame:
         rows = [duel, np.column_stack([inside, np.zeros(len(inside), int)])]
         right = [duel_right, inside_right]
         if isinstance(self.parameters, AllParameters):
-            box = np.column_stack([np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])])
+            box = np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])
             rows.append(np.column_stack([box, np.zeros(2 * n, int)]))
             right.append(np.ones(2 * n, int))
         rows.append(np.append(np.zeros(n, int), 1)[None])  # t <= 1, else Theta may be too large

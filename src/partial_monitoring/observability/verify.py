@@ -40,9 +40,8 @@ SIGHT = 1e-6
 
 def problems(analysis: Analysis) -> list[str]:
     """Return one sentence for every certificate that does not hold."""
-    game = analysis.game
-    exact = ExactGame.of(game) if analysis.cells.exact else None
-    judge: _Judge = _FloatJudge(game) if exact is None else _ExactJudge(exact)
+    exact = analysis.exact
+    judge: _Judge = _FloatJudge(analysis.game) if exact is None else _ExactJudge(exact)
     return [*_cells(analysis, judge), *_faces(analysis, judge), *_readings(analysis, judge)]
 
 

@@ -7,7 +7,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from partial_monitoring.display import number
-from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import floats, view
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _needs_help(analysis: Analysis, a: int, b: int) -> str:
 def _helpers(analysis: Analysis, a: int, b: int) -> tuple[list[int], bool]:
     """Return actions none of which can be left out, and whether there is no other choice."""
     game = analysis.game
-    exact = ExactGame.of(game) if analysis.cells.exact else None
+    exact = analysis.exact
     near = analysis.cells.faces[a, b].neighborhood
     rest = [c for c in range(game.k) if c not in near]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +114,13 @@ def _set_frame(ax: Axes, chart: Chart) -> None:
     region, _ = outline(chart, FADING[0])
     low, high = region.min(axis=0), region.max(axis=0)
     pad = 0.02 * (high - low).max()
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal")
+    thin = (high - low).max() > 4 * (high - low).min() and bool(chart.names)
+    pads = 0.02 * (high - low) if thin else np.full(2, pad)
+    ax.set(
+        xlim=(low[0] - pads[0], high[0] + pads[0]),
+        ylim=(low[1] - pads[1], high[1] + pads[1]),
+        aspect="auto" if thin else "equal",
+    )
     if chart.names:
         ax.set_xlabel(chart.names[0], fontsize=NORMAL)
         ax.set_ylabel(chart.names[1], fontsize=NORMAL, rotation=0, ha="right", va="center")
@@ -135,7 +142,7 @@ def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
         for corner, label, align in aligned:
             offset = np.array([0, 4 if align == "center" else -4])
             size = NORMAL if len(label) <= 12 else SMALL
-            text = write_beside(ax, corner, offset, label, size, GREY)
+            text = write_beside(ax, corner, offset, fill(label, 16), size, GREY)
             text.set(ha=align if sizes_of(ax, [text])[0, 0] < 0.25 else "center")
     elif len(region) <= 8 and game.d <= 5:
         for corner in region:
