@@ -116,14 +116,20 @@ class Learner:
 
     # -- ask and tell ------------------------------------------------------------------------
 
-    def ask(self, *, available: Iterable[int | str] | None = None) -> Decision:
+    def ask(
+        self, *, context: object = None, available: Iterable[int | str] | None = None
+    ) -> Decision:
         """Return the next decision.
 
         Parameters
         ----------
+        context
+            What is seen before acting; only games with contexts have one.
         available
             The actions that can be played this time; all of them unless given.
         """
+        if context is not None:
+            raise InvalidInput(f"context must be left out, the game has none; got {context!r}.")
         mask = self._mask(available)
         uniforms = self._stream.at(self._asked)[:, 0]
         choice = self.policy.decide(self._state, uniforms, mask)

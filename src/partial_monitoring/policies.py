@@ -24,7 +24,11 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
-        "information": {"log_det": information.log_det, "directed": information.directed},
+        "information": {
+            "log_det": information.log_det,
+            "directed": information.directed,
+            "directed_relaxed": information.directed_relaxed,
+        },
         "sampling": {
             "exact": sampling.exact,
             "approximate": sampling.approximate,

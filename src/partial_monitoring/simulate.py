@@ -14,9 +14,10 @@ from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.opponent import worst_theta
 from partial_monitoring.policy import Policy
 from partial_monitoring.result import Result, Run
-from partial_monitoring.validation import is_whole, real_array, whole_number
+from partial_monitoring.validation import Array, is_whole, real_array, whole_number
 from partial_monitoring.world import Indices, World, true_parameters
 
 MOST_COUNTS = 50_000_000
@@ -45,7 +46,8 @@ def simulate(
     policies
         A policy, a name, a list of them, or a dict from names of your own to policies.
     theta
-        The true parameter (d,), one per seed (seeds, d), or "random".
+        The true parameter (d,), one per seed (seeds, d), "random" for one per seed, or "worst" for
+        one for which the first policy has large regret, found by a search.
     horizon
         Number of rounds.
     seeds
@@ -77,6 +79,8 @@ def simulate(
     rounds = whole_number("horizon", horizon, at_least=1)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
+    if isinstance(theta, str) and theta == "worst":
+        theta = _worst(game, next(iter(chosen.values())), rounds, noise)
     world = World(game, true_parameters(game, theta, numbers), numbers, noise)
     runs = {}
     for name, policy in chosen.items():
@@ -119,6 +123,22 @@ def play(
     run.seconds = perf_counter() - start
     run.recorded = done
     return run
+
+
+def _worst(
+    game: Game, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
+) -> Array:
+    """Search for a parameter on which a policy has large regret."""
+
+    def regret(theta: Array, seed: int) -> Array:
+        numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
+        world = World(game, theta, numbers, noise)
+        run = play(game, policy, world, np.array([horizon]))
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return run.regret[:, 0]
+
+    return worst_theta(game, regret)
 
 
 def named_policies(policies: Policies) -> dict[str, Policy[Any]]:

@@ -163,7 +163,7 @@ def true_parameters(game: Game, theta: object, seeds: Indices) -> Array:
     if isinstance(theta, str):
         if theta != "random":
             raise InvalidInput(
-                f"theta must be a parameter, one per seed, or 'random'; got {theta!r}."
+                f"theta must be a parameter, one per seed, 'random' or 'worst'; got {theta!r}."
             )
         return random_theta(game.parameters, seeds)
     rows = np.ndim(theta)  # type: ignore[arg-type]

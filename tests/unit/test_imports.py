@@ -39,6 +39,7 @@ ORDER = (
     "learner",
     "world",
     "result",
+    "opponent",
     "simulate",
     "cli",
     "__main__",

@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from partial_monitoring import conic
+from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.game import Game
 from partial_monitoring.ids.gaps import replicates
+from partial_monitoring.observability.advantage import advantage_over
+from partial_monitoring.observability.chart import chart_of, cones_of
 from partial_monitoring.validation import Array
 
 InformationGain = Callable[[Game, ConfidenceSet], Array]
+
+PLAUSIBLE = 1e-9
+"""An action that falls short of being best by less than this fraction still counts."""
 
 
 def log_det(game: Game, confidence: ConfidenceSet) -> Array:
@@ -31,37 +39,85 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
     if m == 2:
         trace = signals[..., 0, 0] + signals[..., 1, 1]
         minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
-        gain: Array = 0.5 * np.log1p(np.maximum(trace + minor, 0.0))
-        return gain
+        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)))
     return np.asarray(np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0))
 
 
 def directed(game: Game, confidence: ConfidenceSet) -> Array:
     """Return |M_a (theta+ - theta-)|^2 / (2 beta), information about the actions that compete.
 
-    theta+ and theta- are the two plausible parameters that differ most about which of two actions
-    is better: they maximise <phi_b - phi_c, theta+ - theta-> over actions b, c that each are
-    plausibly as good as the greedy one (a superset of the plausible Pareto actions).
+    theta+ and theta- are the two plausible parameters that differ most about the rewards of two
+    actions that may both be best: they maximise <phi_b - phi_c, theta+ - theta-> over b and c in
+    P(E_t). Two support calls per pair of such actions.
     """
+    return _directed(confidence, relaxed=False)
+
+
+def directed_relaxed(game: Game, confidence: ConfidenceSet) -> Array:
+    """Return the directed information with pairs of the greedy action only.
+
+    Two support calls per action that is plausibly as good as the one that looks best.
+    """
+    return _directed(confidence, relaxed=True)
+
+
+def _directed(confidence: ConfidenceSet, *, relaxed: bool) -> Array:
     model = confidence.data.model
-    greedy = confidence.means.argmax(axis=1)
     n, k = confidence.means.shape
     information = np.zeros((n, k))
-    width = model.maps
     for row in range(n):
         part = replicates(confidence, np.arange(n) == row)
-        g = greedy[row]
-        away = model.slopes - model.slopes[g]
-        up = part.local_supports(away)[0][0] + model.offsets - model.offsets[g]
-        rivals = np.flatnonzero(up >= 0)
-        b, c = np.triu_indices(len(rivals), 1)
-        if len(b) == 0 or confidence.beta[row] <= 0:
+        greedy = int(part.means[0].argmax())
+        up, points = part.local_supports(model.slopes - model.slopes[greedy])
+        rivals = up[0] + model.offsets - model.offsets[greedy] >= 0
+        rivals[greedy] = True
+        if relaxed:
+            others = np.flatnonzero(rivals)
+            pairs = model.slopes[others] - model.slopes[greedy]
+        else:
+            chosen = np.flatnonzero(plausible(part, rivals, points[0]))
+            b, c = np.triu_indices(len(chosen), 1)
+            pairs = model.slopes[chosen[b]] - model.slopes[chosen[c]]
+        if len(pairs) == 0 or confidence.beta[row] <= 0:
             continue
-        pairs = model.slopes[rivals[b]] - model.slopes[rivals[c]]
         high, plus = part.local_supports(pairs)
         low, minus = part.local_supports(-pairs)
         widest = int((high[0] + low[0]).argmax())
         omega = plus[0, widest, : model.rank] - minus[0, widest, : model.rank]
-        seen = width @ omega
-        information[row] = (seen**2).sum(axis=1) / (2 * confidence.beta[row])
+        information[row] = ((model.maps @ omega) ** 2).sum(axis=1) / (2 * confidence.beta[row])
     return information
+
+
+def plausible(
+    confidence: ConfidenceSet, rivals: NDArray[np.bool_], points: Array
+) -> NDArray[np.bool_]:
+    """Return which of the rivals are best for some parameter in E_t (one replicate), shape (k,).
+
+    Most are found among the points (c, D) of E_t that are at hand; a conic program decides the
+    rest.
+    """
+    model = confidence.data.model
+    values = model.offsets + np.concatenate([points, confidence.local_center]) @ model.slopes.T
+    top = values.max(axis=1, keepdims=True)
+    slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
+    found = (values >= top - slack).any(axis=0) & rivals
+    open_cases = np.flatnonzero(rivals & ~found)
+    if len(open_cases) == 0:
+        return np.asarray(found)
+    program = advantage_over(chart_of(model.game), _region(confidence))
+    for a in open_cases:
+        try:
+            found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
+        except SolverError:
+            found[a] = True  # undecided: keeping it only asks for more information
+    return np.asarray(found)
+
+
+def _region(confidence: ConfidenceSet) -> list[conic.Cone]:
+    """Return E_t of one replicate as conic constraints in the chart of the game."""
+    game = confidence.data.model.game
+    root = np.linalg.cholesky(confidence.gram[0]).T
+    matrix = np.concatenate([np.zeros((1, game.d)), -root])
+    bound = np.append(np.sqrt(confidence.beta[0]), -root @ confidence.center[0])
+    cones = [*cones_of(game.parameters), conic.Cone("norm", matrix, bound)]
+    return chart_of(game).pulled_back(cones)
