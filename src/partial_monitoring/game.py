@@ -148,6 +148,19 @@ class Game:
         """Return the index of an action given by index or by label."""
         return index_of("action", action, self.actions)
 
+    def restricted(self, actions: Iterable[int | str]) -> Game:
+        """Return the game that has only some of the actions."""
+        chosen = [self.action_index(action) for action in actions]
+        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
+        return Game(
+            self.features[chosen],
+            [self.rows(a) for a in chosen],
+            self.parameters,
+            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            [self.action_label(a) for a in chosen],
+            noise=self.noise if self.noise in Game.NOISES else "gaussian",
+        )
+
     def row_count(self, action: int) -> int:
         """Return m_a, the number of rows of an action's map."""
         return self.row_counts[action]

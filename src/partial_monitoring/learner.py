@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from partial_monitoring.observability.classify import analyze
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import Choices, Decision, Policy
 from partial_monitoring.status import Status, status
-from partial_monitoring.validation import Array, real_array, whole_number
+from partial_monitoring.validation import Array, is_whole, real_array
 
 FORMAT = 1
 """Version of the files that ``save`` writes."""
@@ -63,11 +64,11 @@ class Learner:
             from partial_monitoring.ids.policy import IDS
 
             policy = IDS()
-        for name in ("init", "decide", "update"):
-            if not callable(getattr(policy, name, None)):
-                raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
+        parts = (getattr(policy, name, None) for name in ("init", "decide", "update"))
+        if isinstance(policy, type) or not all(map(callable, parts)):
+            raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
         self.game, self.policy = game, policy
-        self.seed = whole_number("seed", seed, at_least=0)
+        self.seed = randomness.checked_seed("seed", seed)
         self.allow_hopeless = allow_hopeless
         if not allow_hopeless:
             refuse_hopeless(game)
@@ -162,6 +163,10 @@ class Learner:
         observations is expected; either all of them are taken or none.
         """
         if isinstance(decision, Sequence):
+            if isinstance(observation, str) or not isinstance(observation, Iterable):
+                raise InvalidInput(
+                    f"observation must be a list, one entry per decision; got {observation!r}."
+                )
             decisions, observations = list(decision), list(observation)
             if len(decisions) != len(observations):
                 raise InvalidInput(
@@ -183,6 +188,9 @@ class Learner:
 
     def tell_past(self, actions: Iterable[int | str], observations: Iterable[Any]) -> None:
         """Start from logged data: actions that were played before and what was seen after them."""
+        for name, value in (("actions", actions), ("observations", observations)):
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InvalidInput(f"{name} must be a list; got {value!r}.")
         played = [self.game.action_index(action) for action in actions]
         seen = list(observations)
         if len(played) != len(seen):
@@ -199,10 +207,11 @@ class Learner:
 
     def _open_id(self, decision: Decision | int) -> int:
         number = decision.id if isinstance(decision, Decision) else decision
-        if number in self._open:
-            return int(number)
-        if isinstance(number, int) and 0 <= number < self._asked:
-            raise InvalidInput(f"decision {number} has been told already.")
+        if is_whole(number):
+            if number in self._open:
+                return int(number)
+            if 0 <= number < self._asked:
+                raise InvalidInput(f"decision {number} has been told already.")
         raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
 
     def _vector(self, action: int, observation: Any) -> Array:
@@ -233,6 +242,8 @@ class Learner:
     def _mask(self, available: Iterable[int | str] | None) -> Array | None:
         if available is None:
             return None
+        if isinstance(available, str) or not isinstance(available, Iterable):
+            raise InvalidInput(f"available must be a list of actions; got {available!r}.")
         mask = np.zeros(self.game.k, dtype=bool)
         for action in available:
             mask[self.game.action_index(action)] = True
@@ -252,7 +263,9 @@ class Learner:
         """
         choice = self.policy.decide(self._state, np.zeros(1))
         confidence = self.policy.confidence_set(self._state)  # type: ignore[union-attr]
-        return status(self.game, confidence, choice.distribution[0], choice.gaps[0], self._told)
+        game = confidence.data.model.game  # of duels, the items
+        told = self._told if game is self.game else []
+        return status(game, confidence, choice.distribution[0], choice.gaps[0], told)
 
     # -- save and load -----------------------------------------------------------------------
 
@@ -286,11 +299,14 @@ class Learner:
             raise InvalidInput(f"{path}: is not a saved learner.") from None
         if version != FORMAT:
             raise InvalidInput(f"{path}: has format {version!r}; this version reads {FORMAT}.")
-        game = game_from_dict(data["game"])
-        assert isinstance(game, Game)
-        learner = cls(game, policy_from_dict(data["policy"]), data["seed"], allow_hopeless=True)
-        learner.allow_hopeless = data["allow_hopeless"]
-        learner._restore(data)
+        try:
+            game = game_from_dict(data["game"])
+            policy = policy_from_dict(data["policy"])
+            learner = cls(game, policy, data["seed"], allow_hopeless=True)  # type: ignore[arg-type]
+            learner.allow_hopeless = data["allow_hopeless"]
+            learner._restore(data)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            raise InvalidInput(f"{path}: is not a saved learner.") from None
         return learner
 
     def _arrays(self) -> dict[str, Any]:
@@ -372,9 +388,11 @@ def refuse_hopeless(game: Game) -> None:
 
 
 def _plain(observation: Any) -> Any:
-    """Return an observation as plain data."""
-    return (
-        np.asarray(observation).tolist()
-        if isinstance(observation, np.ndarray | list)
-        else observation
-    )
+    """Return an observation as plain data: strings, numbers, lists of them."""
+    if isinstance(observation, np.ndarray | np.generic):
+        return _plain(observation.tolist())
+    if isinstance(observation, list | tuple):
+        return [_plain(item) for item in observation]
+    if observation is None or isinstance(observation, str | int | float):
+        return observation
+    return float(observation) if isinstance(observation, Real) else str(observation)

@@ -55,7 +55,7 @@ def make(name: str, **options: Any) -> Policy[Any]:
     >>> make("ids", gap="relaxed").gap is gaps.relaxed
     True
     """
-    if name not in POLICIES:
+    if not isinstance(name, str) or name not in POLICIES:
         raise unknown_name("policy", name, POLICIES)
     known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
     for option in options:
@@ -75,17 +75,23 @@ def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
 
 def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
     """Build a policy from plain data."""
+    if not isinstance(data, Mapping) or "policy" not in data:
+        raise InvalidInput(f"a policy must be a table with the key 'policy'; got {data!r}.")
     options = {key: value for key, value in data.items() if key != "policy"}
     return make(data["policy"], **options)
 
 
 def _part(key: str, value: Any) -> Any:
     if isinstance(value, list) and key in BUILT:
+        if len(value) != 2 or not isinstance(value[0], str):
+            raise InvalidInput(f"{key} must be a name or [name, argument]; got {value!r}.")
         name, argument = value
         if name not in BUILT[key]:
             raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
         return BUILT[key][name](argument)
     if isinstance(value, str) and key in PARTS:
+        if value in BUILT.get(key, ()):
+            raise InvalidInput(f"{key} {value!r} needs an argument: write [{value!r}, number].")
         if value not in PARTS[key]:
             raise unknown_name(key, value, [*PARTS[key], *BUILT.get(key, ())])
         return PARTS[key][value]
@@ -95,12 +101,20 @@ def _part(key: str, value: Any) -> Any:
 def _name(key: str, value: Any) -> Any:
     """Return the name of a part, or the plain value of another option."""
     if key not in PARTS:
-        return value.tolist() if isinstance(value, np.ndarray) else value
+        return _number(value)
     for name, part in PARTS[key].items():
         if value is part or value == part:
             return name
     for name, build in BUILT.get(key, {}).items():
         if type(value) is build:
             (argument,) = (getattr(value, field.name) for field in fields(value))
-            return [name, argument]
+            return [name, _number(argument)]
     raise InvalidInput(f"{key} must be one of the library's to be saved; got {value!r}.")
+
+
+def _number(value: Any) -> Any:
+    """Return numbers of any kind as plain ones; everything else as it is."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    numbers = np.asarray(value)
+    return numbers.tolist() if numbers.dtype.kind in "iuf" else numbers.astype(float).tolist()

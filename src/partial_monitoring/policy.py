@@ -114,9 +114,8 @@ class Decision:
 
     def sheets(self) -> list[display.Sheet]:
         """Return the table that explains the decision."""
-        shown = sorted(
-            range(len(self.labels)), key=lambda a: (-self.distribution[a], self.gaps[a], a)
-        )[:12]
+        possible = [a for a in range(len(self.labels)) if np.isfinite(self.gaps[a])]
+        shown = sorted(possible, key=lambda a: (-self.distribution[a], self.gaps[a], a))[:12]
         rows = tuple(
             (
                 display.Cell(self.labels[a] + (" <" if a == self.place else "")),
@@ -126,7 +125,7 @@ class Decision:
             )
             for a in shown
         )
-        hidden = len(self.labels) - len(shown)
+        hidden = len(possible) - len(shown)
         notes = [_reason(self)] + ([f"{hidden} more actions are not shown"] if hidden else [])
         columns = ("action", "may lose", "tells", "chosen")
         title = f"round {self.round}: {self.label}"

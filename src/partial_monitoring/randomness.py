@@ -10,13 +10,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.validation import Array
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import Array, whole_number
 
 BLOCK = 512
 """Rounds whose numbers are drawn together."""
 
 POLICY, NOISE, CONTEXT = 1, 2, 3
 """Purposes: what the policy draws, what the world draws, which context comes."""
+
+
+def checked_seed(name: str, seed: object) -> int:
+    """Return a seed: a whole number from 0 to 2^63 - 1."""
+    number = whole_number(name, seed, at_least=0)
+    if number >= 2**63:
+        raise InvalidInput(f"{name} must be below 2^63; got {seed!r}.")
+    return number
 
 
 def generator(seed: int, purpose: int, block: int) -> np.random.Generator:

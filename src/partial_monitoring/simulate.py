@@ -167,7 +167,7 @@ def seed_numbers(seeds: int | Iterable[int]) -> Indices:
         return np.arange(whole_number("seeds", seeds, at_least=1), dtype=np.int64)
     if not isinstance(seeds, Iterable):
         raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {seeds!r}.")
-    numbers = [whole_number("seeds", seed, at_least=0) for seed in seeds]
+    numbers = [randomness.checked_seed("seeds", seed) for seed in seeds]
     if not numbers or len(set(numbers)) < len(numbers):
         raise InvalidInput(f"seeds must be different whole numbers, at least one; got {numbers}.")
     return np.array(numbers, dtype=np.int64)

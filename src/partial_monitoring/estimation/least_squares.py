@@ -210,6 +210,23 @@ class Estimate:
         return _apply(self.inverse, self.vector)
 
 
+def restricted(estimate: Estimate, actions: Indices) -> Estimate:
+    """Return what is known in the game that has only some of the actions."""
+    whole = estimate.model
+    part = replace(
+        whole,
+        game=whole.game.restricted(actions),
+        offsets=whole.offsets[actions],
+        slopes=np.ascontiguousarray(whole.slopes[actions]),
+        maps=np.ascontiguousarray(whole.maps[actions]),
+        expected=whole.expected[actions],
+        whitening=whole.whitening[actions],
+    )
+    own = {name: getattr(estimate, name)[:, actions] for name in ("plays", "sums")}
+    own |= {name: getattr(estimate, name)[:, actions] for name in ("means", "variances", "signals")}
+    return replace(estimate, model=part, **own)
+
+
 def initial(model: Model, replicates: int) -> Estimate:
     """Return the estimate before the first observation."""
     n, r = replicates, model.rank

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import Schedule, confidence_set
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
 from partial_monitoring.estimation.least_squares import (
     Indices,
     initial,
@@ -83,7 +83,7 @@ class DuelingIDS:
         if available is not None:
             raise InvalidInput("available cannot be given with DuelingIDS, which chooses items.")
         data, items = state.estimate, state.estimate.model
-        confidence = confidence_set(data, state.shape, self.confidence)
+        confidence = self.confidence_set(state)
         base, greedy, psi = linear.duels(
             confidence.means,
             data.variances,
@@ -110,6 +110,10 @@ class DuelingIDS:
             position=partner,
             candidates=greedy[:, None] * count + np.arange(count),
         )
+
+    def confidence_set(self, state: IDSState) -> ConfidenceSet:
+        """Return E_t of the utilities."""
+        return confidence_set(state.estimate, state.shape, self.confidence)
 
     def update(self, state: IDSState, action: Indices, observation: Array) -> IDSState:
         """Return the state after the outcomes of duels."""

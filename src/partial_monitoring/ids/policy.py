@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from partial_monitoring.estimation.least_squares import (
     Indices,
     initial,
     model,
+    restricted,
     updated,
 )
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
@@ -94,21 +95,22 @@ class IDS:
 
     def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t."""
+        if available is not None:
+            return self._among(state, uniforms, np.flatnonzero(available))
         game = state.estimate.model.game
         confidence = self.confidence_set(state)
         information = self.information(game, confidence)
-        lazy = available is None and self._lazily(confidence)
-        if lazy:
+        if self._lazily(confidence):
             gaps, _ = lazy_exact(confidence, information, self.sampling)
         else:
             gaps = self.gap(game, confidence)
         rule = pair_rule(self.sampling)
-        if rule is not None and available is None:
+        if rule is not None:
             pairs = rule.pairs(gaps, information)
             action, distribution = pairs.draw(uniforms), pairs.distribution(game.k)
             ratio = pairs.ratio
         else:
-            distribution = self._distribution(gaps, information, available)
+            distribution = self.sampling(gaps, information)
             action = draw(distribution, uniforms)
             ratio = information_ratio(distribution, gaps, information)
         return Choices(
@@ -132,10 +134,21 @@ class IDS:
         free = isinstance(confidence.shape, Everything)
         return self.gap is gap_estimates.exact and ratio_rule and many and free
 
-    def _distribution(self, gaps: Array, information: Array, available: Array | None) -> Array:
-        if available is None:
-            return self.sampling(gaps, information)
-        chosen = np.flatnonzero(available)
-        distribution = np.zeros(gaps.shape)
-        distribution[:, chosen] = self.sampling(gaps[:, chosen], information[:, chosen])
-        return distribution
+    def _among(self, state: IDSState, uniforms: Array, chosen: Indices) -> Choices:
+        """Decide in the game with only the chosen actions, and place the answer in the whole."""
+        whole = state.estimate.model.game
+        part = restricted(state.estimate, chosen)
+        choice = self.decide(IDSState(part, shape_of(part.model)), uniforms)
+
+        def placed(values: Array, other: float) -> Array:
+            full = np.full((len(values), whole.k), other)
+            full[:, chosen] = values
+            return full
+
+        return replace(
+            choice,
+            action=chosen[choice.action],
+            distribution=placed(choice.distribution, 0.0),
+            gaps=placed(choice.gaps, np.inf),
+            information=placed(choice.information, 0.0),
+        )
