@@ -64,6 +64,12 @@ def make(name: str, **options: Any) -> Policy[Any]:
     return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
 
 
+def name_of(policy: Policy[Any]) -> str:
+    """Return the name under which a policy's kind is registered, or that of its class."""
+    names = {build: name for name, build in POLICIES.items()}
+    return names.get(type(policy), type(policy).__name__.lower())
+
+
 def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
     """Return a policy as plain data; parts without a name are refused."""
     for name, build in POLICIES.items():

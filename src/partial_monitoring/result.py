@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, real_number
 
 Indices = NDArray[np.int64]
 
@@ -79,9 +79,11 @@ class Result:
     @classmethod
     def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
         """Put runs together; after an interruption only what every run reached is kept."""
-        kept = min((run.recorded for run in runs.values()), default=0)
-        if any(run.interrupted for run in runs.values()) and kept == 0:
-            raise KeyboardInterrupt
+        if any(run.interrupted for run in runs.values()):
+            runs = {name: run for name, run in runs.items() if run.recorded > 0}
+            if not runs:
+                raise KeyboardInterrupt
+        kept = min(run.recorded for run in runs.values())
         return cls(
             seeds,
             checkpoints[:kept],
@@ -116,6 +118,8 @@ class Result:
 
     def quantile(self, policy: str, q: float) -> Array:
         """Return a quantile of the regret over seeds at the checkpoints."""
+        if not 0 <= real_number("q", q) <= 1:
+            raise InvalidInput(f"q must lie between 0 and 1; got {q!r}.")
         return np.asarray(np.quantile(self._regret(policy), q, axis=0))
 
     def exponent(self, policy: str, *, start: float = 0.1) -> Exponent:
@@ -154,6 +158,12 @@ class Result:
         """Return this result with the other's seeds (same policies) or policies (same seeds)."""
         if not np.array_equal(self.checkpoints, other.checkpoints):
             raise InvalidInput("results must have the same checkpoints to be merged.")
+        shapes = [
+            {plays.shape[2] for plays in result.plays.values()} | {result.theta.shape[1]}
+            for result in (self, other)
+        ]
+        if shapes[0] != shapes[1]:
+            raise InvalidInput("results must be of the same game to be merged.")
         if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
             if not np.array_equal(self.theta, other.theta):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
@@ -196,7 +206,10 @@ class Result:
                     columns[table].append(getattr(self, table)[name][i].ravel().tolist())
         meta = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "seconds": self.seconds}
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
-        parquet.write_table(table, str(path))
+        try:
+            parquet.write_table(table, str(path))
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -144,6 +144,8 @@ def _worst(
 def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
     """Return policies by name."""
     if isinstance(policies, Mapping):
+        if not policies:
+            raise InvalidInput("policies must hold at least one policy; got none.")
         return {str(name): _policy(policy) for name, policy in policies.items()}
     listed = (
         policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
@@ -152,7 +154,7 @@ def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
         raise InvalidInput("policies must hold at least one policy; got none.")
     named: dict[str, Policy[Any]] = {}
     for item in listed:
-        name = item if isinstance(item, str) else type(item).__name__.lower()
+        name = item if isinstance(item, str) else registry.name_of(item)
         if name in named:
             raise InvalidInput(
                 f"policies must have different names; {name!r} stands twice (give a dict instead)."
@@ -189,7 +191,7 @@ def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
 def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if isinstance(policy, str):
         return registry.make(policy)
-    if not callable(getattr(policy, "decide", None)):
+    if isinstance(policy, type) or not callable(getattr(policy, "decide", None)):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
 

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.dueling_game import DuelingGame
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.instance import Instance, checked_theta
-from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.noise import NOISE, NoiseFunction
 from partial_monitoring.parameter_sets import AllParameters, Ball, Box, ParameterSet, Simplex
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, axes, real_array
 
 Indices = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ class World:
         self._each = np.arange(len(seeds))
         if isinstance(game, DuelingGame):
             self._utilities = (game.item_features @ theta[:, :, None])[:, :, 0]
-            check_bounds(game.noise if noise is None else noise, float(np.ptp(self._utilities)))
+            check_noise(self.kind, float(np.ptp(self._utilities, axis=1).max()))
         else:
             for own in np.unique(theta, axis=0):
                 Instance(game, own, noise)  # refuses what cannot be played
@@ -114,8 +114,10 @@ class World:
         return shown
 
 
-def check_bounds(noise: str | NoiseFunction, widest: float) -> None:
-    """Refuse duels whose outcome cannot have its mean between -1 and 1."""
+def check_noise(noise: str | NoiseFunction, widest: float) -> None:
+    """Refuse unknown noise, and duels whose outcome cannot have its mean between -1 and 1."""
+    if not callable(noise) and noise not in NOISE:
+        raise unknown_name("noise", noise, NOISE)
     if noise == "sign" and widest > 1 + 1e-9:
         raise InvalidInput(f"sign observations need means between -1 and 1; a duel has {widest:g}.")
 
@@ -166,11 +168,10 @@ def true_parameters(game: Game, theta: object, seeds: Indices) -> Array:
                 f"theta must be a parameter, one per seed, 'random' or 'worst'; got {theta!r}."
             )
         return random_theta(game.parameters, seeds)
-    rows = np.ndim(theta)  # type: ignore[arg-type]
-    if rows == 2:
-        many = [checked_theta(own, game.parameters) for own in theta]  # type: ignore[attr-defined]
-        if len(many) != len(seeds):
-            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(many)}.")
-        return np.array(many)
+    if axes(theta) == 2:
+        rows = real_array("theta", theta, ("seeds", game.d))  # type: ignore[arg-type]
+        if len(rows) != len(seeds):
+            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(rows)}.")
+        return np.array([checked_theta(own, game.parameters) for own in rows])
     one = checked_theta(theta, game.parameters)  # type: ignore[arg-type]
     return np.repeat(one[None], len(seeds), axis=0)
