@@ -173,9 +173,15 @@ class Faceted:
         for row, t in np.argwhere(~certified):
             # The value is a bound from above; an exact answer may still be found another way.
             found = self._by_cones(estimate, row, center[row], float(beta[row]), directions[t])
-            if found is not None:
-                points[row, t] = found
-                values[row, t] = min(values[row, t], float(directions[t] @ found))
+            if found is None:
+                continue
+            height, gain = float(values[row, t]), float(directions[t] @ (found - center[row]))
+            room = height - float(directions[t] @ center[row])
+            # An interior point method may overshoot by its tolerance; the bound may not be passed.
+            points[row, t] = center[row] + (found - center[row]) * min(
+                1.0, room / max(gain, 1e-300)
+            )
+            values[row, t] = min(height, float(directions[t] @ points[row, t]))
         return values, points
 
     def _by_cones(
