@@ -6,9 +6,14 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, engine, model
+from benchmarks import classification, engine, model, scaling
 
-PARTS = {"model": model, "classification": classification, "engine": engine}
+PARTS = {
+    "model": model,
+    "classification": classification,
+    "engine": engine,
+    "scaling": scaling,
+}
 
 if __name__ == "__main__":
     console = Console(width=120)
