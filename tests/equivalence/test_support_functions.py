@@ -482,12 +482,27 @@ def body_with_simplex(kind: str, d: int) -> Body:
 ADVERSARIAL = ("simplex", "box", "ball", "polytope")
 
 
-def check_adversarial(kind: str, seed: int, *sizes: int) -> float:
+@dataclass(frozen=True)
+class Instance:
+    body: Body
+    gram: Array
+    center: Array
+    beta: float
+    directions: Array
+    prior_mean: Array | None
+
+
+def draw_instance(kind: str, seed: int, *sizes: int) -> Instance:
     rng = np.random.default_rng(seed)
     d = int(rng.choice(sizes))
     gram, center, beta, directions = adversarial(rng, d)
     prior_mean = center if rng.random() < 0.5 else None
-    return check(body_with_simplex(kind, d), gram, center, beta, directions, prior_mean)
+    return Instance(body_with_simplex(kind, d), gram, center, beta, directions, prior_mean)
+
+
+def check_adversarial(kind: str, seed: int, *sizes: int) -> float:
+    case = draw_instance(kind, seed, *sizes)
+    return check(case.body, case.gram, case.center, case.beta, case.directions, case.prior_mean)
 
 
 @pytest.mark.parametrize("kind", ADVERSARIAL)

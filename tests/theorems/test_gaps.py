@@ -16,10 +16,13 @@ from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.ids.ratio import information_ratio
 from tests.equivalence.test_support_functions import (
     KINDS,
+    ONCE_UNCERTIFIED,
+    SIZES,
     ball,
     confidence,
     draw_body,
     draw_gram,
+    draw_instance,
     point_of,
     reference,
 )
@@ -83,6 +86,24 @@ def test_exact_gaps_against_a_conic_solver(kind: str) -> None:
             ]
             low, high = (max(bound[i] for bound in bounds) for i in (0, 1))
             assert low - 1e-7 <= exact[a] <= high + 1e-7
+
+
+@pytest.mark.parametrize(("kind", "seed"), ONCE_UNCERTIFIED)
+def test_exact_gaps_where_the_path_once_broke_off(kind: str, seed: int) -> None:
+    """Two actions whose features differ by one direction: the gap is its support value."""
+    case = draw_instance(kind, seed, *SIZES)
+    for c in case.directions:
+        features = np.stack([np.zeros_like(c), c])
+        found = confidence(
+            case.body, case.gram, case.center, case.beta, case.prior_mean, features=features
+        )
+        exact = pm.gaps.exact(found.data.model.game, found)[0]
+        for gap, direction in zip(exact, (c, -c), strict=True):
+            low, high, half = reference(
+                case.body, case.gram, found.center[0], float(found.beta[0]), direction
+            )
+            slack = 1e-7 * half + 1e-10
+            assert max(low, 0.0) - slack <= gap <= max(high, 0.0) + slack
 
 
 @pytest.mark.parametrize("kind", KINDS)

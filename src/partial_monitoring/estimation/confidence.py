@@ -131,6 +131,14 @@ class ConfidenceSet:
         values, points = self.local_supports(c @ model.basis)
         return values + c @ model.prior_mean, points
 
+    def observation_covariance(self, maps: ArrayLike) -> Array:
+        """Return M W W_t^-1 W' M' for maps (q, m, d), shape (n, q, m, m)."""
+        model = self.data.model
+        rows = real_array("maps", maps, ("q", "m", model.game.d))
+        seen = rows @ model.basis[:, : model.rank]
+        pulled = seen[None] @ self.data.inverse[:, None]
+        return np.asarray(pulled @ np.swapaxes(seen, 1, 2)[None])
+
     def local_supports(self, directions: Array) -> tuple[Array, Array]:
         """Return values and maximisers for directions in the coordinates of the model."""
         return self.shape.supports(self.data, self.local_center, self.beta, directions)

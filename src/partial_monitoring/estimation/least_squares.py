@@ -210,6 +210,35 @@ class Estimate:
         return _apply(self.inverse, self.vector)
 
 
+def affine_estimate(estimate: Estimate) -> Array:
+    """Return the least-squares estimate over the affine hull of Theta, shape (n, d).
+
+    theta_0 + W W_t^-1 sum W' M' (y - M theta_0).
+    """
+    model = estimate.model
+    return model.prior_mean + _apply(model.basis[:, : model.rank], estimate.coordinates)
+
+
+def free_estimate(estimate: Estimate) -> Array:
+    """Return the least-squares estimate over all of R^d, shape (n, d).
+
+    V_t^-1 (lambda theta_0 + sum M' y) with V_t = lambda I + sum M' M, from the plays and sums.
+    """
+    model, game = estimate.model, estimate.model.game
+    maps = game.observation_maps * model.whitening[:, None, None]
+    sums = estimate.sums * model.whitening[:, None]
+    free = np.empty((estimate.replicates, game.d))
+    for i in range(estimate.replicates):
+        played = np.flatnonzero(estimate.plays[i])
+        rows = maps[played]
+        gram = np.einsum("a,ami,amj->ij", estimate.plays[i, played].astype(float), rows, rows)
+        right = np.einsum("ami,am->i", rows, sums[i, played])
+        lam = model.regularization
+        gram += lam * np.eye(game.d)
+        free[i] = np.linalg.solve(gram, lam * model.prior_mean + right)
+    return free
+
+
 def restricted(estimate: Estimate, actions: Indices) -> Estimate:
     """Return what is known in the game that has only some of the actions."""
     whole = estimate.model
