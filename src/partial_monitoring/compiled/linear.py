@@ -9,6 +9,29 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
 
 
+@njit(cache=True, error_model="numpy", fastmath=FAST, inline="always")
+def products(features, columns, x, out):
+    """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
+
+    Columns are better for few actions (the loop over actions runs on vector units), rows for many
+    (the features are read once).
+    """
+    k, r = features.shape
+    if columns.shape[0] == r:
+        for a in range(k):
+            out[a] = 0.0
+        for p in range(r):
+            weight = x[p]
+            for a in range(k):
+                out[a] += columns[p, a] * weight
+    else:
+        for a in range(k):
+            entry = 0.0
+            for p in range(r):
+                entry += features[a, p] * x[p]
+            out[a] = entry
+
+
 @njit(cache=True, error_model="numpy", fastmath=FAST)
 def update(
     mirrored,
@@ -16,6 +39,7 @@ def update(
     residual,
     maps,
     seen,
+    columns,
     gram,
     inverse,
     vector,
@@ -34,6 +58,7 @@ def update(
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
     x = np.empty(r)
+    pulls = np.empty(k)
     show = np.empty(many)
     for i in range(n):
         for j in range(m):
@@ -58,10 +83,9 @@ def update(
                 error -= x[p] * vector[i, p]
             step = error / c
             share = 1.0 / c
+            products(seen, columns, x, pulls)
             for a in range(k):
-                pull = 0.0
-                for p in range(r):
-                    pull += seen[a, p] * x[p]
+                pull = pulls[a]
                 means[i, a] += step * pull
                 variances[i, a] = max(variances[i, a] - share * pull * pull, 0.0)
                 if mirrored:
@@ -114,7 +138,9 @@ def exact_gaps(means, variances, inverse, beta, seen, apart):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
-def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, through_mean):
+def greedy_gaps(
+    means, variances, inverse, beta, seen, columns, unseen, regularization, through_mean
+):
     """Return gaps relative to the greedy action g, shape (n, k), and g, shape (n,).
 
     With delta = max_b means_b - means_g + width_b, where width_b = beta^(1/2) |phi_b - phi_g|, the
@@ -126,6 +152,7 @@ def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, t
     gaps = np.empty((n, k))
     greedy = np.zeros(n, np.int64)
     pulled = np.empty(r)
+    crosses = np.empty(k)
     for i in range(n):
         g = 0
         for a in range(1, k):
@@ -137,12 +164,10 @@ def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, t
             for q in range(r):
                 entry += inverse[i, p, q] * seen[g, q]
             pulled[p] = entry
+        products(seen, columns, pulled, crosses)
         delta = 0.0
         for a in range(k):
-            cross = 0.0
-            for p in range(r):
-                cross += pulled[p] * seen[a, p]
-            squared = variances[i, a] + variances[i, g] - 2.0 * cross
+            squared = variances[i, a] + variances[i, g] - 2.0 * crosses[a]
             for p in range(rest):
                 squared += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
             width = np.sqrt(beta[i] * max(squared, 0.0)) if a != g else 0.0
@@ -156,13 +181,16 @@ def greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, t
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
-def duels(means, variances, inverse, beta, seen, unseen, regularization):
+def duels(means, variances, inverse, beta, seen, columns, unseen, regularization):
     """Return item gaps (n, k), greedy items (n,) and psi of their duels with every item (n, k)."""
     n, k = means.shape
     r = seen.shape[1]
-    gaps, greedy = greedy_gaps(means, variances, inverse, beta, seen, unseen, regularization, True)
+    gaps, greedy = greedy_gaps(
+        means, variances, inverse, beta, seen, columns, unseen, regularization, True
+    )
     psi = np.zeros((n, k))
     pulled = np.empty(r)
+    crosses = np.empty(k)
     for i in range(n):
         g = greedy[i]
         for p in range(r):
@@ -170,11 +198,8 @@ def duels(means, variances, inverse, beta, seen, unseen, regularization):
             for q in range(r):
                 entry += inverse[i, p, q] * seen[g, q]
             pulled[p] = entry
+        products(seen, columns, pulled, crosses)
         for a in range(k):
-            if a == g:
-                continue
-            cross = 0.0
-            for p in range(r):
-                cross += pulled[p] * seen[a, p]
-            psi[i, a] = max(variances[i, a] + variances[i, g] - 2.0 * cross, 0.0)
+            if a != g:
+                psi[i, a] = max(variances[i, a] + variances[i, g] - 2.0 * crosses[a], 0.0)
     return gaps, greedy, psi

@@ -331,6 +331,7 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
 def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):
     """Return max over b of the support of phi_b - phi_a for every action, shape (n, k).
 
+    A second array (n,) says where all of them are exact; elsewhere some are bounds from above.
     Competitors are tried in the order of an upper bound (the whole ellipsoid, or the whole set
     Theta, ``ceiling`` (k, k)), until no other can be larger.
     """
@@ -338,6 +339,7 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
     k = len(slopes)
     count = len(bounds)
     gaps = np.zeros((n, k))
+    certified = np.ones(n, np.bool_)
     z = np.empty(dim)
     multipliers = np.empty(count)
     slack = np.empty(count)
@@ -376,8 +378,9 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
                     break
                 for j in range(dim):
                     c[j] = whitened[b, j] - whitened[a, j]
-                value, _ = support(c, rows, slack, beta[row], z, multipliers)
+                value, proven = support(c, rows, slack, beta[row], z, multipliers)
+                certified[row] = certified[row] and proven
                 best = max(best, min(value + means[b] - means[a], upper[b]))
                 upper[b] = 0.0
             gaps[row, a] = best
-    return gaps
+    return gaps, certified

@@ -121,9 +121,11 @@ def minimize_rows(gaps, information, kappa, exact, zero):
         if not usable[row]:
             continue
         # The answer does not depend on the units; in these nothing overflows.
+        per_gap = 1.0 / max(widest, 1e-300)
+        per_gain = 1.0 / max(most, 1e-300)
         for a in range(k):
-            d[a] = gaps[row, a] / widest if gaps[row, a] > zero * widest else 0.0
-            i[a] = information[row, a] / most if most > 0.0 else 0.0
+            d[a] = gaps[row, a] * per_gap if gaps[row, a] > zero * widest else 0.0
+            i[a] = information[row, a] * per_gain
         if exact:
             first[row], second[row], share[row] = minimize(d, i, kappa)
         else:

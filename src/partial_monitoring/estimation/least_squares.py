@@ -32,6 +32,9 @@ from partial_monitoring.validation import (
 REFRESH = 1000
 """After so many rounds everything derived is recomputed from the Gram matrix."""
 
+MOST_IN_COLUMNS = 4096
+"""Up to so many actions features are kept by coordinate as well."""
+
 MOST_PAIRED = 300
 """Up to so many actions the largest gap is computed from all pairs."""
 
@@ -72,6 +75,13 @@ class Model:
     def seen(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
         return np.ascontiguousarray(self.slopes[:, : self.rank])
+
+    @cached_property
+    def columns(self) -> Array:
+        """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
+        if self.game.k > MOST_IN_COLUMNS:
+            return np.zeros((0, 0))
+        return np.ascontiguousarray(self.seen.T)
 
     @cached_property
     def mirrored(self) -> bool:
@@ -331,7 +341,15 @@ def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimat
 
     model = estimate.model
     changed = {name: getattr(estimate, name).copy() for name in CHANGED}
-    linear.update(model.mirrored, rows, residual, model.maps, model.seen, *changed.values())
+    linear.update(
+        model.mirrored,
+        rows,
+        residual,
+        model.maps,
+        model.seen,
+        model.columns,
+        *changed.values(),
+    )
     moved = replace(estimate, round=estimate.round + 1, **changed)
     due = estimate.round % REFRESH == 0
     return _refresh_some(moved, due) if due.any() else moved

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
@@ -207,24 +208,25 @@ class Faceted:
             return None
         return None if best is None else np.asarray(center + root @ best.point)
 
-    def exact_gaps(self, estimate: Estimate, center: Array, beta: Array) -> Array:
-        """Return max over b of the support of phi_b - phi_a, pruned, shape (n, k)."""
+    def exact_gaps(
+        self, estimate: Estimate, center: Array, beta: Array
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Return max over b of the support of phi_b - phi_a (n, k), and where it is exact (n,)."""
         from partial_monitoring.compiled import polyhedron
 
         model = self.model
-        return np.asarray(
-            polyhedron.exact_gaps(
-                estimate.inverse,
-                center,
-                beta,
-                model.regularization,
-                model.slopes,
-                model.offsets,
-                self.facets,
-                self.bounds,
-                self.ceiling,
-            )
+        gaps, certified = polyhedron.exact_gaps(
+            estimate.inverse,
+            center,
+            beta,
+            model.regularization,
+            model.slopes,
+            model.offsets,
+            self.facets,
+            self.bounds,
+            self.ceiling,
         )
+        return np.asarray(gaps), np.asarray(certified)
 
 
 def _outside(basis: Array) -> Array:

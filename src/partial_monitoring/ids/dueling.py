@@ -90,6 +90,7 @@ class DuelingIDS:
             data.inverse,
             confidence.beta,
             items.seen,
+            items.columns,
             items.unseen,
             items.regularization,
         )

@@ -33,17 +33,23 @@ def exact(game: Game, confidence: ConfidenceSet) -> Array:
     if isinstance(confidence.shape, Everything):
         return _exact_everywhere(confidence)
     if isinstance(confidence.shape, Faceted):
-        gaps = confidence.shape.exact_gaps(
+        gaps, certified = confidence.shape.exact_gaps(
             confidence.data, confidence.local_center, confidence.beta
         )
+        if not certified.all():
+            gaps[~certified] = _exact_one_by_one(replicates(confidence, ~certified))
         return np.maximum(gaps, 0.0)
+    return np.maximum(_exact_one_by_one(confidence), 0.0)
+
+
+def _exact_one_by_one(confidence: ConfidenceSet) -> Array:
+    """Return the exact gaps by one support call per pair, shape (n, k)."""
     model = confidence.data.model
-    k = game.k
-    gaps = np.zeros((confidence.data.replicates, k))
-    for a in range(k):
+    gaps = np.zeros((confidence.data.replicates, model.game.k))
+    for a in range(model.game.k):
         values, _ = confidence.local_supports(model.slopes - model.slopes[a])
         gaps[:, a] = (values + model.offsets - model.offsets[a]).max(axis=1)
-    return np.maximum(gaps, 0.0)
+    return gaps
 
 
 def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
@@ -96,6 +102,7 @@ def _through_greedy(confidence: ConfidenceSet, *, through_mean: bool) -> Array:
         data.inverse,
         confidence.beta,
         model.seen,
+        model.columns,
         model.unseen,
         model.regularization,
         through_mean,
