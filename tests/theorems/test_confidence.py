@@ -218,6 +218,10 @@ def test_coverage_over_many_rounds(name: str) -> None:
 # -- the support function --------------------------------------------------------------------
 
 
+def ridge(seed: int) -> float:
+    return (0.3, 1.0, 4.0)[seed % 3]
+
+
 def rough(found: ConfidenceSet, c: Array) -> float:
     return 1e-8 * (1.0 + float(np.abs(found.support(np.stack([c, -c]))).max()))
 
@@ -226,8 +230,8 @@ def rough(found: ConfidenceSet, c: Array) -> float:
 def test_the_support_function_is_one(kind: str) -> None:
     """Above the center, sublinear, positively homogeneous, and below Theta and the ellipsoid."""
     for seed in range(12):
-        data = some_data(seed, kind)
-        found = learn(data)
+        data, lam = some_data(seed, kind), ridge(seed)
+        found = learn(data, pm.IDS(regularization=lam))
         rng = np.random.default_rng(seed)
         one, two = rng.normal(size=(2, data.game.d))
         stacked = np.stack([one, two, one + two, 3.0 * one, -one])
@@ -237,7 +241,7 @@ def test_the_support_function_is_one(kind: str) -> None:
         assert h[2] <= h[0] + h[1] + slack
         assert h[3] == pytest.approx(3.0 * h[0], abs=3 * slack)
         assert (h <= data.game.parameters.support(stacked) + slack).all()
-        gram = data.gram(1.0)
+        gram = data.gram(lam)
         q = data.game.parameters.difference_basis()
         if q.shape[1]:
             local = stacked @ q
@@ -266,8 +270,8 @@ def test_smaller_failure_probabilities_give_larger_sets(kind: str) -> None:
 def test_two_plausible_parameters_are_at_most_twice_the_radius_apart(kind: str) -> None:
     """E16: |theta+ - theta-|_V^2 <= 4 beta, attained where Theta does not cut."""
     for seed in range(6):
-        data = some_data(seed, kind)
-        found, gram = learn(data), data.gram(1.0)
+        data, lam = some_data(seed, kind), ridge(seed)
+        found, gram = learn(data, pm.IDS(regularization=lam)), data.gram(lam)
         for c in np.random.default_rng(seed).normal(size=(4, data.game.d)):
             plus, minus = found.maximizer(np.stack([c, -c]))[0]
             apart = (plus - minus) @ gram @ (plus - minus)

@@ -27,7 +27,7 @@ from tests.equivalence.test_support_functions import (
     reference,
 )
 from tests.games.test_known_games import KNOWN, load
-from tests.theorems.test_confidence import some_data
+from tests.theorems.test_confidence import ridge, some_data
 from tests.theorems.test_estimation import Data, draw_data, learn
 from tests.theorems.test_information_ratio import least_of_pairs
 
@@ -54,7 +54,7 @@ def widths(data: Data, found: ConfidenceSet) -> Array:
     away = local[None] - local[:, None]
     if not q.shape[1]:
         return np.zeros(away.shape[:2])
-    inverse = np.linalg.inv(q.T @ data.gram(1.0) @ q)
+    inverse = np.linalg.inv(q.T @ data.gram(found.data.model.regularization) @ q)
     return np.sqrt(found.beta[0] * np.einsum("abi,ij,abj->ab", away, inverse, away))
 
 
@@ -65,7 +65,7 @@ def widths(data: Data, found: ConfidenceSet) -> Array:
 def test_exact_gaps_are_the_largest_over_all_pairs(kind: str) -> None:
     for seed in range(10):
         data = some_data(seed, kind)
-        found = learn(data)
+        found = learn(data, pm.IDS(regularization=ridge(seed)))
         exact = pm.gaps.exact(data.game, found)[0]
         assert exact == pytest.approx(pairs(found).max(axis=1), abs=scale(found))
         assert (exact >= 0).all()
@@ -110,7 +110,7 @@ def test_exact_gaps_where_the_path_once_broke_off(kind: str, seed: int) -> None:
 def test_no_plausible_parameter_has_a_larger_gap(kind: str) -> None:
     for seed in range(6):
         data = some_data(seed, kind)
-        found = learn(data)
+        found = learn(data, pm.IDS(regularization=ridge(seed)))
         exact = pm.gaps.exact(data.game, found)[0]
         rng = np.random.default_rng(seed)
         extremes = found.maximizer(rng.normal(size=(20, data.game.d)))[0]
@@ -128,7 +128,7 @@ def test_many_actions_on_all_of_space(k: int) -> None:
     maps = rng.normal(size=(k, 1, 4)) * (np.arange(4) < 3)  # one direction is never seen
     game = pm.Game(features, maps, pm.AllParameters(4))
     data = draw_data(rng, game, rng.normal(size=4), 20)
-    found = learn(data)
+    found = learn(data, pm.IDS(regularization=0.3))
     means = features @ found.center[0]
     expected = (means[None] - means[:, None] + widths(data, found)).max(axis=1)
     assert pm.gaps.exact(game, found)[0] == pytest.approx(expected, rel=1e-9)
@@ -167,7 +167,7 @@ def test_relaxed_gaps_are_their_definition_and_bound_the_exact_ones(kind: str) -
     """delta + h_E(phi_ah - phi_a) >= max_b h_E(phi_b - phi_a), with least value delta at ah."""
     for seed in range(10):
         data = some_data(seed, kind)
-        found = learn(data)
+        found = learn(data, pm.IDS(regularization=ridge(seed)))
         table, slack = pairs(found), scale(found)
         greedy = int((data.game.features @ found.center[0]).argmax())
         delta = table[greedy].max()
@@ -185,7 +185,7 @@ def test_mean_gaps_are_their_definition(kind: str) -> None:
     """min(delta0 + mean gap, T), with delta0 over the uncut ellipsoid (E7); least at ah."""
     for seed in range(10):
         data = some_data(seed, kind)
-        found = learn(data)
+        found = learn(data, pm.IDS(regularization=ridge(seed)))
         means = data.game.features @ found.center[0]
         greedy = int(means.argmax())
         delta = max(float((means - means[greedy] + widths(data, found)[greedy]).max()), 0.0)
