@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from partial_monitoring.observability.bounds import regret_bound as regret_bound
     from partial_monitoring.observability.bounds import table_1 as table_1
     from partial_monitoring.observability.classify import Analysis as Analysis
-    from partial_monitoring.observability.classify import alignment as alignment
     from partial_monitoring.observability.classify import analyze as analyze
-    from partial_monitoring.observability.classify import local_alignment as local_alignment
+    from partial_monitoring.observability.regions import alignment as alignment
+    from partial_monitoring.observability.regions import local_alignment as local_alignment
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
     from partial_monitoring.parameter_sets import Ball as Ball
     from partial_monitoring.parameter_sets import Box as Box
@@ -72,7 +72,8 @@ _HOMES = {
         "regret_bound",
         "table_1",
     ),
-    "observability.classify": ("Analysis", "alignment", "analyze", "local_alignment"),
+    "observability.classify": ("Analysis", "analyze"),
+    "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
     "result": ("Result",),

@@ -116,31 +116,30 @@ def test_growth_over_many_rounds(name: str) -> None:
     assert low <= slope(horizons, regret) <= high
 
 
+RULES = {
+    "approximate": pm.sampling.approximate,
+    "generalized": pm.sampling.generalized(3.0),
+    "anytime": pm.sampling.e2d("anytime"),
+}
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+@every_rule
+def test_growth_of_other_rules_on_a_hard_game(rule: pm.sampling.SamplingRule) -> None:
+    """Neither always exploring nor never: with lambda = 1/2 (sum Psi / gamma)^(1/2) also E2D.
+
+    Of two actions between which the exact rule mixes, always playing the informative one costs a
+    constant each round, always playing the other one teaches nothing.
+    """
+    horizons, regret = worst_case("hard: labels", pm.IDS(sampling=rule), 2500, 4, start=150)
+    assert 0.55 <= slope(horizons, regret) <= 0.86
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "sampling",
-    [
-        pm.sampling.approximate,
-        pm.sampling.generalized(3.0),
-        pm.sampling.deterministic,
-        pm.sampling.e2d("anytime"),
-    ],
-    ids=["approximate", "generalized", "deterministic", "anytime"],
-)
-def test_growth_of_other_rules_on_an_easy_game(sampling: pm.sampling.SamplingRule) -> None:
-    policy = pm.IDS(sampling=sampling)
+@every_rule
+def test_growth_of_other_rules_over_many_rounds(rule: pm.sampling.SamplingRule) -> None:
+    policy = pm.IDS(sampling=rule)
     horizons, regret = worst_case("easy: bernoulli", policy, 10_000, 8, start=500)
     assert 0.38 <= slope(horizons, regret) <= 0.68
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "sampling",
-    [pm.sampling.approximate, pm.sampling.generalized(3.0), pm.sampling.e2d("anytime")],
-    ids=["approximate", "generalized", "anytime"],
-)
-def test_growth_of_other_rules_on_a_hard_game(sampling: pm.sampling.SamplingRule) -> None:
-    """Rules with a guarantee for hard games: theorem global with kappa = 3, and E2D."""
-    policy = pm.IDS(sampling=sampling)
     horizons, regret = worst_case("hard: labels", policy, 10_000, 8, start=500)
-    assert 0.58 <= slope(horizons, regret) <= 0.80
+    assert 0.55 <= slope(horizons, regret) <= 0.80

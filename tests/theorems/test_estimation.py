@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.least_squares import affine_estimate, free_estimate
 from partial_monitoring.parameter_sets import ParameterSet
 from tests.equivalence.test_support_functions import KINDS, Body, draw_body, point_of
 
@@ -195,6 +196,30 @@ def test_constrained_estimate_is_the_one_of_a_conic_solver(kind: str) -> None:
         assert found == pytest.approx(best, abs=2e-5)
         mine, theirs = (objective(data, p, prior, 0.6) for p in (found, best))
         assert mine <= theirs + 1e-7 * (1 + theirs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_three_estimates_of_one_state(kind: str) -> None:
+    """Notes 1.3: free, on the affine hull, and on Theta, the projection of either in V's norm."""
+    rng = np.random.default_rng(13)
+    for _ in range(6):
+        d = int(rng.integers(2, 6))
+        body = draw_body(rng, kind, d)
+        game = draw_game(rng, body)
+        data = draw_data(rng, game, body.inside + rng.normal(size=d), int(rng.integers(0, 20)))
+        lam, prior = 0.6, body.inside + body.basis @ rng.normal(size=body.basis.shape[1])
+        found = learn(data, pm.IDS(regularization=lam, prior_mean=prior))
+        rows, seen = data.stacked()
+        gram = data.gram(lam)
+        free = np.linalg.solve(gram, lam * prior + rows.T @ seen)
+        local = body.basis.T @ gram @ body.basis
+        step = np.linalg.solve(local, body.basis.T @ (rows.T @ (seen - rows @ prior)))
+        hull = prior + body.basis @ step
+        assert free_estimate(found.data)[0] == pytest.approx(free, abs=1e-8)
+        assert affine_estimate(found.data)[0] == pytest.approx(hull, abs=1e-8)
+        for start in (free, hull):
+            nearest = game.parameters.project(start, gram)
+            assert found.center[0] == pytest.approx(nearest, abs=1e-6)
 
 
 def test_a_prior_mean_off_the_affine_hull_is_projected() -> None:

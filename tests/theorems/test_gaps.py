@@ -415,6 +415,30 @@ def test_directed_information_on_all_of_space_is_its_closed_form(seed: int) -> N
     assert pm.information.directed(game, found)[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_relaxed_directed_information_looks_at_the_greedy_action_only(kind: str) -> None:
+    """Pairs (b, ah) instead of all pairs: |theta+ - theta-| is one of an ordinary pair."""
+    for seed in range(6):
+        data = some_data(seed, kind)
+        found = learn(data, pm.IDS(regularization=100.0))  # above L^2
+        relaxed = pm.information.directed_relaxed(data.game, found)[0]
+        gains = pm.information.log_det(data.game, found)[0]
+        assert (relaxed >= 0).all()
+        assert (relaxed <= 8 * gains * (1 + 1e-5) + 1e-9).all()
+
+
+def test_for_two_actions_both_directed_informations_agree() -> None:
+    rng = np.random.default_rng(3)
+    for parameters in (pm.AllParameters(2), pm.Ball([0.0, 0.0], 1.0), pm.Box([-1, -1], [1, 1])):
+        game = pm.Game(rng.normal(size=(2, 2)), rng.normal(size=(2, 1, 2)), parameters)
+        found = learn(draw_data(rng, game, np.array([0.3, -0.2]), 8))
+        full, relaxed = (
+            information(game, found)[0]
+            for information in (pm.information.directed, pm.information.directed_relaxed)
+        )
+        assert full == pytest.approx(relaxed, rel=1e-6, abs=1e-9)
+
+
 def test_with_one_plausible_action_nothing_is_worth_knowing() -> None:
     game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]], pm.AllParameters(2))
     data = Data(game, np.repeat([0, 1], 500), np.repeat([[5.0], [0.0]], 500, axis=0))

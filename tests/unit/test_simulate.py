@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
+from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policy import Choices
 from partial_monitoring.result import Result
@@ -104,6 +105,16 @@ def test_random_theta_fills_the_set() -> None:
     ball = small(pm.games.linear_bandit(), horizon=1, seeds=400).theta
     lengths = np.linalg.norm(ball, axis=1)
     assert (lengths**3).mean() == pytest.approx(0.5, abs=5 * 0.289 / 20)
+
+
+def test_the_worst_theta_is_worse_than_random_ones() -> None:
+    worst = small(theta="worst", seeds=20, horizon=20)
+    assert PRICING.parameters.contains(worst.theta).all()
+    assert len(np.unique(worst.theta, axis=0)) == 1
+    random = small(theta="random", seeds=20, horizon=20)
+    assert worst.mean("ids")[-1] > random.mean("ids")[-1]
+    again = small(theta="worst", seeds=20, horizon=20)
+    assert np.array_equal(again.regret["ids"], worst.regret["ids"])
 
 
 def test_checkpoints_end_with_the_horizon() -> None:
@@ -287,6 +298,19 @@ def test_outcomes_without_probability_never_happen() -> None:
     shown = observed(full, [0.0, 0.5, 0.5, 0.0], [0], horizon=400, seeds=5)
     assert shown.mean(axis=(0, 1))[[0, 3]].tolist() == [0.0, 0.0]
     assert shown.mean(axis=(0, 1))[1] == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(2000))
+
+
+def test_rounding_does_not_reach_an_outcome_without_probability(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten times 0.1 adds up to less than 1; the largest uniform number may lie above that."""
+    theta = np.append(np.full(10, 0.1), 0.0)
+    assert np.cumsum(theta)[-1] < 1.0
+    game = pm.FiniteGame(np.zeros((1, 11)), ["abcdefghijk"])
+    world = World(game, theta[None], np.array([0]))
+    largest = np.full((1, 1), np.nextafter(1.0, 0.0))
+    monkeypatch.setattr(randomness.Stream, "at", lambda *_: largest)
+    assert world.observe(np.array([0]), 0)[0].argmax() == 9
 
 
 def test_seeds_and_rounds_are_independent_of_each_other() -> None:

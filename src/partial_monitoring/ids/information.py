@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.game import Game
 from partial_monitoring.ids.gaps import replicates
 from partial_monitoring.observability.advantage import advantage_over
-from partial_monitoring.observability.chart import chart_of, cones_of
+from partial_monitoring.observability.chart import chart_of
+from partial_monitoring.observability.regions import region_cones
 from partial_monitoring.validation import Array
 
 InformationGain = Callable[[Game, ConfidenceSet], Array]
@@ -104,20 +104,12 @@ def plausible(
     open_cases = np.flatnonzero(rivals & ~found)
     if len(open_cases) == 0:
         return np.asarray(found)
-    program = advantage_over(chart_of(model.game), _region(confidence))
+    chart = chart_of(model.game)
+    region = chart.pulled_back(region_cones(confidence, model.game))
+    program = advantage_over(chart, region)
     for a in open_cases:
         try:
             found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
         except SolverError:
             found[a] = True  # undecided: keeping it only asks for more information
     return np.asarray(found)
-
-
-def _region(confidence: ConfidenceSet) -> list[conic.Cone]:
-    """Return E_t of one replicate as conic constraints in the chart of the game."""
-    game = confidence.data.model.game
-    root = np.linalg.cholesky(confidence.gram[0]).T
-    matrix = np.concatenate([np.zeros((1, game.d)), -root])
-    bound = np.append(np.sqrt(confidence.beta[0]), -root @ confidence.center[0])
-    cones = [*cones_of(game.parameters), conic.Cone("norm", matrix, bound)]
-    return chart_of(game).pulled_back(cones)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.conic import Cone, minimize_conic
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability import verify, words
-from partial_monitoring.observability.advantage import advantage_over
 from partial_monitoring.observability.alignment import (
     NOTHING,
-    PLAUSIBLE,
     Alignment,
     AlignmentProgram,
     largest_alignment,
-    least_alignment,
     pair_alignment,
 )
 from partial_monitoring.observability.cells import TOLERANCE, Cells, find_cells
-from partial_monitoring.observability.chart import Chart, chart_of, cones_of
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import Reading, floats, view
-from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -313,103 +306,6 @@ def _refuse_nonsense(cells: Cells) -> None:
         raise SolverError(
             "the cells were not decided: their margins are too small for floating point."
         )
-
-
-def alignment(game: Game) -> Alignment:
-    """Return the global alignment constant alpha of a game, with the pair and direction.
-
-    >>> import partial_monitoring as pm
-    >>> round(pm.alignment(pm.games.dynamic_pricing()).value, 6)
-    12.5
-    """
-    return analyze(game).alignment_details
-
-
-def local_alignment(game: Game, confidence: Any) -> Alignment:
-    """Return alpha(E), the alignment constant of a game near the plausible parameters E.
-
-    Parameters
-    ----------
-    game
-        The game.
-    confidence
-        The convex set E: a bounded parameter set (of which the part in Theta counts), or a
-        confidence set of one replicate.
-
-    Examples
-    --------
-    Dynamic pricing is hard: around a tie of $1 and $3 the constant grows without bound.
-
-    >>> import partial_monitoring as pm
-    >>> def around_the_tie(width):
-    ...     sides = [0.5 + width, width, 0.5 + width, width - 0.5, 0, width - 0.5]
-    ...     return pm.Polytope(np.concatenate([np.eye(3), -np.eye(3)]), sides, [[1, 1, 1]], [1])
-    >>> game = pm.games.dynamic_pricing()
-    >>> wide, narrow = (pm.local_alignment(game, around_the_tie(w)) for w in (0.1, 0.01))
-    >>> narrow > 30 * wide
-    True
-    """
-    analysis, chart = analyze(game), chart_of(game)
-    region = chart.pulled_back(_region(confidence, game))
-    gaps = _largest_gaps(chart, region)
-    program = advantage_over(chart, region)
-    plausible = [a for a in analysis.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
-
-    def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:
-        alignments = AlignmentProgram(game, observers)
-        features = game.reduced.features
-        for a in actions[1:]:
-            if not alignments.sees(features[a] - features[actions[0]]):
-                return Alignment(np.inf, 0.0, (actions[0], a))
-        return largest_alignment(alignments, actions)
-
-    return least_alignment(gaps, plausible, align)
-
-
-def _largest_gaps(chart: Chart, region: list[Cone]) -> Array:
-    """Return the largest gap of every action over a region, shape (k,)."""
-    k = len(chart.offsets)
-    gaps = np.zeros(k)
-    for a in range(k):
-        sizes = chart.sizes(a)
-        for b in range(k):
-            if a == b:
-                continue
-            try:
-                best = minimize_conic((chart.slopes[a] - chart.slopes[b]) / sizes[b], region)
-            except SolverError:
-                raise InvalidInput(
-                    "confidence must be a bounded set; got an unbounded one."
-                ) from None
-            if best is None:
-                raise InvalidInput(
-                    "confidence must meet the game's parameter set; got one that does not."
-                )
-            gaps[a] = max(gaps[a], chart.offsets[b] - chart.offsets[a] - best.value * sizes[b])
-    return gaps
-
-
-def _region(confidence: Any, game: Game) -> list[Cone]:
-    """Return a set of plausible parameters, cut by Theta, as conic constraints on theta."""
-    if isinstance(confidence, ParameterSet):
-        if confidence.d != game.d:
-            raise InvalidInput(
-                f"confidence must lie in dimension {game.d} like the game; got {confidence.d}."
-            )
-        return [*cones_of(game.parameters), *cones_of(confidence)]
-    if not all(hasattr(confidence, name) for name in ("center", "gram", "beta")):
-        raise InvalidInput(
-            f"confidence must be a parameter set or a confidence set; got {confidence!r}."
-        )
-    if np.size(confidence.beta) != 1:
-        raise InvalidInput(
-            f"confidence must be the set of one replicate; got {np.size(confidence.beta)}."
-        )
-    root = np.linalg.cholesky(np.reshape(confidence.gram, (game.d, game.d))).T
-    matrix = np.concatenate([np.zeros((1, game.d)), -root])
-    center, beta = np.ravel(confidence.center), float(np.ravel(confidence.beta)[0])
-    bound = np.append(np.sqrt(beta), -root @ center)
-    return [*cones_of(game.parameters), Cone("norm", matrix, bound)]
 
 
 def _readings(
