@@ -198,6 +198,28 @@ def test_constrained_estimate_is_the_one_of_a_conic_solver(kind: str) -> None:
         assert mine <= theirs + 1e-7 * (1 + theirs)
 
 
+BOUNDED = tuple(kind for kind in KINDS if kind not in ("everything", "unbounded"))
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_wild_data_do_not_drive_the_estimate_out_of_theta(kind: str) -> None:
+    """Observations a million times too large, with little regularisation to hold them."""
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        d = int(rng.integers(2, 7))
+        body = draw_body(rng, kind, d)
+        game = draw_game(rng, body)
+        data = draw_data(rng, game, body.inside, int(rng.integers(1, 30)))
+        wild = Data(game, data.actions, 1e6 * data.observations)
+        found = learn(wild, pm.IDS(regularization=1e-4))
+        theta = found.center[0]
+        assert game.parameters.contains(theta)
+        rows, seen = wild.stacked()
+        slope = rows.T @ (rows @ theta - seen) + 1e-4 * (theta - found.data.model.prior_mean)
+        scale = 1.0 + float(np.abs(slope) @ (1.0 + np.abs(theta)))
+        assert slope @ theta + game.parameters.support(-slope) <= 1e-5 * scale
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_three_estimates_of_one_state(kind: str) -> None:
     """Notes 1.3: free, on the affine hull, and on Theta, the projection of either in V's norm."""

@@ -135,16 +135,24 @@ def test_many_actions_on_all_of_space(k: int) -> None:
 
 
 def test_lazy_gaps_make_the_same_decision() -> None:
-    """With many actions gaps are computed where they matter; the distribution is the exact one."""
+    """With many actions gaps are computed where they matter; the distribution is the exact one.
+
+    Some actions show much and earn little, so that most decisions mix two actions.
+    """
     rng = np.random.default_rng(7)
-    for seed in range(5):
-        k = 400
+    mixed = 0
+    for seed in range(25):
+        k = 320
         features = rng.normal(size=(k, 3)) * rng.choice([0.2, 1.0], size=(k, 1))
-        game = pm.games.linear_bandit(features, pm.AllParameters(3))
-        data = draw_data(rng, game, rng.normal(size=3), int(rng.integers(0, 300)))
+        maps = 0.02 * rng.normal(size=(k, 1, 3))
+        maps[:20] = rng.normal(size=(20, 1, 3))
+        features[:20] -= rng.choice([0.5, 2.0, 8.0])
+        game = pm.Game(features, maps, pm.AllParameters(3))
+        some = rng.integers(0, 20, int(rng.choice([0, 30, 300])))
+        told = (maps[some, :, :] @ rng.normal(size=3)) + rng.normal(size=(len(some), 1))
         policy = pm.IDS()
         state = policy.init(game, 1)
-        for a, y in zip(data.actions, data.observations, strict=True):
+        for a, y in zip(some, told, strict=True):
             state = policy.update(state, np.array([a]), y[None])
         choice = policy.decide(state, np.array([0.3]))
         found = policy.confidence_set(state)
@@ -154,9 +162,11 @@ def test_lazy_gaps_make_the_same_decision() -> None:
         mine = information_ratio(choice.distribution, exact, gains)[0]
         assert mine == pytest.approx(best, rel=1e-9), seed
         played = choice.distribution[0] > 0
+        mixed += int(played.sum() == 2)
         assert choice.gaps[0][played] == pytest.approx(exact[0][played], rel=1e-9)
         assert (choice.gaps[0] <= exact[0] * (1 + 1e-9)).all()
         assert choice.ratio[0] == pytest.approx(best, rel=1e-9)
+    assert mixed >= 8
 
 
 # -- relaxed and mean ------------------------------------------------------------------------

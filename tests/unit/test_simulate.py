@@ -206,8 +206,11 @@ def test_a_learner_with_that_seed_does_the_same(name: str) -> None:
     world = World(game, theta[None], seeds)
     learner = pm.Learner(game, pm.IDS(), seed=6)
     counts = np.zeros(game.k, dtype=int)
+    gained, ratios = 0.0, 0.0
     for t in range(horizon):
         decision = learner.ask()
+        gained += decision.information[decision.action]
+        ratios += decision.ratio
         shown = world.observe(np.array([decision.action]), t)[0]
         if isinstance(game, pm.FiniteGame):
             symbol = game.symbols[decision.action][int(shown.argmax())]
@@ -216,6 +219,8 @@ def test_a_learner_with_that_seed_does_the_same(name: str) -> None:
             learner.tell(decision, shown)
         counts[decision.action] += 1
         assert result.plays["ids"][0, t].tolist() == counts.tolist()
+        assert result.information["ids"][0, t] == pytest.approx(gained, rel=1e-12)
+        assert result.ratio["ids"][0, t] == pytest.approx(ratios / (t + 1), rel=1e-12)
 
 
 @dataclass
@@ -616,8 +621,8 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def test_seeds_merge() -> None:
-    one, two = small(theta=THETA, seeds=[0, 1]), small(theta=THETA, seeds=[2])
-    merged, full = one.merged(two), small(theta=THETA, seeds=3)
+    one, two = small(seeds=[0, 1]), small(seeds=[2])
+    merged, full = one.merged(two), small(seeds=3)
     assert merged.seeds.tolist() == [0, 1, 2]
     assert np.array_equal(merged.regret["ids"], full.regret["ids"])
     assert np.array_equal(merged.plays["ids"], full.plays["ids"])

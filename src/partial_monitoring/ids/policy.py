@@ -110,7 +110,7 @@ class IDS:
             action, distribution = pairs.draw(uniforms), pairs.distribution(game.k)
             ratio = pairs.ratio
         else:
-            distribution = self.sampling(gaps, information)
+            distribution = self._distribution(confidence, gaps, information)
             action = draw(distribution, uniforms)
             ratio = information_ratio(distribution, gaps, information)
         return Choices(
@@ -133,6 +133,13 @@ class IDS:
         many = confidence.data.model.game.k >= LAZY_FROM
         free = isinstance(confidence.shape, Everything)
         return self.gap is gap_estimates.exact and ratio_rule and many and free
+
+    def _distribution(self, confidence: ConfidenceSet, gaps: Array, information: Array) -> Array:
+        """Apply a sampling rule that is not one of pairs."""
+        if isinstance(self.sampling, sampling_rules.AnytimeE2D):
+            gained = 0.5 * confidence.data.log_det
+            return self.sampling.after(gaps, information, confidence.round, gained)
+        return self.sampling(gaps, information)
 
     def _among(self, state: IDSState, uniforms: Array, chosen: Indices) -> Choices:
         """Decide in the game with only the chosen actions, and place the answer in the whole."""

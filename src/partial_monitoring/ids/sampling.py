@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.ratio import ZERO_GAP, as_arrays, checked, explain_misfit
+from partial_monitoring.ids.ratio import (
+    ZERO_GAP,
+    as_arrays,
+    checked,
+    explain_misfit,
+    without_noise,
+)
 from partial_monitoring.validation import Array, non_negative_number, real_number
 
 Indices = NDArray[np.int64]
@@ -107,11 +113,21 @@ class E2D:
 
 @dataclass(frozen=True)
 class AnytimeE2D:
-    """E2D with the tradeoff gap(mu) / (2 information(mu)) of each round's exact distribution mu.
+    """E2D with a tradeoff that follows the rounds played.
 
-    At this tradeoff the two actions of mu tie: gap - tradeoff * information = gap(mu) / 2 for both.
-    The more informative one is played, since the other may never show anything.
+    The best fixed tradeoff in hindsight is 1/2 (sum of Psi / gamma)^(1/2), where Psi are the least
+    information ratios of the rounds and gamma is the information gained. Within a policy, t times
+    the ratio of round t stands for the sum. Called by itself the rule knows of no rounds: it then
+    plays the more informative action of the exact distribution, at whose tradeoff both tie.
     """
+
+    def after(self, gaps: Array, information: Array, rounds: Indices, gained: Array) -> Array:
+        """Return the distribution in round t = rounds (n,), after gaining information (n,)."""
+        ratio = solve_pairs(gaps, information, 2.0, exact=True).ratio
+        known = np.maximum(gained, information.max(axis=1))
+        usable = np.isfinite(ratio) & (known > 0)
+        scale = np.where(usable, ratio, 0.0) * rounds / np.where(known > 0, known, 1.0)
+        return _dirac(without_noise(gaps) - 0.5 * np.sqrt(scale)[:, None] * information)
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         d, i = as_arrays(gaps, information)
