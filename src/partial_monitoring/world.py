@@ -96,11 +96,11 @@ class World:
 
     def _prepare_outcomes(self, game: FiniteGame) -> None:
         weights = np.maximum(self.theta, 0.0)
-        self._cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-        self._cumulative[:, -1] = np.inf  # rounding must not pass the last outcome
-        self._cumulative = np.where(
-            np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] > 0, self._cumulative, np.inf
-        )
+        cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+        # Rounding must not pass the last outcome that has any probability.
+        last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
+        beyond = np.arange(weights.shape[1]) >= last[:, None]
+        self._cumulative = np.where(beyond, np.inf, cumulative)
         self._symbol = game.observation_maps.argmax(axis=1)  # (k, d): which row an outcome shows
         self._stream = randomness.Stream(self.seeds, randomness.NOISE, 1)
 

@@ -289,6 +289,17 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):
                 entry -= root[j, h] * direction[h]
             direction[j] = entry / root[j, j]
         _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
+        # A far point is replaced by a near one on the ray from the answer, which projects alike.
+        for _ in range(2):
+            far, near = 0.0, 1.0
+            for j in range(dim):
+                far = max(far, abs(direction[j] - z[j]))
+                near = max(near, abs(z[j]))
+            if not done[row] or far <= 10.0 * near:
+                break
+            for j in range(dim):
+                direction[j] = z[j] + (direction[j] - z[j]) * (near / far)
+            _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
         for j in range(dim):
             result[row, j] = interior[j]
             for h in range(j + 1):
