@@ -43,6 +43,8 @@ HEX_COLORS = (
 )
 """The same for HTML: dark enough for white paper, distinguishable for colour-blind readers."""
 
+CELL_STYLE = "text-align:left;padding:.15em 1.2em .15em 0"
+
 ELLIPSIS = "…"
 
 NOISE_IN_WORDS = {
@@ -234,7 +236,7 @@ def _rich_table(sheet: Sheet) -> RenderableType:
 
 
 def _html_sheet(sheet: Sheet) -> str:
-    head = "".join(f"<th style='text-align:left'>{escape(c)}</th>" for c in sheet.columns)
+    head = "".join(f"<th style='{CELL_STYLE}'>{escape(c)}</th>" for c in sheet.columns)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in sheet.rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     notes = "".join(f"<div style='opacity:.7'>{escape(note)}</div>" for note in sheet.notes)
@@ -248,7 +250,7 @@ def _html_cell(cell: Cell) -> str:
     if cell.tag:
         color = HEX_COLORS[cell.color % len(HEX_COLORS)]
         tag = f" <span style='color:{color};font-weight:600'>{escape(cell.tag)}</span>"
-    return f"<td style='text-align:left'>{escape(cell.text)}{tag}</td>"
+    return f"<td style='{CELL_STYLE}'>{escape(cell.text)}{tag}</td>"
 
 
 def _ends(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:

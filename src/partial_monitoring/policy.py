@@ -163,6 +163,8 @@ def _reason(decision: Decision) -> str:
             f"the least may be lost with it; '{decision.labels[rival]}' is tried now and then "
             f"because it tells more"
         )
+    if decision.gaps[a] <= decision.gaps[greedy] * (1 + 1e-9):
+        return "no action may lose less, and it tells more than others that lose as little"
     return (
         f"it may lose more than '{decision.labels[greedy]}', but what it tells is worth that price"
     )

@@ -327,6 +327,16 @@ def test_seeds_and_rounds_are_independent_of_each_other() -> None:
         assert abs(product) < 5 / np.sqrt(4 * (1500 - lag))
 
 
+def test_purposes_seeds_and_blocks_have_numbers_of_their_own() -> None:
+    first = {
+        (seed, purpose, block): float(randomness.generator(seed, purpose, block).random())
+        for seed in (0, 1, 2**40)
+        for purpose in (randomness.POLICY, randomness.NOISE, randomness.CONTEXT)
+        for block in (0, 1, 2)
+    }
+    assert len(set(first.values())) == len(first)
+
+
 def test_duels_with_their_own_utilities_per_seed() -> None:
     """Sign feedback needs means within [-1, 1] for each seed, not across seeds."""
     game = pm.games.dueling(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+TIE = 1e-13
+"""Ratios closer than this fraction are tied, and the lower index stands."""
+
 
 @njit(cache=True, error_model="numpy")
 def ratio(gap, information, kappa):
@@ -41,7 +44,7 @@ def anchored(gaps, information, anchor, kappa):
         p = best_share(d1, i1, gaps[b], information[b], kappa)
         if p > 0.0:
             value = ratio(d1 + p * (gaps[b] - d1), i1 + p * (information[b] - i1), kappa)
-            if value < best:
+            if value < best * (1.0 - TIE):
                 best, partner, share = value, b, p
     return partner, share
 
@@ -71,10 +74,10 @@ def minimize(gaps, information, kappa):
             break
         slope = kappa * gap ** (kappa - 1.0)
         own = slope * gap - psi * gain
-        entering, least = -1, own - 1e-13 * slope * gap
+        entering, least = -1, own
         for a in range(len(gaps)):
             h = slope * gaps[a] - psi * information[a]
-            if h < least:
+            if h < least - TIE * slope * gap:
                 entering, least = a, h
         if entering < 0:
             break
