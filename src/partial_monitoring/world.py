@@ -17,6 +17,9 @@ from partial_monitoring.validation import Array, axes, real_array
 
 Indices = NDArray[np.int64]
 
+MOST_MEANS = 2_000_000
+"""Up to so many numbers the means of all observations are computed in advance."""
+
 THETA = 4
 """The purpose for which random parameters are drawn."""
 
@@ -53,6 +56,13 @@ class World:
         if isinstance(game, FiniteGame):
             self._prepare_outcomes(game)
         else:
+            self._table: Array | None = None
+            if not isinstance(game, DuelingGame):
+                self._std = np.broadcast_to(game.noise_std, (game.k,))
+                if len(seeds) * game.k * game.m <= MOST_MEANS:
+                    rows = game.observation_maps.reshape(game.k * game.m, game.d)
+                    table = (rows @ theta[:, :, None])[:, :, 0]
+                    self._table = table.reshape(len(seeds), game.k, game.m)
             normal = self.kind == "gaussian"
             self._stream = randomness.Stream(seeds, randomness.NOISE, max(game.m, 1), normal=normal)
 
@@ -91,8 +101,10 @@ class World:
             first, second = np.divmod(action, self.game.count)
             shown = self._utilities[self._each, first] - self._utilities[self._each, second]
             return shown[:, None], np.full(len(action), float(self.game.noise_std))
+        if self._table is not None:
+            return self._table[self._each, action], self._std[action]
         means = (self.game.observation_maps[action] @ self.theta[:, :, None])[:, :, 0]
-        return means, np.broadcast_to(self.game.noise_std, (self.game.k,))[action]
+        return means, self._std[action]
 
     def _prepare_outcomes(self, game: FiniteGame) -> None:
         weights = np.maximum(self.theta, 0.0)
