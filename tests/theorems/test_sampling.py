@@ -383,7 +383,7 @@ def test_anytime_e2d_follows_the_exact_rule(problem: Problem) -> None:
 
 
 def test_anytime_e2d_is_not_decided_by_rounding() -> None:
-    """At its tradeoff the two actions of the exact rule tie: the lowest index, at every scale."""
+    """At its tradeoff the two actions of the exact rule tie: the same one wins at every scale."""
     rng = np.random.default_rng(0)
     rule = pm.sampling.e2d("anytime")
     for _ in range(200):

@@ -26,7 +26,7 @@ from partial_monitoring.estimation.least_squares import (
 from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import sampling as sampling_rules
-from partial_monitoring.ids.policy import IDSState
+from partial_monitoring.ids.policy import IDSState, apply_rule
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule
 from partial_monitoring.policy import Choices, draw
@@ -97,7 +97,7 @@ class DuelingIDS:
         base = np.minimum(base, items.largest_gap)
         gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
         information = 0.5 * np.log1p(psi)
-        distribution = self.sampling(gaps, information)
+        distribution = apply_rule(self.sampling, confidence, gaps, information)
         partner = draw(distribution, uniforms)
         count = items.game.k
         return Choices(

@@ -110,7 +110,7 @@ class IDS:
             action, distribution = pairs.draw(uniforms), pairs.distribution(game.k)
             ratio = pairs.ratio
         else:
-            distribution = self._distribution(confidence, gaps, information)
+            distribution = apply_rule(self.sampling, confidence, gaps, information)
             action = draw(distribution, uniforms)
             ratio = information_ratio(distribution, gaps, information)
         return Choices(
@@ -134,13 +134,6 @@ class IDS:
         free = isinstance(confidence.shape, Everything)
         return self.gap is gap_estimates.exact and ratio_rule and many and free
 
-    def _distribution(self, confidence: ConfidenceSet, gaps: Array, information: Array) -> Array:
-        """Apply a sampling rule that is not one of pairs."""
-        if isinstance(self.sampling, sampling_rules.AnytimeE2D):
-            gained = 0.5 * confidence.data.log_det
-            return self.sampling.after(gaps, information, confidence.round, gained)
-        return self.sampling(gaps, information)
-
     def _among(self, state: IDSState, uniforms: Array, chosen: Indices) -> Choices:
         """Decide in the game with only the chosen actions, and place the answer in the whole."""
         whole = state.estimate.model.game
@@ -159,3 +152,13 @@ class IDS:
             gaps=placed(choice.gaps, np.inf),
             information=placed(choice.information, 0.0),
         )
+
+
+def apply_rule(
+    rule: SamplingRule, confidence: ConfidenceSet, gaps: Array, information: Array
+) -> Array:
+    """Apply a sampling rule, telling it of the rounds played if it wants to know."""
+    if isinstance(rule, sampling_rules.AnytimeE2D):
+        gained = 0.5 * confidence.data.log_det
+        return rule.after(gaps, information, confidence.round, gained)
+    return rule(gaps, information)
