@@ -9,6 +9,16 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
 
 
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def transform(matrix, vector, out):
+    """Fill out (r,) with matrix @ vector."""
+    for p in range(len(out)):
+        entry = 0.0
+        for q in range(len(vector)):
+            entry += matrix[p, q] * vector[q]
+        out[p] = entry
+
+
 @njit(cache=True, error_model="numpy", fastmath=FAST, inline="always")
 def products(features, columns, x, out):
     """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
@@ -71,11 +81,7 @@ def update(
                     blank = False
             if blank:
                 continue
-            for p in range(r):
-                entry = 0.0
-                for q in range(r):
-                    entry += inverse[i, p, q] * w[q]
-                x[p] = entry
+            transform(inverse[i], w, x)
             for p in range(r):
                 c += w[p] * x[p]
             # <w, x_hat> with x_hat = W_t^-1 vector is <x, vector>.
@@ -120,11 +126,7 @@ def exact_gaps(means, variances, inverse, beta, seen, apart):
     for i in range(n):
         radius = np.sqrt(beta[i])
         for a in range(k):
-            for p in range(r):
-                entry = 0.0
-                for q in range(r):
-                    entry += inverse[i, p, q] * seen[a, q]
-                pulled[p] = entry
+            transform(inverse[i], seen[a], pulled)
             for b in range(a + 1, k):
                 cross = 0.0
                 for p in range(r):
@@ -159,11 +161,7 @@ def greedy_gaps(
             if means[i, a] > means[i, g]:
                 g = a
         greedy[i] = g
-        for p in range(r):
-            entry = 0.0
-            for q in range(r):
-                entry += inverse[i, p, q] * seen[g, q]
-            pulled[p] = entry
+        transform(inverse[i], seen[g], pulled)
         products(seen, columns, pulled, crosses)
         delta = 0.0
         for a in range(k):
@@ -193,11 +191,7 @@ def duels(means, variances, inverse, beta, seen, columns, unseen, regularization
     crosses = np.empty(k)
     for i in range(n):
         g = greedy[i]
-        for p in range(r):
-            entry = 0.0
-            for q in range(r):
-                entry += inverse[i, p, q] * seen[g, q]
-            pulled[p] = entry
+        transform(inverse[i], seen[g], pulled)
         products(seen, columns, pulled, crosses)
         for a in range(k):
             if a != g:

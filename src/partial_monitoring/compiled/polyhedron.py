@@ -308,6 +308,16 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):
 
 
 @njit(cache=True, error_model="numpy")
+def room_at(x, facets, bounds, slack):
+    """Fill slack (n,) with the room bounds - facets x, not below zero."""
+    for i in range(len(bounds)):
+        place = 0.0
+        for j in range(len(x)):
+            place += facets[i, j] * x[j]
+        slack[i] = max(bounds[i] - place, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
 def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
     """Return support values (n, q), certificates and maximisers of directions (q, D)."""
     n, dim = x.shape
@@ -322,11 +332,7 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
         whitened = into_whitened(directions, root)
-        for i in range(count):
-            place = 0.0
-            for j in range(dim):
-                place += facets[i, j] * x[row, j]
-            slack[i] = max(bounds[i] - place, 0.0)
+        room_at(x[row], facets, bounds, slack)
         for t in range(len(directions)):
             value, certified[row, t] = support(whitened[t], rows, slack, beta[row], z, multipliers)
             for j in range(dim):
@@ -361,11 +367,7 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
         whitened = into_whitened(slopes, root)
-        for i in range(count):
-            place = 0.0
-            for j in range(dim):
-                place += facets[i, j] * x[row, j]
-            slack[i] = max(bounds[i] - place, 0.0)
+        room_at(x[row], facets, bounds, slack)
         for a in range(k):
             means[a] = offsets[a]
             for j in range(dim):
