@@ -225,8 +225,12 @@ class Learner:
             return vector
         if observation is None and rows == 0:
             return vector
+        lengths = (rows, self.game.m)
+        if isinstance(observation, list) and len(observation) in lengths:
+            vector[:rows] = real_array("observation", observation[:rows], (rows,))
+            return vector
         seen = np.atleast_1d(np.asarray(observation, dtype=object))
-        if seen.shape not in ((rows,), (self.game.m,)):
+        if seen.ndim != 1 or len(seen) not in lengths:
             raise InvalidInput(
                 f"observation must be a vector of length {rows}, what action "
                 f"{self.game.action_label(action)!r} shows; got shape {seen.shape}."

@@ -8,6 +8,18 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
 
+EXTREMES = FAST | {"nnan"}
+"""For least and largest entries only: those of NaN are nobody's business."""
+
+
+@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+def largest(values):
+    """Return the largest entry."""
+    top = values[0]
+    for a in range(len(values)):
+        top = max(top, values[a])
+    return top
+
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
 def transform(matrix, vector, out):
@@ -19,32 +31,87 @@ def transform(matrix, vector, out):
         out[p] = entry
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST, inline="always")
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def transform_each(matrices, vectors):
+    """Return matrices @ vectors, one vector per replicate (n, r), one matrix each or for all."""
+    n, same = len(vectors), len(matrices) == 1
+    out = np.empty((n, matrices.shape[1]))
+    for i in range(n):
+        transform(matrices[0 if same else i], vectors[i], out[i])
+    return out
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def inner(left, right):
+    """Return <left, right>."""
+    total = 0.0
+    for p in range(len(left)):
+        total += left[p] * right[p]
+    return total
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def add_outer(matrix, weight, vector, out):
+    """Fill out (r, r) with matrix + weight * vector vector'; out may be the matrix itself."""
+    for p in range(len(vector)):
+        scaled, row, filled = weight * vector[p], matrix[p], out[p]
+        for q in range(len(vector)):
+            filled[q] = row[q] + scaled * vector[q]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
 def products(features, columns, x, out):
     """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
 
-    Columns are better for few actions (the loop over actions runs on vector units), rows for many
-    (the features are read once).
+    Columns are better for few actions (the loop over actions runs on vector units; four columns at
+    once, so that out is read less often), rows for many (the features are read once).
     """
     k, r = features.shape
-    if columns.shape[0] == r:
-        for a in range(k):
-            out[a] = 0.0
-        for p in range(r):
-            weight = x[p]
-            for a in range(k):
-                out[a] += columns[p, a] * weight
-    else:
+    if columns.shape[0] != r:
         for a in range(k):
             entry = 0.0
             for p in range(r):
                 entry += features[a, p] * x[p]
             out[a] = entry
+        return
+    for a in range(k):
+        out[a] = 0.0
+    fours = r - r % 4
+    for p in range(0, fours, 4):
+        x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
+        c0, c1, c2, c3 = columns[p], columns[p + 1], columns[p + 2], columns[p + 3]
+        for a in range(k):
+            out[a] += c0[a] * x0 + c1[a] * x1 + c2[a] * x2 + c3[a] * x3
+    for p in range(fours, r):
+        x0, c0 = x[p], columns[p]
+        for a in range(k):
+            out[a] += c0[a] * x0
+
+
+@njit(cache=True, error_model="numpy")
+def take_in(action, observation, maps, counts, whitening, expected, plays, sums):
+    """Return the rows (n, m, r) that were seen, what they showed beyond theta_0, plays and sums.
+
+    Entries beyond the rows of an action are ignored.
+    """
+    n, m, r = len(action), maps.shape[1], maps.shape[2]
+    rows = np.empty((n, m, r))
+    residual = np.empty((n, m))
+    plays, sums = plays.copy(), sums.copy()
+    for i in range(n):
+        a = action[i]
+        plays[i, a] += 1
+        for j in range(m):
+            heard = observation[i, j] if j < counts[a] else 0.0
+            sums[i, a, j] += heard
+            residual[i, j] = heard * whitening[a] - expected[a, j]
+            for p in range(r):
+                rows[i, j, p] = maps[a, j, p]
+    return rows, residual, plays, sums
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
 def update(
-    mirrored,
     rows,
     residual,
     maps,
@@ -58,59 +125,61 @@ def update(
     signals,
     log_det,
 ):
-    """Take in one observation per replicate; all arrays from ``gram`` on are changed in place.
+    """Return gram, inverse, ..., log_det after one observation per replicate.
 
     With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
     loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
-    the outer product of their products with x, divided by c. ``mirrored`` says that actions show
-    their own rewards, so that one of the two products is enough.
+    the outer product of their products with x, divided by c.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
+    new_gram, new_inverse = np.empty_like(gram), np.empty_like(inverse)
+    new_vector, new_log_det = vector.copy(), log_det.copy()
+    new_means, new_variances = means.copy(), variances.copy()
+    new_signals = signals.copy()
     x = np.empty(r)
     pulls = np.empty(k)
     show = np.empty(many)
     for i in range(n):
+        w_t, w_inverse, own_vector = gram[i], inverse[i], new_vector[i]
+        own_means, own_variances, own_signals = new_means[i], new_variances[i], new_signals[i]
+        moved = False
         for j in range(m):
             w = rows[i, j]
-            c = 1.0
-            error = residual[i, j]
-            blank = True
-            for p in range(r):
-                if w[p] != 0.0:
-                    blank = False
-            if blank:
+            if not w.any():
                 continue
-            transform(inverse[i], w, x)
-            for p in range(r):
-                c += w[p] * x[p]
+            moved = True
+            transform(w_inverse, w, x)
+            c = 1.0 + inner(w, x)
             # <w, x_hat> with x_hat = W_t^-1 vector is <x, vector>.
-            for p in range(r):
-                error -= x[p] * vector[i, p]
-            step = error / c
+            step = (residual[i, j] - inner(x, own_vector)) / c
             share = 1.0 / c
             products(seen, columns, x, pulls)
             for a in range(k):
-                pull = pulls[a]
-                means[i, a] += step * pull
-                variances[i, a] = max(variances[i, a] - share * pull * pull, 0.0)
-                if mirrored:
-                    signals[i, a, 0, 0] -= share * pull * pull
-                    continue
-                for v in range(many):
-                    entry = 0.0
-                    for p in range(r):
-                        entry += maps[a, v, p] * x[p]
-                    show[v] = entry
-                for v in range(many):
-                    for h in range(many):
-                        signals[i, a, v, h] -= share * show[v] * show[h]
+                own_means[a] += step * pulls[a]
+                own_variances[a] = max(own_variances[a] - share * pulls[a] * pulls[a], 0.0)
+            if many:
+                for a in range(k):
+                    transform(maps[a], x, show)
+                    add_outer(own_signals[a], -share, show, own_signals[a])
+            add_outer(w_inverse, -share, x, new_inverse[i])
+            add_outer(w_t, 1.0, w, new_gram[i])
+            # The next row starts from here.
+            w_t, w_inverse = new_gram[i], new_inverse[i]
             for p in range(r):
-                for q in range(r):
-                    inverse[i, p, q] -= share * x[p] * x[q]
-                    gram[i, p, q] += w[p] * w[q]
-                vector[i, p] += w[p] * residual[i, j]
-            log_det[i] += np.log(c)
+                own_vector[p] += w[p] * residual[i, j]
+            new_log_det[i] += np.log(c)
+        if not moved:
+            new_gram[i], new_inverse[i] = gram[i], inverse[i]
+    return (
+        new_gram,
+        new_inverse,
+        new_vector,
+        new_means,
+        new_variances,
+        new_signals,
+        new_log_det,
+    )
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
@@ -140,6 +209,16 @@ def exact_gaps(means, variances, inverse, beta, seen, apart):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
+def distances(variances, inverse, seen, columns, g, pulled, out):
+    """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch."""
+    transform(inverse, seen[g], pulled)
+    products(seen, columns, pulled, out)
+    for a in range(len(out)):
+        out[a] = max(variances[a] + variances[g] - 2.0 * out[a], 0.0)
+    out[g] = 0.0
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
 def greedy_gaps(
     means, variances, inverse, beta, seen, columns, unseen, regularization, through_mean
 ):
@@ -154,27 +233,29 @@ def greedy_gaps(
     gaps = np.empty((n, k))
     greedy = np.zeros(n, np.int64)
     pulled = np.empty(r)
-    crosses = np.empty(k)
+    widths = np.empty(k)
     for i in range(n):
         g = 0
         for a in range(1, k):
             if means[i, a] > means[i, g]:
                 g = a
         greedy[i] = g
-        transform(inverse[i], seen[g], pulled)
-        products(seen, columns, pulled, crosses)
-        delta = 0.0
+        distances(variances[i], inverse[i], seen, columns, g, pulled, widths)
+        for p in range(rest):
+            for a in range(k):
+                widths[a] += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
+        own, out, best = means[i], gaps[i], means[i, g]
         for a in range(k):
-            squared = variances[i, a] + variances[i, g] - 2.0 * crosses[a]
-            for p in range(rest):
-                squared += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
-            width = np.sqrt(beta[i] * max(squared, 0.0)) if a != g else 0.0
-            ahead = means[i, a] - means[i, g]
-            delta = max(delta, ahead + width)
-            gaps[i, a] = -ahead if through_mean else max(width - ahead, 0.0)
+            widths[a] = np.sqrt(beta[i] * widths[a])
         for a in range(k):
-            gaps[i, a] += delta
-        gaps[i, g] = delta
+            out[a] = own[a] + widths[a]
+        delta = max(largest(out) - best, 0.0)
+        for a in range(k):
+            out[a] = delta + best - own[a]
+        if not through_mean:
+            for a in range(k):
+                out[a] = delta + max(best - own[a] + widths[a], 0.0)
+        out[g] = delta
     return gaps, greedy
 
 
@@ -182,18 +263,11 @@ def greedy_gaps(
 def duels(means, variances, inverse, beta, seen, columns, unseen, regularization):
     """Return item gaps (n, k), greedy items (n,) and psi of their duels with every item (n, k)."""
     n, k = means.shape
-    r = seen.shape[1]
     gaps, greedy = greedy_gaps(
         means, variances, inverse, beta, seen, columns, unseen, regularization, True
     )
-    psi = np.zeros((n, k))
-    pulled = np.empty(r)
-    crosses = np.empty(k)
+    psi = np.empty((n, k))
+    pulled = np.empty(seen.shape[1])
     for i in range(n):
-        g = greedy[i]
-        transform(inverse[i], seen[g], pulled)
-        products(seen, columns, pulled, crosses)
-        for a in range(k):
-            if a != g:
-                psi[i, a] = max(variances[i, a] + variances[i, g] - 2.0 * crosses[a], 0.0)
+        distances(variances[i], inverse[i], seen, columns, greedy[i], pulled, psi[i])
     return gaps, greedy, psi

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from partial_monitoring.compiled.linear import EXTREMES, largest
+
 TIE = 1e-13
 """Ratios closer than this fraction are tied, and the lower index stands."""
 
@@ -49,6 +51,24 @@ def anchored(gaps, information, anchor, kappa):
     return partner, share
 
 
+@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+def least_slope(gaps, information, slope, psi):
+    """Return the least slope * D_a - psi * I_a."""
+    least = np.inf
+    for a in range(len(gaps)):
+        least = min(least, slope * gaps[a] - psi * information[a])
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def usable_numbers(values):
+    """Whether no number is negative or not finite."""
+    bad = 0
+    for a in range(len(values)):
+        bad += not (values[a] >= 0.0 and values[a] < np.inf)
+    return bad == 0
+
+
 @njit(cache=True, error_model="numpy")
 def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
@@ -72,15 +92,14 @@ def minimize(gaps, information, kappa):
         psi = ratio(gap, gain, kappa)
         if psi == np.inf:
             break
-        slope = kappa * gap ** (kappa - 1.0)
-        own = slope * gap - psi * gain
-        entering, least = -1, own
-        for a in range(len(gaps)):
-            h = slope * gaps[a] - psi * information[a]
-            if h < least - TIE * slope * gap:
-                entering, least = a, h
-        if entering < 0:
+        slope = kappa * (gap if kappa == 2.0 else gap ** (kappa - 1.0))
+        tie = TIE * slope * gap
+        least = least_slope(gaps, information, slope, psi)
+        if not least < slope * gap - psi * gain - tie:
             break
+        entering = 0
+        while slope * gaps[entering] - psi * information[entering] > least + tie:
+            entering += 1
         best, x, y, p = psi, first, second, share
         for old in (first, second):
             one, two = (old, entering) if gaps[old] <= gaps[entering] else (entering, old)
@@ -111,23 +130,20 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     second = np.zeros(n, np.int64)
     share = np.zeros(n)
     value = np.zeros(n)
-    usable = np.ones(n, np.bool_)
+    usable = np.empty(n, np.bool_)
     d = np.empty(k)
     i = np.empty(k)
     for row in range(n):
-        widest, most = 0.0, 0.0
-        for a in range(k):
-            gap, gain = gaps[row, a], information[row, a]
-            if not (gap >= 0.0 and gap < np.inf and gain >= 0.0 and gain < np.inf):
-                usable[row] = False
-            widest, most = max(widest, gap), max(most, gain)
+        usable[row] = usable_numbers(gaps[row]) and usable_numbers(information[row])
         if not usable[row]:
             continue
         # The answer does not depend on the units; in these nothing overflows.
+        widest, most = largest(gaps[row]), largest(information[row])
         per_gap = 1.0 / max(widest, 1e-300)
         per_gain = 1.0 / max(most, 1e-300)
         for a in range(k):
             d[a] = gaps[row, a] * per_gap if gaps[row, a] > zero * widest else 0.0
+        for a in range(k):
             i[a] = information[row, a] * per_gain
         if exact:
             first[row], second[row], share[row] = minimize(d, i, kappa)
@@ -143,3 +159,25 @@ def minimize_rows(gaps, information, kappa, exact, zero):
         scaled = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
         value[row] = scaled * widest**kappa / most if 0.0 < scaled < np.inf else scaled
     return first, second, share, value, usable
+
+
+@njit(cache=True, error_model="numpy")
+def draw_rows(first, second, share, uniforms):
+    """Draw from pairs of actions by inverting the cumulative distribution, shape (n,)."""
+    drawn = np.empty_like(first)
+    for row in range(len(first)):
+        one, two, p = first[row], second[row], share[row]
+        if one > two:
+            one, two, p = two, one, 1.0 - p
+        drawn[row] = one if one == two or uniforms[row] < 1.0 - p else two
+    return drawn
+
+
+@njit(cache=True, error_model="numpy")
+def spread_rows(first, second, share, k):
+    """Return distributions on pairs of actions over all actions, shape (n, k)."""
+    spread = np.zeros((len(first), k))
+    for row in range(len(first)):
+        spread[row, first[row]] = 1.0 - share[row]
+        spread[row, second[row]] += share[row]
+    return spread

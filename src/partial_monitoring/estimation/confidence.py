@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.least_squares import Estimate, Indices
+from partial_monitoring.estimation.least_squares import Estimate, Indices, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, real_array, real_number
@@ -89,15 +89,17 @@ class ConfidenceSet:
     def local_center(self) -> Array:
         """theta_hat in the coordinates of the model, shape (n, D)."""
         model = self.data.model
-        x = np.zeros((self.data.replicates, model.basis.shape[1]))
-        x[:, : model.rank] = self.data.coordinates
+        x = self.data.coordinates
+        unseen = model.basis.shape[1] - model.rank
+        if unseen:
+            x = np.concatenate([x, np.zeros((len(x), unseen))], axis=1)
         return self.shape.project(self.data, x)
 
     @cached_property
     def center(self) -> Array:
         """theta_hat, the least-squares estimate over Theta, shape (n, d)."""
         model = self.data.model
-        return model.prior_mean + _stacked(model.basis, self.local_center)
+        return model.prior_mean + applied(model.basis, self.local_center)
 
     @property
     def gram(self) -> Array:
@@ -113,7 +115,7 @@ class ConfidenceSet:
         model = self.data.model
         if isinstance(self.shape, Everything):
             return self.data.means
-        return model.offsets + _stacked(model.slopes, self.local_center)
+        return model.offsets + applied(model.slopes, self.local_center)
 
     def support(self, directions: ArrayLike) -> Array:
         """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
@@ -154,8 +156,3 @@ def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> Conf
     )
     return ConfidenceSet(estimate, shape, radius**2)
 
-
-def _stacked(matrix: Array, vectors: Array) -> Array:
-    """Multiply a matrix with one vector per replicate, shape (n, ...)."""
-    result: Array = (matrix @ vectors[:, :, None])[:, :, 0]
-    return result

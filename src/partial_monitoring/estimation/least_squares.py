@@ -217,7 +217,7 @@ class Estimate:
     @property
     def coordinates(self) -> Array:
         """The estimate on the affine hull, W_t^-1 vector, shape (n, r)."""
-        return _apply(self.inverse, self.vector)
+        return applied(self.inverse, self.vector)
 
 
 def affine_estimate(estimate: Estimate) -> Array:
@@ -226,7 +226,7 @@ def affine_estimate(estimate: Estimate) -> Array:
     theta_0 + W W_t^-1 sum W' M' (y - M theta_0).
     """
     model = estimate.model
-    return model.prior_mean + _apply(model.basis[:, : model.rank], estimate.coordinates)
+    return model.prior_mean + applied(model.basis[:, : model.rank], estimate.coordinates)
 
 
 def free_estimate(estimate: Estimate) -> Array:
@@ -293,7 +293,7 @@ def refreshed(estimate: Estimate) -> Estimate:
     r = model.rank
     inverse = np.asarray(np.linalg.inv(estimate.gram), dtype=np.float64) if r else estimate.gram
     log_det = np.linalg.slogdet(estimate.gram)[1] - r * np.log(model.regularization)
-    x = _apply(inverse, estimate.vector)
+    x = applied(inverse, estimate.vector)
     pulled = model.seen @ inverse  # (n, k, r)
     n, (k, m) = len(inverse), model.maps.shape[:2]
     shown = model.rows @ inverse  # (n, k m, r)
@@ -302,7 +302,7 @@ def refreshed(estimate: Estimate) -> Estimate:
         estimate,
         inverse=inverse,
         log_det=log_det if r else np.zeros(n),
-        means=model.offsets + _apply(model.seen, x),
+        means=model.offsets + applied(model.seen, x),
         variances=(pulled * model.seen).sum(axis=-1),
         signals=(shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1),
     )
@@ -324,39 +324,66 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     the log-determinant gains log c, and products with features or maps lose the outer products of
     their products with x. Cost O(k (r + m^2) + r^2) per row.
     """
+    from partial_monitoring.compiled import linear
+
     model = estimate.model
-    each = np.arange(len(action))
-    counted = np.arange(model.game.m) < model.counts[action][:, None]
-    heard = np.where(counted, observation, 0.0)
-    residual = heard * model.whitening[action][:, None] - model.expected[action]
-    plays, sums = estimate.plays.copy(), estimate.sums.copy()
-    plays[each, action] += 1
-    sums[each, action] += heard
-    return updated_by_rows(replace(estimate, plays=plays, sums=sums), model.maps[action], residual)
+    rows, residual, plays, sums = linear.take_in(
+        action,
+        observation,
+        model.maps,
+        model.counts,
+        model.whitening,
+        model.expected,
+        estimate.plays,
+        estimate.sums,
+    )
+    return _moved(estimate, rows, residual, plays, sums)
 
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
+    return _moved(estimate, rows, residual, estimate.plays, estimate.sums)
+
+
+def _moved(
+    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array
+) -> Estimate:
     from partial_monitoring.compiled import linear
 
     model = estimate.model
-    changed = {name: getattr(estimate, name).copy() for name in CHANGED}
-    linear.update(
-        model.mirrored,
+    # Of actions that show their own reward the variances say it all.
+    shown = 0 if model.mirrored else model.maps.shape[1]
+    gram, inverse, vector, means, variances, signals, log_det = linear.update(
         rows,
         residual,
-        model.maps,
+        model.maps[:, :shown],
         model.seen,
         model.columns,
-        *changed.values(),
+        estimate.gram,
+        estimate.inverse,
+        estimate.vector,
+        estimate.means,
+        estimate.variances,
+        estimate.signals[:, :, :shown, :shown],
+        estimate.log_det,
     )
-    moved = replace(estimate, round=estimate.round + 1, **changed)
+    if model.mirrored:
+        signals = variances[:, :, None, None]
+    moved = Estimate(
+        model,
+        estimate.round + 1,
+        gram,
+        inverse,
+        log_det,
+        vector,
+        means,
+        variances,
+        signals,
+        plays,
+        sums,
+    )
     due = estimate.round % REFRESH == 0
     return _refresh_some(moved, due) if due.any() else moved
-
-
-CHANGED = ("gram", "inverse", "vector", "means", "variances", "signals", "log_det")
-"""What an observation changes, in the order of the compiled update."""
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
@@ -372,7 +399,9 @@ def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
     return replace(estimate, **changed)
 
 
-def _apply(matrices: Array, vectors: Array) -> Array:
+def applied(matrices: Array, vectors: Array) -> Array:
     """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
-    result: Array = (matrices @ vectors[:, :, None])[:, :, 0]
-    return result
+    from partial_monitoring.compiled import linear
+
+    stacked = np.ascontiguousarray(matrices if matrices.ndim == 3 else matrices[None])
+    return np.asarray(linear.transform_each(stacked, vectors))

@@ -34,7 +34,7 @@ def exact(gaps: ArrayLike, information: ArrayLike) -> Array:
     >>> exact([0.1, 1.0], [0.0, 1.0]).round(3)
     array([0.889, 0.111])
     """
-    return generalized(2.0)(gaps, information)
+    return _EXACT(gaps, information)
 
 
 def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
@@ -43,7 +43,7 @@ def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
     The greedy action is the most informative among those with the least gap (E24). Kept to
     reproduce the paper; :func:`exact` is as fast.
     """
-    return Approximate(2.0)(gaps, information)
+    return _APPROXIMATE(gaps, information)
 
 
 def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
@@ -159,18 +159,15 @@ class Pairs:
 
     def distribution(self, k: int) -> Array:
         """Return the distributions over all k actions, shape (n, k)."""
-        mu = np.zeros((len(self.first), k))
-        each = np.arange(len(self.first))
-        mu[each, self.first] = 1.0 - self.share
-        mu[each, self.second] += self.share
-        return mu
+        from partial_monitoring.compiled.ratio import spread_rows
+
+        return np.asarray(spread_rows(self.first, self.second, self.share, k))
 
     def draw(self, uniforms: Array) -> Indices:
         """Draw one action each by inverting the cumulative distribution."""
-        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
-        of_low = np.where(self.first <= self.second, 1.0 - self.share, self.share)
-        same = self.first == self.second
-        return np.where(same | (uniforms < of_low), low, high)
+        from partial_monitoring.compiled.ratio import draw_rows
+
+        return np.asarray(draw_rows(self.first, self.second, self.share, uniforms))
 
 
 def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -> Pairs:
@@ -187,9 +184,9 @@ def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -
 def pair_rule(rule: SamplingRule) -> Generalized | Approximate | None:
     """Return the rule as one that gives pairs, if it is one."""
     if rule is exact:
-        return Generalized(2.0)
+        return _EXACT
     if rule is approximate:
-        return Approximate(2.0)
+        return _APPROXIMATE
     return rule if isinstance(rule, Generalized | Approximate) else None
 
 
@@ -211,6 +208,8 @@ def _check_kappa(kappa: float) -> None:
     if not real_number("kappa", kappa) >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
 
+
+_EXACT, _APPROXIMATE = Generalized(), Approximate()
 
 __all__ = [
     "E2D",
