@@ -10,7 +10,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from benchmarks import reference
-from benchmarks.timing import fastest, show
+from benchmarks.timing import fastest, most_memory, show
 from partial_monitoring.compiled import polyhedron
 from partial_monitoring.compiled.ratio import minimize_rows
 from partial_monitoring.ids.policy import IDSState
@@ -131,6 +131,13 @@ def limits() -> Table:
         took = fastest(one_round, repeat=3)
         label = f"a round, k={k:,}, d={d}, {name} gaps"
         table.add_row(label, show(took), "one read of the features", f"{took / read:.1f}")
+        extra = most_memory(one_round)
+        table.add_row(
+            f"memory of {label}",
+            f"{extra / 2**20:.0f} MiB",
+            "the features",
+            f"{extra / phi.nbytes:.2f}",
+        )
     rng = np.random.default_rng(0)
     gaps = rng.random((1, k)) + 0.1
     information = rng.random((1, k)) * gaps

@@ -1,7 +1,8 @@
-"""Timing that survives a noisy machine: the fastest of several repetitions."""
+"""Measures that survive a noisy machine: the fastest of several repetitions, the most memory."""
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from time import perf_counter
 
@@ -19,6 +20,16 @@ def fastest(call: Callable[[], object], *, repeat: int = 5, seconds: float = 0.2
             call()
         best = min(best, (perf_counter() - start) / batch)
     return best
+
+
+def most_memory(call: Callable[[], object]) -> int:
+    """Return the most bytes that a call holds beyond what was there before."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def show(seconds: float) -> str:

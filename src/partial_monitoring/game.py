@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.linalg import in_basis, row_space
+from partial_monitoring.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
@@ -231,9 +231,7 @@ def reduce(game: Game) -> ReducedGame:
     q = game.parameters.difference_basis()
     maps = in_basis(game.observation_maps, q)
     rows = game.observation_maps.reshape(-1, game.d)
-    lengths = np.linalg.norm(rows, axis=1)
-    seen = lengths > 0
-    inner = row_space(rows[seen] / lengths[seen, None] @ q)
+    inner = row_space(in_basis(unit_rows(rows), q))
     basis = q if inner.shape[1] == q.shape[1] else q @ inner
     return ReducedGame(
         frozen(np.array(center)),

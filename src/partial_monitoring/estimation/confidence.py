@@ -155,4 +155,3 @@ def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> Conf
         + np.sqrt(model.regularization) * model.norm_bound
     )
     return ConfidenceSet(estimate, shape, radius**2)
-
