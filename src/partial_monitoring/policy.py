@@ -9,9 +9,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from partial_monitoring import display
-from partial_monitoring.estimation.least_squares import Indices
 from partial_monitoring.game import Game
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 State = TypeVar("State")
 

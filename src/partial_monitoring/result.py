@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, real_number
-
-Indices = NDArray[np.int64]
+from partial_monitoring.validation import Array, Indices, real_number
 
 FORMAT = 1
 """Version of the files that ``save`` writes."""

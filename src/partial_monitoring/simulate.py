@@ -17,8 +17,8 @@ from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
 from partial_monitoring.policy import Policy
 from partial_monitoring.result import Result, Run
-from partial_monitoring.validation import Array, is_whole, real_array, whole_number
-from partial_monitoring.world import Indices, World, true_parameters
+from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
+from partial_monitoring.world import World, true_parameters
 
 MOST_COUNTS = 50_000_000
 """Plays are only counted if there are at most so many numbers (seeds, checkpoints, actions)."""

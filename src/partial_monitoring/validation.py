@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 def set_fields(instance: object, **values: object) -> None:

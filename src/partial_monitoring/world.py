@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.dueling_game import DuelingGame
@@ -13,9 +12,7 @@ from partial_monitoring.game import Game
 from partial_monitoring.instance import Instance, checked_theta
 from partial_monitoring.noise import NOISE, NoiseFunction
 from partial_monitoring.parameter_sets import AllParameters, Ball, Box, ParameterSet, Simplex
-from partial_monitoring.validation import Array, axes, real_array
-
-Indices = NDArray[np.int64]
+from partial_monitoring.validation import Array, Indices, axes, real_array
 
 MOST_MEANS = 2_000_000
 """Up to so many numbers the means of all observations are computed in advance."""

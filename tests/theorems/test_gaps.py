@@ -320,7 +320,7 @@ DOMINATED: dict[str, pm.ParameterSet] = {
 }
 
 
-@pytest.mark.parametrize("gap", [pm.gaps.exact, pm.gaps.relaxed])
+@pytest.mark.parametrize("gap", GAPS.values(), ids=GAPS.keys())
 @pytest.mark.parametrize("kind", DOMINATED)
 def test_games_with_one_dominating_action_cost_nothing(kind: str, gap: pm.gaps.GapEstimate) -> None:
     """Action 2 (and its copy 4) beat all others on Theta, where theta_1 >= 1 or the sum is 1."""

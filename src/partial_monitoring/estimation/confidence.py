@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.least_squares import Estimate, Indices, applied
+from partial_monitoring.estimation.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, real_array, real_number
+from partial_monitoring.validation import Array, Indices, real_array, real_number
 
 Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.least_squares import Estimate, Model
+from partial_monitoring.estimation.least_squares import Estimate
+from partial_monitoring.estimation.model import Model
 from partial_monitoring.parameter_sets import AllParameters, Ball, Polyhedral
 from partial_monitoring.validation import Array
 

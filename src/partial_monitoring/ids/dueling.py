@@ -18,11 +18,10 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
 from partial_monitoring.estimation.least_squares import (
-    Indices,
     initial,
-    model,
     updated_by_rows,
 )
+from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import sampling as sampling_rules
@@ -30,7 +29,7 @@ from partial_monitoring.ids.policy import IDSState, apply_rule
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule
 from partial_monitoring.policy import Choices, draw
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 
 @dataclass(frozen=True)

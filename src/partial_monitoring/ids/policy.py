@@ -12,12 +12,11 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
 from partial_monitoring.estimation.least_squares import (
     Estimate,
-    Indices,
     initial,
-    model,
     restricted,
     updated,
 )
+from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import gaps as gap_estimates
@@ -30,7 +29,7 @@ from partial_monitoring.ids.lazy import lazy_exact
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule, pair_rule
 from partial_monitoring.policy import Choices, draw
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class IDS:
     confidence
         Failure probabilities: ``pm.confidence.paper()`` or ``.fixed(delta)``.
     regularization, prior_mean, norm_bound
-        lambda, theta_0 and B; see :func:`partial_monitoring.estimation.least_squares.model`.
+        lambda, theta_0 and B; see :func:`partial_monitoring.estimation.model.model`.
 
     Examples
     --------
@@ -104,6 +103,9 @@ class IDS:
             gaps, _ = lazy_exact(confidence, information, self.sampling)
         else:
             gaps = self.gap(game, confidence)
+        dominant = state.estimate.model.dominant
+        if dominant.any():  # whatever the estimate, such an action loses nothing
+            gaps = np.where(dominant, 0.0, gaps)
         rule = pair_rule(self.sampling)
         if rule is not None:
             pairs = rule.pairs(gaps, information)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.ids.ratio import (
@@ -20,9 +20,8 @@ from partial_monitoring.ids.ratio import (
     explain_misfit,
     without_noise,
 )
-from partial_monitoring.validation import Array, non_negative_number, real_number
+from partial_monitoring.validation import Array, Indices, non_negative_number, real_number
 
-Indices = NDArray[np.int64]
 SamplingRule = Callable[[Array, Array], Array]
 
 
