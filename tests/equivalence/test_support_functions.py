@@ -18,9 +18,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import optimize, sparse
 
 import partial_monitoring as pm
+from partial_monitoring.compiled.ball import support
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.parameter_sets import ParameterSet
@@ -538,3 +539,32 @@ def test_instances_on_which_the_path_once_broke_off(kind: str, seed: int) -> Non
 def test_many_adversarial_instances(kind: str) -> None:
     for seed in range(100, 4000):
         check_adversarial(kind, seed, *SIZES)
+
+
+def test_maximisers_over_a_ball_meet_their_optimality_conditions() -> None:
+    """The value is attained, in both sets, and the direction is a sum of the active normals."""
+    rng = np.random.default_rng(0)
+    for case in range(400):
+        d = int(rng.integers(1, 8))
+        weights, beta = 10 ** rng.uniform(-3, 3, d), 10 ** rng.uniform(-3, 3)
+        center, radius = rng.normal(size=d), 10 ** rng.uniform(-1, 1)
+        away = rng.normal(size=d)
+        away *= radius * rng.choice([0.0, 0.5, 1.0]) / np.linalg.norm(away)
+        x_hat = center + away
+        c = [rng.normal(size=d), -away, np.zeros(d)][case % 3]
+        point = np.empty(d)
+        value = support(c, weights, x_hat, beta, center, radius, point)
+        size = max(np.abs(c).max() * (radius + np.abs(center).max()), 1e-300)
+        assert abs(value - c @ point) <= 1e-13 * size
+        in_ball = ((point - center) ** 2).sum() / radius**2
+        in_ellipsoid = (weights * (point - x_hat) ** 2).sum() / beta
+        assert max(in_ball, in_ellipsoid) <= 1 + 1e-10
+        normals = np.stack([weights * (point - x_hat), point - center])
+        lengths = np.linalg.norm(normals, axis=1)
+        active = np.array([in_ellipsoid, in_ball]) >= 1 - 1e-9
+        if not c.any():
+            continue
+        unit = normals[active] / lengths[active, None]
+        shares, _ = optimize.nnls(unit.T, c)
+        rest = c - shares @ unit
+        assert np.abs(rest).max() <= 1e-6 * max(np.abs(c).max(), 1e-300)

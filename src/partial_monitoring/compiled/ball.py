@@ -1,8 +1,9 @@
 """Support function of an ellipsoid cut by a ball, by a one-dimensional dual.
 
-Every s in [0, 1] gives an ellipsoid (1 - s) |x - x_hat|_G^2 / beta + s |x - center|^2 / radius^2 <=
-1 that contains the intersection, so its support function is an upper bound; the least of them is
-exact (Lagrange duality) and the bound is quasi-convex in s. Coordinates are those in which G is
+Every mu >= 0 gives an ellipsoid |x - x_hat|_G^2 + mu |x - center|^2 <= beta + mu radius^2 that
+contains the intersection, so its support function is an upper bound; the least of them is exact
+(Lagrange duality). There its maximiser lies on both boundaries, and on either side it violates one
+of the two: a root to be found, on a logarithmic scale. Coordinates are those in which G is
 diagonal.
 """
 
@@ -11,65 +12,90 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-GOLDEN = 0.6180339887498949
-STEPS = 90
+INSIDE = 1e-12
+"""A point this little outside, relatively, counts as inside."""
+
+STEPS = 200
 
 
 @njit(cache=True, error_model="numpy")
-def bound(s, c, weights, x_hat, beta, center, radius, point):
-    """Return the support value of the ellipsoid for s; fill the point where it is attained."""
-    inside = 1.0
+def bound(mu, c, weights, x_hat, beta, center, radius, point):
+    """Return the support value of the ellipsoid for mu, and how the point violates the two sets.
+
+    The violation |x - center|^2 / radius^2 - |x - x_hat|_G^2 / beta is positive if the ball is the
+    set that is left further. Fills the point where the value is attained.
+    """
+    room = beta + mu * radius * radius
     reach = 0.0
     value = 0.0
     for j in range(len(c)):
-        one = (1.0 - s) * weights[j] / beta
-        two = s / (radius * radius)
-        both = one + two
-        middle = (one * x_hat[j] + two * center[j]) / both
+        both = weights[j] + mu
         away = x_hat[j] - center[j]
-        inside -= one * two / both * away * away
+        middle = center[j] + weights[j] / both * away
+        room -= weights[j] * (mu / both) * away * away
         reach += c[j] * c[j] / both
         value += c[j] * middle
         point[j] = middle
-    inside = max(inside, 0.0)
-    step = np.sqrt(inside / reach) if reach > 0.0 else 0.0
+    room = max(room, 0.0)
+    step = np.sqrt(room / reach) if reach > 0.0 else 0.0
+    from_center = 0.0
+    from_estimate = 0.0
     for j in range(len(c)):
-        both = (1.0 - s) * weights[j] / beta + s / (radius * radius)
-        point[j] += step * c[j] / both
-    return value + np.sqrt(inside * reach)
+        point[j] += step * c[j] / (weights[j] + mu)
+        from_center += (point[j] - center[j]) ** 2
+        from_estimate += weights[j] * (point[j] - x_hat[j]) ** 2
+    return value + np.sqrt(room * reach), from_center / (radius * radius) - from_estimate / beta
 
 
 @njit(cache=True, error_model="numpy")
 def support(c, weights, x_hat, beta, center, radius, point):
     """Return max <c, x> over both sets; fill a maximiser."""
-    best = bound(0.0, c, weights, x_hat, beta, center, radius, point)
-    away = 0.0
+    best, violation = bound(0.0, c, weights, x_hat, beta, center, radius, point)
+    whole, length, away = 0.0, 0.0, 0.0
     for j in range(len(c)):
-        away += (point[j] - center[j]) ** 2
-    if away <= radius * radius * (1.0 + 1e-12):
+        length += c[j] * c[j]
+    # On the boundary of the ellipsoid and in the ball; without a direction any point will do.
+    if violation <= INSIDE or length == 0.0:
         return best
-    whole = bound(1.0, c, weights, x_hat, beta, center, radius, point)
-    away = 0.0
     for j in range(len(c)):
+        point[j] = center[j] + radius * c[j] / np.sqrt(length)
+        whole += c[j] * point[j]
         away += weights[j] * (point[j] - x_hat[j]) ** 2
-    if away <= beta * (1.0 + 1e-12):
+    if away <= beta * (1.0 + INSIDE):
         return min(best, whole)
-    low, high = 0.0, 1.0
-    one = high - GOLDEN * (high - low)
-    two = low + GOLDEN * (high - low)
-    at_one = bound(one, c, weights, x_hat, beta, center, radius, point)
-    at_two = bound(two, c, weights, x_hat, beta, center, radius, point)
+    # Bracket the root on a logarithmic scale, then take secants; a bracket that a secant did not
+    # halve is bisected.
+    low = high = np.log(beta / (radius * radius))
+    at_low = at_high = bound(np.exp(low), c, weights, x_hat, beta, center, radius, point)[1]
+    pace = 1.0
+    while at_low < 0.0 and pace < 2000.0:
+        high, at_high = low, at_low
+        low -= pace
+        pace *= 2.0
+        at_low = bound(np.exp(low), c, weights, x_hat, beta, center, radius, point)[1]
+    pace = 1.0
+    while at_high > 0.0 and pace < 2000.0:
+        low, at_low = high, at_high
+        high += pace
+        pace *= 2.0
+        at_high = bound(np.exp(high), c, weights, x_hat, beta, center, radius, point)[1]
+    found = best
+    slow = False
     for _ in range(STEPS):
-        if at_one <= at_two:
-            high, two, at_two = two, one, at_one
-            one = high - GOLDEN * (high - low)
-            at_one = bound(one, c, weights, x_hat, beta, center, radius, point)
+        middle = 0.5 * (low + high)
+        if not slow and at_low > at_high:
+            middle = low + (high - low) * at_low / (at_low - at_high)
+        before = high - low
+        value, violation = bound(np.exp(middle), c, weights, x_hat, beta, center, radius, point)
+        found = min(found, value)
+        if violation > 0.0:
+            low, at_low = middle, violation
         else:
-            low, one, at_one = one, two, at_two
-            two = low + GOLDEN * (high - low)
-            at_two = bound(two, c, weights, x_hat, beta, center, radius, point)
-    found = bound((low + high) / 2, c, weights, x_hat, beta, center, radius, point)
-    return min(min(found, best), whole)
+            high, at_high = middle, violation
+        slow = high - low > 0.5 * before
+        if high - low <= 1e-15 * max(1.0, abs(high)) or violation == 0.0:
+            break
+    return min(found, whole)
 
 
 @njit(cache=True, error_model="numpy")
