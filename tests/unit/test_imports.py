@@ -41,6 +41,7 @@ ORDER = (
     "result",
     "opponent",
     "simulate",
+    "comparison",
     "cli",
     "__main__",
 )
