@@ -13,6 +13,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
+    from partial_monitoring.baselines.cbp import CBP as CBP
+    from partial_monitoring.baselines.cbp import RandCBP as RandCBP
+    from partial_monitoring.baselines.optimism import LinTS as LinTS
+    from partial_monitoring.baselines.optimism import LinUCB as LinUCB
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
     from partial_monitoring.tables import from_table as from_table
 
 _HOMES = {
+    "baselines.cbp": ("CBP", "RandCBP"),
+    "baselines.optimism": ("LinTS", "LinUCB"),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
     "finite_game": ("FiniteGame",),

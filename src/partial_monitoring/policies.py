@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.baselines.cbp import CBP, RandCBP
+from partial_monitoring.baselines.optimism import LinTS, LinUCB
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.ids import gaps, information, sampling
@@ -17,7 +19,14 @@ from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policy import Policy
 
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
-    {"ids": IDS, "dueling_ids": DuelingIDS}
+    {
+        "ids": IDS,
+        "dueling_ids": DuelingIDS,
+        "cbp": CBP,
+        "randcbp": RandCBP,
+        "linucb": LinUCB,
+        "lints": LinTS,
+    }
 )
 """Every policy by name."""
 
