@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
+    from partial_monitoring.experiments.experiment import Experiment as Experiment
+    from partial_monitoring.experiments.files import load_experiment as load_experiment
     from partial_monitoring.finite_game import FiniteGame as FiniteGame
     from partial_monitoring.game import Game as Game
     from partial_monitoring.game_files import load_game as load_game
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import Simplex as Simplex
     from partial_monitoring.policy import Decision as Decision
     from partial_monitoring.result import Result as Result
-    from partial_monitoring.simulate import simulate as simulate
+    from partial_monitoring.simulation import simulate as simulate
     from partial_monitoring.tables import from_csv as from_csv
     from partial_monitoring.tables import from_table as from_table
 
@@ -63,6 +65,8 @@ _HOMES = {
     "baselines.optimism": ("LinTS", "LinUCB"),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
+    "experiments.experiment": ("Experiment",),
+    "experiments.files": ("load_experiment",),
     "finite_game": ("FiniteGame",),
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
@@ -83,7 +87,7 @@ _HOMES = {
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
     "result": ("Result",),
-    "simulate": ("simulate",),
+    "simulation": ("simulate",),
     "tables": ("from_csv", "from_table"),
 }
 _MODULES = {

@@ -42,8 +42,9 @@ ORDER = (
     "world",
     "result",
     "opponent",
-    "simulate",
+    "simulation",
     "comparison",
+    "experiments",
     "cli",
     "__main__",
 )
@@ -124,3 +125,9 @@ def test_all_public_names_resolve_and_are_typed() -> None:
     }
     assert typed | {"__version__"} == set(pm.__all__)
     assert all(getattr(pm, name) is not None for name in dir(pm))
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """Importing a module sets its name in the package, where a function of that name would be."""
+    modules = {layer(path) for path in SOURCE.rglob("*.py")}
+    assert not (set(pm.__all__) & modules) - set(pm._MODULES)

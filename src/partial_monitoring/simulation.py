@@ -80,7 +80,7 @@ def simulate(
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
-        theta = _worst(game, next(iter(chosen.values())), rounds, noise)
+        theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
     world = World(game, true_parameters(game, theta, numbers), numbers, noise)
     runs = {}
     for name, policy in chosen.items():
@@ -125,7 +125,7 @@ def play(
     return run
 
 
-def _worst(
+def worst_for(
     game: Game, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""
