@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -71,6 +71,24 @@ def make(name: str, **options: Any) -> Policy[Any]:
         if option not in known:
             raise unknown_name(f"option of {name}", option, known)
     return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
+
+
+def summary(name: str) -> str:
+    """Return one line on what a policy does.
+
+    >>> summary("ids")
+    'Play the distribution that trades least regret for most information.'
+    """
+    return (POLICIES[name].__doc__ or "").strip().splitlines()[0]
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the options of a policy with their defaults, as they are written in files."""
+    chosen: dict[str, Any] = {}
+    for field in fields(POLICIES[name]):  # type: ignore[arg-type]
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        chosen[field.name] = _name(field.name, default)
+    return chosen
 
 
 def name_of(policy: Policy[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,7 @@ class Result:
             "checkpoints": self.checkpoints.tolist(),
             "actions": {name: plays.shape[2] for name, plays in self.plays.items()},
             "seconds": self.seconds,
+            "digest": self._digest(),
         }
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
         # Under its name the file is whole or not there, whatever happens to this process.
@@ -236,16 +238,19 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> Result:
         """Read a result that was saved; a damaged file is refused."""
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
 
         try:
             table = parquet.read_table(str(path), page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[b"partial_monitoring"])
             if meta["format"] == FORMAT:
-                return cls._from_table(table, meta)
+                found = cls._from_table(table, meta)
+                if found._digest() != meta["digest"]:
+                    raise ValueError
+                return found
         except FileNotFoundError:
             raise InvalidInput(f"{path}: no such file.") from None
-        except (ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        except (ArrowException, *DAMAGE):
             raise InvalidInput(f"{path}: is damaged or not a saved result.") from None
         raise InvalidInput(f"{path}: has format {meta['format']!r}; this version reads {FORMAT}.")
 
@@ -265,6 +270,16 @@ class Result:
         seeds = table["seed"].slice(0, n).to_numpy()
         return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
 
+    def _digest(self) -> str:
+        """Return a hash of every number, by which damage shows."""
+        digest = sha256()
+        for array in (self.seeds, self.checkpoints, self.theta):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        for key in TABLES:
+            for name, array in getattr(self, key).items():
+                digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
     def __repr__(self) -> str:
         finals = ", ".join(f"{name}: {self.mean(name)[-1]:.4g}" for name in self.policies)
         return f"Result(horizon={self.horizon}, seeds={len(self.seeds)}, mean regret {finals})"
@@ -274,6 +289,9 @@ class Result:
             raise unknown_name("policy", policy, self.regret)
         return self.regret[policy]
 
+
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError)
+"""What reading a damaged file may end in, beside the errors of Arrow itself."""
 
 TABLES = ("regret", "information", "ratio", "plays")
 """What is recorded per policy, seed and checkpoint."""

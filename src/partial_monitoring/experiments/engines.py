@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -70,26 +71,36 @@ def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> 
 
 def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread)
+    with _one_thread_each(), ProcessPoolExecutor(workers, mp_context=context) as pool:
+        try:
+            # A few tasks ahead of the workers, so that an interruption leaves little to wait for.
+            waiting = list(tasks)
+            running: dict[Any, Task] = {}
+            while waiting or running:
+                while waiting and len(running) < 2 * workers:
+                    task = waiting.pop(0)
+                    running[pool.submit(task.play)] = task
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield running.pop(future), future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let new processes share the cores instead of each asking for all of them."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
     try:
-        # A few tasks ahead of the workers, so that an interruption leaves little to wait for.
-        waiting = list(tasks)
-        running: dict[Any, Task] = {}
-        while waiting or running:
-            while waiting and len(running) < 2 * workers:
-                task = waiting.pop(0)
-                running[pool.submit(task.play)] = task
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield running.pop(future), future.result()
+        yield
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _one_thread() -> None:
-    """Let several workers share the cores instead of each asking for all of them."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:

@@ -103,7 +103,7 @@ def missing(
     """Return the tasks that are left to play, and to which cell each belongs."""
     tasks: dict[Task, Key] = {}
     for key, cell in cells.items():
-        done = store.finished(cell)
+        done = store.finished(cell.key)
         there = np.isin(experiment.seeds, [] if done is None else done.seeds)
         seeds = experiment.seeds[~there]
         shown.add(key, cell.horizon, len(there), len(seeds))
@@ -159,7 +159,7 @@ def _comparison(
 ) -> Comparison:
     runs = {}
     for name in setting.players:
-        found = store.finished(cells[setting.game_name, setting.truth_name, name])
+        found = store.finished(cells[setting.game_name, setting.truth_name, name].key)
         assert found is not None
         runs[name] = found.only(experiment.seeds)
     policies = {name: experiment.policies[name] for name in setting.players}
