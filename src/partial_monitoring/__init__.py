@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
+    from partial_monitoring import testing as testing
     from partial_monitoring.baselines.cbp import CBP as CBP
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
     from partial_monitoring.baselines.optimism import LinTS as LinTS
@@ -97,6 +98,7 @@ _MODULES = {
     "gaps": "ids.gaps",
     "information": "ids.information",
     "sampling": "ids.sampling",
+    "testing": "testing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

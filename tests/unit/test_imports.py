@@ -45,6 +45,7 @@ ORDER = (
     "simulation",
     "comparison",
     "experiments",
+    "testing",
     "cli",
     "__main__",
 )
