@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -13,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
+    from partial_monitoring.comparison import Comparison as Comparison
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
@@ -49,12 +52,14 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import Polytope as Polytope
     from partial_monitoring.parameter_sets import Simplex as Simplex
     from partial_monitoring.policy import Decision as Decision
+    from partial_monitoring.report.folder import report as report
     from partial_monitoring.result import Result as Result
     from partial_monitoring.simulate import simulate as simulate
     from partial_monitoring.tables import from_csv as from_csv
     from partial_monitoring.tables import from_table as from_table
 
 _HOMES = {
+    "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
     "finite_game": ("FiniteGame",),
@@ -76,6 +81,7 @@ _HOMES = {
     "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
+    "report.folder": ("report",),
     "result": ("Result",),
     "simulate": ("simulate",),
     "tables": ("from_csv", "from_table"),
@@ -105,3 +111,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """A function with the name of its module stays a function when that module is loaded."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -42,6 +42,7 @@ ORDER = (
     "opponent",
     "simulate",
     "comparison",
+    "report",
     "cli",
     "__main__",
 )
