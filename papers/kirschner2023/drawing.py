@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from papers.kirschner2023.findings import EXPONENTS, by_game
 import partial_monitoring as pm
+from papers.kirschner2023.findings import EXPONENTS, by_game
 from partial_monitoring.comparison import Comparison
 from partial_monitoring.report.colors import Style, policy_styles
 from partial_monitoring.report.figures import LINES, look, svg

@@ -100,7 +100,7 @@ def tradeoffs(comparisons: Sequence[Comparison]) -> str:
         best, worst = min(fixed, key=fixed.__getitem__), max(fixed, key=fixed.__getitem__)
         parts.append(
             f"on {comparison.game_name} the regret is {finals['ids']:.0f} for IDS, "
-            f"{finals['E2D, anytime']:.0f} for the anytime tradeoff, {fixed[best]:.0f} for the best "
+            f"{finals['E2D, anytime']:.0f} for an anytime tradeoff, {fixed[best]:.0f} for the best "
             f"fixed one ({best.partition('= ')[2]}) and {fixed[worst]:.0f} for the worst "
             f"({worst.partition('= ')[2]})"
         )

@@ -75,7 +75,8 @@ def table_1() -> str:
     return (
         "<h2>Table 1</h2><p class=claim>The alignment constant is at most 4 for bandits and duels, "
         "4 W² for duels on a graph with paths of length up to W, and bounded by the size of a "
-        "finite game.</p>" + _table(head, rows)
+        "finite game.</p>"
+        + _table(head, rows)
         + "<p class=found>Every computed constant is within its bound.</p>"
     )
 
