@@ -15,7 +15,7 @@ from papers.kirschner2023.page import Shown, write_page
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.experiments.files import experiment_from_dict
 
-SMALL = {"horizon": 300, "seeds": 4}
+SMALL = {"horizon": 200, "seeds": 3}
 """What a small version plays."""
 
 
@@ -36,11 +36,13 @@ def show(claim: Claim, folder: Path, *, small: bool, engine: str, progress: bool
     """Play a claim, write its report, and return what the page shows of it."""
     experiment = experiment_of(claim, small=small)
     comparisons = experiment.compare(folder, engine=engine, progress=progress)
-    command = f"python -m papers.kirschner2023 --only {claim.name}"
-    pm.write_report(comparisons, folder, title=claim.title, command=command, figures=not small)
+    if not small:
+        command = f"python -m papers.kirschner2023 --only {claim.name}"
+        pm.write_report(comparisons, folder, title=claim.title, command=command)
     draw = growth_panels if claim.name == "rates" else regret_panels
     found = claim.finding(comparisons)
-    return Shown(claim, draw(comparisons), found, experiment.horizon, len(experiment.seeds))
+    runs = len(experiment.seeds)
+    return Shown(claim, draw(comparisons), found, experiment.horizon, runs, report=not small)
 
 
 @click.command()

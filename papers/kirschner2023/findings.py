@@ -78,17 +78,28 @@ def against_first(comparisons: Sequence[Comparison]) -> str:
     """Say what each policy loses beside the first one, and how long it takes."""
     names = list(dict.fromkeys(name for c in comparisons for name in c.policies))
     base, *others = names
-    parts = []
-    for name in others:
-        told = []
-        for comparison in comparisons:
-            if name not in comparison.result.regret or base not in comparison.result.regret:
-                continue
-            value, low, high = ratio(comparison, name, base)
-            told.append(f"{value:.2f} ({low:.2f} to {high:.2f}) on {comparison.game_name}")
-        parts.append(f"'{name}' has this many times the regret of '{base}': {', '.join(told)}")
+    parts = [_beside(name, base, comparisons) for name in others]
     times = [f"'{name}' {_per_round(comparisons, name)}" for name in names]
-    return _sentence("; ".join(parts)) + f" Time per round: {', '.join(times)}."
+    return _sentence("; ".join(parts)) + f" Time per round and run: {', '.join(times)}."
+
+
+def _beside(name: str, base: str, comparisons: Sequence[Comparison]) -> str:
+    """Say how many times the regret of one policy another has, from the best game to the worst."""
+    ratios = {
+        comparison.game_name: ratio(comparison, name, base)
+        for comparison in comparisons
+        if {name, base} <= set(comparison.result.regret)
+    }
+    least, most = (pick(ratios, key=lambda game: ratios[game][0]) for pick in (min, max))
+    span = f"{ratios[least][0]:.2f} ({least})"
+    if least != most:
+        span += f" to {ratios[most][0]:.2f} ({most})"
+    fewer = sum(high < 1 for _, _, high in ratios.values())
+    more = sum(low > 1 for _, low, _ in ratios.values())
+    return (
+        f"'{name}' has {span} times the regret of '{base}', clearly less on {fewer} and clearly "
+        f"more on {more} of {len(ratios)} games"
+    )
 
 
 def tradeoffs(comparisons: Sequence[Comparison]) -> str:

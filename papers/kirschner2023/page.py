@@ -34,6 +34,8 @@ class Shown:
     found: str
     horizon: int
     seeds: int
+    report: bool
+    """Whether there is a report with all numbers beside the page."""
 
 
 def write_page(shown: Sequence[Shown], target: Path) -> Path:
@@ -55,8 +57,8 @@ def write_page(shown: Sequence[Shown], target: Path) -> Path:
             f"<p class=claim>{escape(item.claim.text)}</p>",
             f"<figure>{_inline(item.figure)}</figure>",
             f"<p class=found>{escape(item.found)}</p>",
-            f"<p>{item.seeds} runs of {item.horizon:,} rounds; <code>{name}.toml</code>, "
-            f"<a href='{name}/report.html'>all numbers</a>.</p>",
+            f"<p>{item.seeds} runs of {item.horizon:,} rounds; <code>{name}.toml</code>"
+            + (f", <a href='{name}/report.html'>all numbers</a>.</p>" if item.report else ".</p>"),
         ]
     version = f"partial-monitoring {pm.__version__}"
     parts.append(f"<p><code>make paper</code> makes this page again ({version}).</p></body></html>")
@@ -69,7 +71,8 @@ def write_page(shown: Sequence[Shown], target: Path) -> Path:
 def table_1() -> str:
     """Return Table 1: alignment constants measured, beside their bounds."""
     rows = [
-        (row.name, row.category, number(row.alignment), number(row.bound)) for row in pm.table_1()
+        (row.example, row.category, number(row.alignment), number(row.bound))
+        for row in pm.table_1()
     ]
     head = ("game", "class", "alignment, computed", "bound")
     return (
