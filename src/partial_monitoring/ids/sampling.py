@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.ids.joint import contextual, frank_wolfe
 from partial_monitoring.ids.ratio import (
     ZERO_GAP,
     as_arrays,
@@ -218,8 +219,10 @@ __all__ = [
     "Pairs",
     "SamplingRule",
     "approximate",
+    "contextual",
     "deterministic",
     "e2d",
     "exact",
+    "frank_wolfe",
     "generalized",
 ]
