@@ -143,6 +143,7 @@ def svg(figure: Figure) -> bytes:
     """Return a figure as SVG, the same bytes each time."""
     buffer = BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # it is laid out now; the next file need not do it again
     return buffer.getvalue()
 
 

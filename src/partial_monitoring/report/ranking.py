@@ -53,10 +53,14 @@ class Duel:
 
 
 def ranking(sections: Sequence[Section]) -> list[Standing]:
-    """Rank the policies: those first that are ahead of the others most often."""
+    """Rank the policies: those first that are ahead of the others most often.
+
+    One that was refused some instances may have played only those that suit it, so it stands after
+    all policies that played more.
+    """
     names = dict.fromkeys(s.policy for section in sections for s in section.summaries)
     standings = [_standing(name, sections) for name in names]
-    return sorted(standings, key=lambda s: (-np.nan_to_num(s.ahead), s.mean_rank))
+    return sorted(standings, key=lambda s: (-s.played, -np.nan_to_num(s.ahead)))
 
 
 def _standing(policy: str, sections: Sequence[Section]) -> Standing:
