@@ -99,7 +99,9 @@ def test_the_page_is_valid_and_holds_everything_it_needs(odd_page: str) -> None:
 def test_the_page_forbids_the_browser_to_fetch(odd_page: str) -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', odd_page)
     assert "default-src 'none'" in policy
+    assert "form-action 'none'" in policy
     assert "http" not in policy
+    assert "modeBarButtons:" in odd_page  # of the buttons of plotly.js, one sends the data away
 
 
 def test_every_name_stands_on_the_page_as_it_is(odd_page: str) -> None:
