@@ -52,6 +52,22 @@ def simulation() -> Table:
     pm.simulate(pricing, "ids", mixed, horizon=5, seeds=2)
     ours = fastest(lambda: pm.simulate(pricing, "ids", mixed, horizon=300, seeds=100), repeat=3)
     table.add_row("pricing with 5 prices, exact gaps", show(ours / 30_000), "-", "-")
+    phi = unit_features(10, 3)
+    bandit = pm.games.linear_bandit(phi, pm.AllParameters(3))
+    others: tuple[tuple[str, pm.Game, list[float]], ...] = (
+        ("cbp", pricing, mixed),
+        ("randcbp", pricing, mixed),
+        ("linucb", bandit, [0.2, 0.2, 0.2]),
+        ("lints", bandit, [0.2, 0.2, 0.2]),
+    )
+    for name, game, truth in others:
+        pm.simulate(game, name, truth, horizon=5, seeds=2)
+        ours = fastest(
+            lambda g=game, p=name, th=truth: pm.simulate(g, p, th, horizon=1000, seeds=100),  # type: ignore[misc]
+            repeat=3,
+        )
+        where = "pricing with 5 prices" if game is pricing else "R^d, k=10, d=3"
+        table.add_row(f"{where}, {name}", show(ours / 100_000), "-", "-")
     return table
 
 

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -15,10 +13,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
+    from partial_monitoring import testing as testing
+    from partial_monitoring.baselines.cbp import CBP as CBP
+    from partial_monitoring.baselines.cbp import RandCBP as RandCBP
+    from partial_monitoring.baselines.optimism import LinTS as LinTS
+    from partial_monitoring.baselines.optimism import LinUCB as LinUCB
     from partial_monitoring.comparison import Comparison as Comparison
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
+    from partial_monitoring.experiments.experiment import Experiment as Experiment
+    from partial_monitoring.experiments.files import load_experiment as load_experiment
     from partial_monitoring.finite_game import FiniteGame as FiniteGame
     from partial_monitoring.game import Game as Game
     from partial_monitoring.game_files import load_game as load_game
@@ -52,16 +57,20 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import Polytope as Polytope
     from partial_monitoring.parameter_sets import Simplex as Simplex
     from partial_monitoring.policy import Decision as Decision
-    from partial_monitoring.report.folder import report as report
+    from partial_monitoring.report.folder import write_report as write_report
     from partial_monitoring.result import Result as Result
-    from partial_monitoring.simulate import simulate as simulate
+    from partial_monitoring.simulation import simulate as simulate
     from partial_monitoring.tables import from_csv as from_csv
     from partial_monitoring.tables import from_table as from_table
 
 _HOMES = {
+    "baselines.cbp": ("CBP", "RandCBP"),
+    "baselines.optimism": ("LinTS", "LinUCB"),
     "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
+    "experiments.experiment": ("Experiment",),
+    "experiments.files": ("load_experiment",),
     "finite_game": ("FiniteGame",),
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
@@ -81,9 +90,9 @@ _HOMES = {
     "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
-    "report.folder": ("report",),
+    "report.folder": ("write_report",),
     "result": ("Result",),
-    "simulate": ("simulate",),
+    "simulation": ("simulate",),
     "tables": ("from_csv", "from_table"),
 }
 _MODULES = {
@@ -93,6 +102,7 @@ _MODULES = {
     "gaps": "ids.gaps",
     "information": "ids.information",
     "sampling": "ids.sampling",
+    "testing": "testing",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -111,14 +121,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """A function with the name of its module stays a function when that module is loaded."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME_OF and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

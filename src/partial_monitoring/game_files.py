@@ -25,6 +25,7 @@ from partial_monitoring.parameter_sets import (
     Ball,
     Box,
     ParameterSet,
+    Polyhedral,
     Polytope,
     Simplex,
 )
@@ -155,7 +156,9 @@ def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
     kind = type(parameters).__name__.lower()
     kind = "all" if isinstance(parameters, AllParameters) else kind
     if kind not in PARAMETER_KEYS:
-        raise InvalidInput(f"a {type(parameters).__name__} cannot be written to a game file.")
+        if not isinstance(parameters, Polyhedral):
+            raise InvalidInput(f"a {type(parameters).__name__} cannot be written to a game file.")
+        kind, parameters = "polytope", Polytope(*parameters.halfspaces())
     values = {key: np.asarray(getattr(parameters, key)) for key in PARAMETER_KEYS[kind]}
     return {"type": kind} | {key: value.tolist() for key, value in values.items() if value.size}
 

@@ -16,9 +16,11 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
+from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
-from partial_monitoring.policy import Choices, Decision, Policy
+from partial_monitoring.policy import Choices, Decision, Policy, draws_of, uniforms_of
+from partial_monitoring.states import arrays_of, with_arrays
 from partial_monitoring.status import Status, status
 from partial_monitoring.validation import Array, is_whole, real_array
 
@@ -73,7 +75,7 @@ class Learner:
         if not allow_hopeless:
             refuse_hopeless(game)
         self._state = policy.init(game, 1)
-        self._stream = randomness.Stream(np.array([self.seed]), randomness.POLICY, 1)
+        self._uniforms = uniforms_of(policy, self._state, np.array([self.seed]))
         self._asked = 0
         self._open: dict[int, Decision] = {}
         self._history: list[dict[str, Any]] = []
@@ -113,7 +115,8 @@ class Learner:
 
     @property
     def _model_state(self) -> Any:
-        return self._state.estimate
+        """What knows the round and the model: the estimate, or the state itself."""
+        return getattr(self._state, "estimate", self._state)
 
     # -- ask and tell ------------------------------------------------------------------------
 
@@ -132,8 +135,7 @@ class Learner:
         if context is not None:
             raise InvalidInput(f"context must be left out, the game has none; got {context!r}.")
         mask = self._mask(available)
-        uniforms = self._stream.at(self._asked)[:, 0]
-        choice = self.policy.decide(self._state, uniforms, mask)
+        choice = self.policy.decide(self._state, self._uniforms(self._asked), mask)
         action, place = int(choice.action[0]), int(choice.places[0])
         decision = Decision(
             self._asked,
@@ -149,6 +151,7 @@ class Learner:
             choice.estimate[0],
             self._labels(choice),
             place,
+            None if choice.index is None else choice.index[0],
         )
         self._open[decision.id] = decision
         self._history.append(decision.to_dict() | {"observation": None})
@@ -265,11 +268,14 @@ class Learner:
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
         """
-        choice = self.policy.decide(self._state, np.zeros(1))
+        width = draws_of(self.policy, self._state)
+        middle = np.full((1,) if width is None else (1, width), 0.5)
+        choice = self.policy.decide(self._state, middle)
         confidence = self.policy.confidence_set(self._state)  # type: ignore[union-attr]
         game = confidence.data.model.game  # of duels, the items
+        gaps = exact_gaps(game, confidence) if np.isnan(choice.gaps).any() else choice.gaps
         told = self._told if game is self.game else []
-        return status(game, confidence, choice.distribution[0], choice.gaps[0], told)
+        return status(game, confidence, choice.distribution[0], gaps[0], told)
 
     # -- save and load -----------------------------------------------------------------------
 
@@ -284,7 +290,7 @@ class Learner:
             "history": self._history,
             "open": list(self._open),
             "told": [[action, vector.tolist()] for action, vector in self._told],
-            "arrays": self._arrays(),
+            "arrays": arrays_of(self._state),
         }
         try:
             Path(path).write_text(json.dumps(data), encoding="utf-8")
@@ -313,20 +319,8 @@ class Learner:
             raise InvalidInput(f"{path}: is not a saved learner.") from None
         return learner
 
-    def _arrays(self) -> dict[str, Any]:
-        """Return the state as nested lists; JSON keeps every bit of a float."""
-        estimate = self._model_state
-        return {name: np.asarray(getattr(estimate, name)).tolist() for name in STATE_ARRAYS}
-
     def _restore(self, data: dict[str, Any]) -> None:
-        from dataclasses import replace
-
-        estimate = self._model_state
-        arrays = {}
-        for name in STATE_ARRAYS:
-            old = getattr(estimate, name)
-            arrays[name] = np.array(data["arrays"][name], dtype=old.dtype).reshape(old.shape)
-        self._state = replace(self._state, estimate=replace(estimate, **arrays))
+        self._state = with_arrays(self._state, data["arrays"])
         self._history = data["history"]
         self._told = [(action, np.array(vector, dtype=float)) for action, vector in data["told"]]
         self._asked = len(self._history)
@@ -351,20 +345,6 @@ class Learner:
             (),
             0,
         )
-
-
-STATE_ARRAYS = (
-    "round",
-    "gram",
-    "inverse",
-    "log_det",
-    "vector",
-    "means",
-    "variances",
-    "signals",
-    "plays",
-    "sums",
-)
 
 
 def refuse_hopeless(game: Game) -> None:

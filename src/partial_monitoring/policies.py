@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from partial_monitoring.baselines.cbp import CBP, RandCBP
+from partial_monitoring.baselines.optimism import LinTS, LinUCB
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.ids import gaps, information, sampling
@@ -17,7 +19,14 @@ from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policy import Policy
 
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
-    {"ids": IDS, "dueling_ids": DuelingIDS}
+    {
+        "ids": IDS,
+        "dueling_ids": DuelingIDS,
+        "cbp": CBP,
+        "randcbp": RandCBP,
+        "linucb": LinUCB,
+        "lints": LinTS,
+    }
 )
 """Every policy by name."""
 
@@ -62,6 +71,24 @@ def make(name: str, **options: Any) -> Policy[Any]:
         if option not in known:
             raise unknown_name(f"option of {name}", option, known)
     return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
+
+
+def summary(name: str) -> str:
+    """Return one line on what a policy does.
+
+    >>> summary("ids")
+    'Play the distribution that trades least regret for most information.'
+    """
+    return (POLICIES[name].__doc__ or "").strip().splitlines()[0]
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the options of a policy with their defaults, as they are written in files."""
+    chosen: dict[str, Any] = {}
+    for field in fields(POLICIES[name]):  # type: ignore[arg-type]
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        chosen[field.name] = _name(field.name, default)
+    return chosen
 
 
 def name_of(policy: Policy[Any]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from partial_monitoring import display
+from partial_monitoring import display, randomness
 from partial_monitoring.game import Game
 from partial_monitoring.validation import Array, Indices
 
@@ -22,9 +22,9 @@ class Choices:
     action: Indices
     """Shape (n,)."""
     distribution: Array
-    """mu_t, shape (n, k)."""
+    """mu_t, shape (n, k); if the policy drew more than the action, given what it drew before."""
     gaps: Array
-    """The gap estimates that were used, shape (n, k)."""
+    """The gap estimates that were used, shape (n, k); infinite where not available."""
     information: Array
     """The information gains that were used, shape (n, k)."""
     ratio: Array
@@ -32,11 +32,14 @@ class Choices:
     beta: Array
     """beta_t, shape (n,)."""
     estimate: Array
-    """theta_hat, shape (n, d)."""
+    """theta_hat, shape (n, d). Of what a policy does not know there is nan, here as above."""
     position: Indices | None = None
     """Where the chosen actions stand among the candidates, if not all actions were considered."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these."""
+    index: Array | None = None
+    """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
+    actions that it has ruled out."""
 
     @property
     def places(self) -> Indices:
@@ -52,7 +55,9 @@ class Choices:
 class Policy(Protocol[State]):
     """What ``simulate`` and ``Learner`` drive. All arrays carry a leading axis of n replicates.
 
-    A policy has no state of its own; it is handed the state and returns the next one.
+    A policy has no state of its own; it is handed the state and returns the next one. If it has a
+    method ``draws(state) -> int``, it gets so many uniform numbers (n, draws) in each round instead
+    of one.
     """
 
     def init(self, game: Game, replicates: int) -> State:
@@ -69,6 +74,25 @@ class Policy(Protocol[State]):
     def update(self, state: State, action: Indices, observation: Array) -> State:
         """Return the state after the observations (n, m) of the actions (n,)."""
         ...
+
+
+def uniforms_of(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:
+    """Return the function that gives a policy its uniform numbers of a round (from 0).
+
+    Shape (n,), or (n, draws) if the policy says how many it needs. The numbers of a round depend on
+    the seed, the round and how many there are, and on nothing else.
+    """
+    width = draws_of(policy, state)
+    stream = randomness.Stream(seeds, randomness.POLICY, 1 if width is None else width)
+    if width is None:
+        return lambda t: stream.at(t)[:, 0]
+    return stream.at
+
+
+def draws_of(policy: Policy[Any], state: Any) -> int | None:
+    """Return how many uniform numbers a policy needs per round, or None if it does not say."""
+    draws = getattr(policy, "draws", None)
+    return None if draws is None else int(draws(state))
 
 
 def draw(distribution: Array, uniforms: Array) -> Indices:
@@ -106,6 +130,8 @@ class Decision:
     """The actions that were considered."""
     place: int
     """Where the action stands among them."""
+    index: Array | None = None
+    """What the policy played the largest of, shape (k,), if it decides in that way."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -113,22 +139,32 @@ class Decision:
 
     def sheets(self) -> list[display.Sheet]:
         """Return the table that explains the decision."""
-        possible = [a for a in range(len(self.labels)) if np.isfinite(self.gaps[a])]
-        shown = sorted(possible, key=lambda a: (-self.distribution[a], self.gaps[a], a))[:12]
+        possible = [a for a in range(len(self.labels)) if not np.isposinf(self.gaps[a])]
+        shown = sorted(possible, key=self._rank)[:12]
+        columns = self._columns()
         rows = tuple(
             (
                 display.Cell(self.labels[a] + (" <" if a == self.place else "")),
-                display.Cell(display.number(float(self.gaps[a]))),
-                display.Cell(display.number(float(self.information[a]))),
+                *(display.Cell(_number(float(values[a]))) for values in columns.values()),
                 display.Cell(f"{self.distribution[a]:.1%}"),
             )
             for a in shown
         )
         hidden = len(possible) - len(shown)
         notes = [_reason(self)] + ([f"{hidden} more actions are not shown"] if hidden else [])
-        columns = ("action", "may lose", "tells", "chosen")
         title = f"round {self.round}: {self.label}"
-        return [display.Sheet(title, columns, rows, tuple(notes))]
+        return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
+
+    def _columns(self) -> dict[str, Array]:
+        """Return what the policy knows about the actions."""
+        known = {"may lose": self.gaps, "tells": self.information}
+        known = {name: values for name, values in known.items() if not np.isnan(values).all()}
+        return known if self.index is None else known | {"index": self.index}
+
+    def _rank(self, a: int) -> tuple[float, float, int]:
+        """Sort by probability, then by what decided, then by number."""
+        better = self.gaps[a] if self.index is None else -self.index[a]
+        return -float(self.distribution[a]), float(better), a
 
     def __str__(self) -> str:
         return self.explain()
@@ -147,9 +183,22 @@ class Decision:
         }
 
 
+def _number(value: float) -> str:
+    """Show a number of a table; actions that are ruled out have none, those to be tried all."""
+    return display.number(value) if np.isfinite(value) else "inf" if value > 0 else "-"
+
+
 def _reason(decision: Decision) -> str:
     """Say in one sentence what the chosen action is traded against."""
     a = decision.place
+    if decision.index is not None:
+        if np.isposinf(decision.index[a]):
+            return "it was never played, and what it shows is needed"
+        out = np.isneginf(decision.index) & ~np.isposinf(decision.gaps)
+        if out.sum() == len(out) - 1 > 0:
+            return "every other action is ruled out"
+        rest = "of the actions that are not ruled out " if out.any() else ""
+        return f"{rest}it has the largest index"
     greedy = int(decision.gaps.argmin())
     if decision.gaps[greedy] <= 0:
         return "nothing else can be better, so there is nothing to explore"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, Indices, real_number
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files that ``save`` writes."""
 
 
@@ -187,62 +189,96 @@ class Result:
             seconds={name: self.seconds[name] + other.seconds[name] for name in self.policies},
         )
 
+    def only(self, seeds: Indices) -> Result:
+        """Return the result of some of its seeds, in the order given."""
+        places = {int(seed): i for i, seed in enumerate(self.seeds)}
+        missing = [int(seed) for seed in seeds if int(seed) not in places]
+        if missing:
+            raise InvalidInput(f"seeds must be among those of the result; got {missing}.")
+        rows = [places[int(seed)] for seed in seeds]
+        tables = {
+            key: {name: array[rows] for name, array in getattr(self, key).items()} for key in TABLES
+        }
+        share = len(rows) / len(self.seeds)
+        seconds = {name: share * taken for name, taken in self.seconds.items()}
+        return Result(
+            self.seeds[rows], self.checkpoints, self.theta[rows], **tables, seconds=seconds
+        )
+
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with a row per policy and seed."""
         import pyarrow as pa
         from pyarrow import parquet
 
-        columns: dict[str, list[Any]] = {"policy": [], "seed": [], "theta": []}
-        columns |= {table: [] for table in TABLES}
-        for name in self.policies:
-            for i, seed in enumerate(self.seeds):
-                columns["policy"].append(name)
-                columns["seed"].append(int(seed))
-                columns["theta"].append(self.theta[i].tolist())
-                for table in TABLES:
-                    columns[table].append(getattr(self, table)[name][i].ravel().tolist())
-        meta = {"format": FORMAT, "checkpoints": self.checkpoints.tolist(), "seconds": self.seconds}
+        n = len(self.seeds)
+        columns = {
+            "policy": pa.array(np.repeat(self.policies, n)),
+            "seed": pa.array(np.tile(self.seeds, len(self.policies))),
+            "theta": _lists([self.theta] * len(self.policies)),
+        }
+        for key in TABLES:
+            columns[key] = _lists([getattr(self, key)[name] for name in self.policies])
+        meta = {
+            "format": FORMAT,
+            "checkpoints": self.checkpoints.tolist(),
+            "actions": {name: plays.shape[2] for name, plays in self.plays.items()},
+            "seconds": self.seconds,
+            "digest": self._digest(),
+        }
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
+        # Under its name the file is whole or not there, whatever happens to this process.
+        target = Path(path)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
         try:
-            parquet.write_table(table, str(path))
+            parquet.write_table(table, str(unfinished), write_page_checksum=True)
+            unfinished.replace(target)
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read a result that was saved."""
-        from pyarrow import ArrowInvalid, parquet
+        """Read a result that was saved; a damaged file is refused."""
+        from pyarrow import ArrowException, parquet
 
         try:
-            table = parquet.read_table(str(path))
+            table = parquet.read_table(str(path), page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[b"partial_monitoring"])
+            if meta["format"] == FORMAT:
+                found = cls._from_table(table, meta)
+                if found._digest() != meta["digest"]:
+                    raise ValueError
+                return found
         except FileNotFoundError:
             raise InvalidInput(f"{path}: no such file.") from None
-        except (ArrowInvalid, KeyError, TypeError, ValueError):
-            raise InvalidInput(f"{path}: is not a saved result.") from None
-        if meta["format"] != FORMAT:
-            raise InvalidInput(
-                f"{path}: has format {meta['format']!r}; this version reads {FORMAT}."
-            )
-        rows = table.to_pydict()
-        names = list(dict.fromkeys(rows["policy"]))
-        first = [i for i, name in enumerate(rows["policy"]) if name == names[0]]
+        except (ArrowException, *DAMAGE):
+            raise InvalidInput(f"{path}: is damaged or not a saved result.") from None
+        raise InvalidInput(f"{path}: has format {meta['format']!r}; this version reads {FORMAT}.")
+
+    @classmethod
+    def _from_table(cls, table: Any, meta: dict[str, Any]) -> Result:
+        names = list(meta["actions"])
+        n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
         tables: dict[str, dict[str, Any]] = {}
         for key in TABLES:
             tables[key] = {}
-            for name in names:
-                own = [rows[key][i] for i, other in enumerate(rows["policy"]) if other == name]
-                array = np.array(own, dtype=np.int64 if key == "plays" else float)
-                shape = (len(own), len(marks), -1) if key == "plays" else (len(own), len(marks))
-                tables[key][name] = array.reshape(shape)
-        return cls(
-            np.array([rows["seed"][i] for i in first], dtype=np.int64),
-            marks,
-            np.array([rows["theta"][i] for i in first]),
-            **tables,
-            seconds=meta["seconds"],
-        )
+            for i, name in enumerate(names):
+                flat = _flat(table[key].slice(i * n, n))
+                shape = (meta["actions"][name],) if key == "plays" else ()
+                tables[key][name] = flat.reshape(n, len(marks), *shape)
+        theta = _flat(table["theta"].slice(0, n)).reshape(n, -1)
+        seeds = table["seed"].slice(0, n).to_numpy()
+        return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
+
+    def _digest(self) -> str:
+        """Return a hash of every number, by which damage shows."""
+        digest = sha256()
+        for array in (self.seeds, self.checkpoints, self.theta):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        for key in TABLES:
+            for name, array in getattr(self, key).items():
+                digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         finals = ", ".join(f"{name}: {self.mean(name)[-1]:.4g}" for name in self.policies)
@@ -254,8 +290,27 @@ class Result:
         return self.regret[policy]
 
 
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError)
+"""What reading a damaged file may end in, beside the errors of Arrow itself."""
+
 TABLES = ("regret", "information", "ratio", "plays")
 """What is recorded per policy, seed and checkpoint."""
+
+
+def _lists(blocks: list[Any]) -> Any:
+    """Return an Arrow column whose entries are the flattened rows of the blocks."""
+    import pyarrow as pa
+
+    rows = [block.reshape(len(block), -1) for block in blocks]
+    lengths = np.concatenate([np.full(len(block), block.shape[1]) for block in rows])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    flat = np.concatenate([block.ravel() for block in rows])
+    return pa.LargeListArray.from_arrays(offsets.astype(np.int64), pa.array(flat))
+
+
+def _flat(column: Any) -> Any:
+    """Return the entries of an Arrow column of lists one after the other."""
+    return np.array(column.combine_chunks().flatten().to_numpy(zero_copy_only=False))
 
 
 def _slope(log_t: Array, regret: Array) -> float:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game_files import game_from_dict, game_to_dict
+from partial_monitoring.parameter_sets import Halfspaces, Polyhedral
 
 SPECIAL = {
     "finite with odd symbols": pm.FiniteGame([[1 / 3, 2]], [[("a", 1), 2.5]], actions=["go"]),
@@ -196,3 +197,26 @@ def test_missing_files_and_bad_targets(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="signals in a game file must be strings, numbers or"):
         pm.save_game(odd, tmp_path / "game.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_other_polyhedra_are_written_as_polytopes() -> None:
+    class Wedge(Polyhedral):
+        """{theta >= 0 : theta_1 + theta_2 <= 1}, by its halfspaces alone."""
+
+        d = 2
+        inner = pm.Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
+
+        def halfspaces(self) -> Halfspaces:
+            return self.inner.halfspaces()
+
+        contains = inner.contains
+        support = inner.support
+        relative_interior_point = inner.relative_interior_point
+        difference_basis = inner.difference_basis
+        norm_bound = inner.norm_bound
+        diameter = inner.diameter
+
+    game = pm.Game([[1, 0], [0, 1]], [[[1, 0]], [[0, 1]]], Wedge())
+    again = game_from_dict(game_to_dict(game))
+    assert again.parameters.equals(Wedge.inner)  # type: ignore[union-attr]
+    pm.testing.check_parameter_set(Wedge())

@@ -33,15 +33,19 @@ ORDER = (
     "randomness",
     "estimation",
     "policy",
+    "states",
     "ids",
+    "baselines",
     "policies",
     "status",
     "learner",
     "world",
     "result",
     "opponent",
-    "simulate",
+    "simulation",
     "comparison",
+    "experiments",
+    "testing",
     "report",
     "cli",
     "__main__",
@@ -123,3 +127,9 @@ def test_all_public_names_resolve_and_are_typed() -> None:
     }
     assert typed | {"__version__"} == set(pm.__all__)
     assert all(getattr(pm, name) is not None for name in dir(pm))
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """Importing a module sets its name in the package, where a function of that name would be."""
+    modules = {layer(path) for path in SOURCE.rglob("*.py")}
+    assert not (set(pm.__all__) & modules) - set(pm._MODULES)

@@ -81,7 +81,9 @@ def odd_comparisons() -> list[pm.Comparison]:
 def odd_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("odd")
     command = "pm run 'my file.toml' <&>"
-    path = pm.report(odd_comparisons(), folder, title="A & <b>", command=command, figures=False)
+    path = pm.write_report(
+        odd_comparisons(), folder, title="A & <b>", command=command, figures=False
+    )
     assert not (folder / "figures").exists()
     return path.read_text(encoding="utf-8")
 
@@ -161,7 +163,7 @@ def test_files_are_written_and_the_same_twice(tmp_path: Path) -> None:
     game, policies = pm.games.apple_tasting(), {"ids": pm.IDS()}
     result = pm.simulate(game, policies, [0.6, 0.4], horizon=30, seeds=3)
     shown = pm.Comparison("apple/tasting", game, "(0.6, 0.4)", policies, result)
-    path = pm.report(shown, tmp_path / "new" / "folder")
+    path = pm.write_report(shown, tmp_path / "new" / "folder")
     assert path == tmp_path / "new" / "folder" / "report.html"
     names = sorted(file.name for file in (path.parent / "figures").iterdir())
     kinds = ("cells", "information", "plays", "regret")
@@ -169,7 +171,7 @@ def test_files_are_written_and_the_same_twice(tmp_path: Path) -> None:
     found = sorted(file.name for file in (path.parent / "tables").iterdir())
     assert {"summary.csv", "summary.md", "ranking.csv", "ranking.md", "pairs.csv"} <= set(found)
     before = {file: file.read_bytes() for file in path.parent.rglob("*.*")}
-    pm.report([shown], path.parent)
+    pm.write_report([shown], path.parent)
     assert {file: file.read_bytes() for file in before} == before
 
 
@@ -188,7 +190,7 @@ def test_figures_leave_the_settings_of_matplotlib_alone() -> None:
 def test_nothing_played_is_a_page_too(tmp_path: Path) -> None:
     result = pm.Result(np.arange(2), np.array([10]), np.zeros((2, 3)), {}, {}, {}, {})
     shown = comparison(result, refused={"ids": "this game is hopeless."})
-    text = Page(pm.report(shown, tmp_path, figures=False).read_text(encoding="utf-8")).text
+    text = Page(pm.write_report(shown, tmp_path, figures=False).read_text(encoding="utf-8")).text
     assert "No policy played" in text
     assert "this game is hopeless." in text
 
@@ -201,14 +203,14 @@ def test_what_is_no_comparison_is_refused(
     given: list[object], sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(pm.errors.InvalidInput, match=sentence):
-        pm.report(given, tmp_path / "folder")  # type: ignore[arg-type]
+        pm.write_report(given, tmp_path / "folder")  # type: ignore[arg-type]
     assert not (tmp_path / "folder").exists()
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(pm.errors.InvalidInput, match="cannot be written"):
-        pm.report(comparison(made_up({"ids": 0.5})), tmp_path / "taken")
+        pm.write_report(comparison(made_up({"ids": 0.5})), tmp_path / "taken")
 
 
 @pytest.mark.parametrize("package", EXTRAS)
@@ -217,7 +219,7 @@ def test_a_missing_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(pm.errors.InvalidInput, match=rf"needs {package};.*\[report\]"):
-        pm.report(comparison(made_up({"ids": 0.5})), tmp_path)
+        pm.write_report(comparison(made_up({"ids": 0.5})), tmp_path)
 
 
 def test_the_terminal_table_needs_no_extras() -> None:
@@ -238,13 +240,3 @@ print(summary_rows([shown])[0]["regret_mean"])
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for word in ("* ids", "[b]x", "θ = (0.6, 0.4)", "easy", "n^1/2", "linucb", "refused"):
         assert word in run.stdout
-
-
-def test_functions_named_like_their_module_stay_functions() -> None:
-    code = """
-import partial_monitoring.report.terminal, partial_monitoring.simulate
-import partial_monitoring as pm
-assert pm.simulate.__name__ == "simulate" and pm.report.__name__ == "report"
-assert callable(pm.simulate) and callable(pm.report)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)

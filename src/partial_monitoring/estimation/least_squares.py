@@ -127,6 +127,27 @@ def initial(model: Model, replicates: int) -> Estimate:
     return refreshed(blank)
 
 
+def counted(model: Model, plays: Indices, sums: Array) -> Estimate:
+    """Return the estimate after plays (n, k) with sums (n, k, m) of what was seen, at one stroke.
+
+    W_t = lambda I + sum_a plays_a (M_a W)' (M_a W), and so on: the order of rounds does not matter.
+    """
+    often = plays[:, :, None] * model.expected
+    residual = sums * model.whitening[:, None] - often  # (n, k, m)
+    gram = np.einsum("na,amp,amq->npq", plays.astype(float), model.maps, model.maps)
+    estimate = initial(model, len(plays))
+    return refreshed(
+        replace(
+            estimate,
+            round=1 + plays.sum(axis=1),
+            gram=estimate.gram + gram,
+            vector=np.einsum("nam,amp->np", residual, model.maps),
+            plays=plays,
+            sums=sums,
+        )
+    )
+
+
 def refreshed(estimate: Estimate) -> Estimate:
     """Recompute everything derived from the Gram matrix and the vector."""
     model = estimate.model

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXTRAS = ("matplotlib", "plotly", "jinja2")
 
 
-def report(
+def write_report(
     comparisons: Comparison | Iterable[Comparison],
     folder: str | Path,
     *,
@@ -57,7 +57,7 @@ def report(
     >>> game, policies = pm.games.apple_tasting(), {"ids": pm.IDS()}
     >>> result = pm.simulate(game, policies, [0.9, 0.1], horizon=50, seeds=4)
     >>> comparison = pm.Comparison("apple_tasting", game, "(0.9, 0.1)", policies, result)
-    >>> pm.report([comparison], mkdtemp(), figures=False).name
+    >>> pm.write_report([comparison], mkdtemp(), figures=False).name
     'report.html'
     """
     require_extras()

@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
-from partial_monitoring.policy import Policy
+from partial_monitoring.policy import Policy, uniforms_of
 from partial_monitoring.result import Result, Run
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
 from partial_monitoring.world import World, true_parameters
@@ -80,7 +80,7 @@ def simulate(
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
-        theta = _worst(game, next(iter(chosen.values())), rounds, noise)
+        theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
     world = World(game, true_parameters(game, theta, numbers), numbers, noise)
     runs = {}
     for name, policy in chosen.items():
@@ -95,8 +95,8 @@ def play(
 ) -> Run:
     """Play one policy to the last checkpoint and record it."""
     n, horizon = len(world.seeds), int(marks[-1])
-    stream = randomness.Stream(world.seeds, randomness.POLICY, 1)
     state = policy.init(game, n)
+    uniforms = uniforms_of(policy, state, world.seeds)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
     counted = game.k if n * len(marks) * game.k <= MOST_COUNTS else 0
     plays = np.zeros((n, counted), dtype=np.int64)
@@ -107,7 +107,7 @@ def play(
     with _bar(title, horizon) as bar:
         try:
             for t in range(horizon):
-                choice = policy.decide(state, stream.at(t)[:, 0])
+                choice = policy.decide(state, uniforms(t))
                 state = policy.update(state, choice.action, world.observe(choice.action, t))
                 regret += world.gap(choice.action)
                 gained += choice.gained
@@ -125,7 +125,7 @@ def play(
     return run
 
 
-def _worst(
+def worst_for(
     game: Game, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""

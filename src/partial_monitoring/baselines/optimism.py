@@ -1,0 +1,277 @@
+"""LinUCB (OFUL) and linear Thompson sampling, for bandits: actions that show their own reward.
+
+Abbasi-Yadkori, Pal and Szepesvari, "Improved algorithms for linear stochastic bandits" (2011);
+Agrawal and Goyal (2013) and Abeille and Lazaric (2017) for Thompson sampling. With the estimate of
+least squares over the affine hull of Theta and the norm of V_t^-1,
+
+    LinUCB   plays the largest  <phi_a, theta_hat> + beta_t^(1/2) |phi_a|,
+    LinTS    plays the largest  <phi_a, theta> of a draw  theta ~ N(theta_hat, c^2 V_t^-1).
+
+Neither looks at what an action tells. Where an action does not show its own reward they may never
+find out what is best, so such games are refused unless asked for, as a negative control.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring import randomness
+from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.estimation.least_squares import (
+    Estimate,
+    affine_estimate,
+    initial,
+    updated,
+)
+from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.game import Game
+from partial_monitoring.ids.information import log_det
+from partial_monitoring.ids.ratio import information_ratio
+from partial_monitoring.linalg import RANK_TOLERANCE
+from partial_monitoring.policy import Choices
+from partial_monitoring.validation import Array, Indices, boolean, one_of, positive_number
+
+SHOWN = 1e-8
+"""A reward is shown by an action if less than this fraction of it is left over."""
+
+WIDTHS = ("posterior", "confidence")
+"""How widely LinTS draws: c is rho, the size of the noise, or beta_t^(1/2)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearState:
+    """What a policy for linear bandits knows after some rounds."""
+
+    estimate: Estimate
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """What LinUCB and LinTS share: the estimate, and everything but the index."""
+
+    confidence: Schedule = field(default_factory=schedules.paper)
+    regularization: float = 1.0
+    prior_mean: ArrayLike | None = None
+    norm_bound: float | None = None
+    allow_partial: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.confidence):
+            raise InvalidInput(f"confidence must be a function; got {self.confidence!r}.")
+        boolean("allow_partial", self.allow_partial)
+
+    def init(self, game: Game, replicates: int) -> LinearState:
+        """Return the state before the first round."""
+        name = type(self).__name__
+        if isinstance(game, DuelingGame):
+            raise InvalidInput(f"{name} cannot play duels, which show differences; use DuelingIDS.")
+        if not self.allow_partial:
+            silent = np.flatnonzero(~shows_reward(game))
+            if len(silent):
+                raise InvalidInput(
+                    f"{name} plays bandits, whose actions show their own reward, which action "
+                    f"{game.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
+                )
+        prior = model(
+            game,
+            regularization=self.regularization,
+            prior_mean=self.prior_mean,
+            norm_bound=self.norm_bound,
+        )
+        return LinearState(initial(prior, replicates), shape_of(prior))
+
+    def update(self, state: LinearState, action: Indices, observation: Array) -> LinearState:
+        """Return the state after one more observation."""
+        return LinearState(updated(state.estimate, action, observation), state.shape)
+
+    def confidence_set(self, state: LinearState) -> ConfidenceSet:
+        """Return E_t."""
+        return confidence_set(state.estimate, state.shape, self.confidence)
+
+    def _choices(
+        self, confidence: ConfidenceSet, width: Array, index: Array, available: Array | None
+    ) -> Choices:
+        """Play the largest index (n, k), and say what may be lost and what is told."""
+        data = confidence.data
+        game = data.model.game
+        open_ = np.ones(game.k, dtype=bool) if available is None else np.asarray(available)
+        index = np.where(open_, index, -np.inf)
+        action = index.argmax(axis=1)
+        n, k = index.shape
+        distribution = np.zeros((n, k))
+        distribution[np.arange(n), action] = 1.0
+        # What may be lost: the highest upper bound minus the lower bound of the action.
+        highest = np.where(open_, data.means + width, -np.inf).max(axis=1, keepdims=True)
+        gaps = np.minimum(highest - (data.means - width), data.model.largest_gap)
+        information = np.where(open_, log_det(game, confidence), 0.0)
+        return Choices(
+            action,
+            distribution,
+            np.where(open_, gaps, np.inf),
+            information,
+            information_ratio(distribution, gaps, information),
+            confidence.beta,
+            affine_estimate(data),
+            index=index,
+        )
+
+
+@dataclass(frozen=True)
+class LinUCB(_Linear):
+    """Optimism: play the action whose reward may be the largest.
+
+    Parameters
+    ----------
+    confidence, regularization, prior_mean, norm_bound
+        As for :class:`partial_monitoring.IDS`; E_t is not cut by Theta here.
+    allow_partial
+        Play games whose actions do not show their own reward, as a negative control.
+    relative
+        Compare with the action g that looks best: play the largest <phi_a - phi_g, theta_hat> +
+        beta_t^(1/2) |phi_a - phi_g|. What all features have in common then plays no role.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.linear_bandit()
+    >>> result = pm.simulate(game, "linucb", [0.5, 0, 0], horizon=50, seeds=4)
+    >>> result.regret["linucb"].shape == (4, len(result.checkpoints))
+    True
+    """
+
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        boolean("relative", self.relative)
+
+    def decide(
+        self, state: LinearState, uniforms: Array, available: Array | None = None
+    ) -> Choices:
+        """Choose actions."""
+        confidence = self.confidence_set(state)
+        reach = np.sqrt(confidence.beta)[:, None]
+        width = reach * np.sqrt(squared_lengths(state.estimate))
+        if self.relative:
+            index = self._relative_index(state.estimate, reach, available)
+        else:
+            index = state.estimate.means + width
+        return self._choices(confidence, width, index, available)
+
+    def _relative_index(self, data: Estimate, reach: Array, available: Array | None) -> Array:
+        """Return <phi_a - phi_g, theta_hat> + beta_t^(1/2) |phi_a - phi_g|, shape (n, k)."""
+        model = data.model
+        means = data.means if available is None else np.where(available, data.means, -np.inf)
+        greedy = means.argmax(axis=1)
+        away = model.seen - model.seen[greedy][:, None, :]  # (n, k, r)
+        rest = model.unseen - model.unseen[greedy][:, None, :]
+        squared = ((away @ data.inverse) * away).sum(axis=2)
+        squared += (rest**2).sum(axis=2) / model.regularization
+        ahead = data.means - np.take_along_axis(data.means, greedy[:, None], axis=1)
+        return np.asarray(ahead + reach * np.sqrt(np.maximum(squared, 0.0)))
+
+
+@dataclass(frozen=True)
+class LinTS(_Linear):
+    """Thompson sampling: draw a parameter from the posterior, play what is best for it.
+
+    Parameters
+    ----------
+    confidence, regularization, prior_mean, norm_bound, allow_partial
+        As for :class:`LinUCB`.
+    width
+        "posterior": c = rho, the posterior of normal noise and the prior N(theta_0, rho^2/lambda
+        I); "confidence": c = beta_t^(1/2), for which there are bounds of the regret.
+    factor
+        c is multiplied with it.
+
+    Notes
+    -----
+    Theta only enters through its affine hull; a draw may lie outside. The index of a decision are
+    the rewards of the draw; its distribution is given the draw, so it is all on one action (the
+    probabilities of Thompson sampling have no closed form).
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.linear_bandit()
+    >>> result = pm.simulate(game, "lints", [0.5, 0, 0], horizon=50, seeds=4)
+    >>> result.regret["lints"].shape == (4, len(result.checkpoints))
+    True
+    """
+
+    width: str = "posterior"
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("width", self.width, WIDTHS)
+        positive_number("factor", self.factor)
+
+    def draws(self, state: LinearState) -> int:
+        """Return the number of uniform numbers per round: one for each direction of Theta."""
+        return int(state.estimate.model.basis.shape[1])
+
+    def decide(
+        self, state: LinearState, uniforms: Array, available: Array | None = None
+    ) -> Choices:
+        """Choose actions, with uniforms (n, draws)."""
+        confidence = self.confidence_set(state)
+        radius = np.sqrt(confidence.beta)[:, None]
+        index = self.sampled_rewards(state, confidence, uniforms)
+        width = radius * np.sqrt(squared_lengths(state.estimate))
+        return self._choices(confidence, width, index, available)
+
+    def sampled_rewards(
+        self, state: LinearState, confidence: ConfidenceSet, uniforms: Array
+    ) -> Array:
+        """Return <phi_a, theta> for one draw of theta per replicate, shape (n, k).
+
+        With W_t = L L' the coordinates are x = x_hat + c L^-T z in the directions that are seen
+        and c lambda^(-1/2) z in the others, z standard normal.
+        """
+        from partial_monitoring.compiled import posterior
+
+        data, model = state.estimate, state.estimate.model
+        z = randomness.normals(uniforms)
+        deviation = posterior.deviations(data.gram, np.ascontiguousarray(z[:, : model.rank]))
+        rest = z[:, model.rank :] / np.sqrt(model.regularization)
+        away = (model.seen @ deviation[:, :, None])[:, :, 0]
+        away += (model.unseen @ rest[:, :, None])[:, :, 0]
+        wide = self.width == "confidence"
+        c = np.sqrt(confidence.beta)[:, None] if wide else model.noise_std
+        return np.asarray(data.means + self.factor * c * away)
+
+
+def squared_lengths(estimate: Estimate) -> Array:
+    """Return |phi_a|^2 in the norm of V_t^-1, on the directions of Theta, shape (n, k)."""
+    model = estimate.model
+    return np.asarray(estimate.variances + (model.unseen**2).sum(axis=1) / model.regularization)
+
+
+def shows_reward(game: Game) -> NDArray[np.bool_]:
+    """Return which actions show their own reward: phi_a is in the span of the rows of M_a, (k,).
+
+    On the directions of Theta; a constant part of the reward is known and need not be shown.
+    """
+    features, maps = game.reduced.features, game.reduced.observation_maps
+    if game.m == 1 and np.array_equal(maps[:, 0], features):
+        return np.ones(game.k, dtype=bool)
+    if game.m == 0:
+        return np.asarray(~features.any(axis=1))
+    lengths = np.linalg.norm(game.observation_maps, axis=2, keepdims=True)
+    unit = maps / np.where(lengths > 0, lengths, 1.0)
+    # A row that shows nothing of Theta is rounding noise.
+    unit = unit * (np.linalg.norm(unit, axis=2, keepdims=True) > RANK_TOLERANCE)
+    weights = features[:, None, :] @ np.linalg.pinv(unit, rcond=RANK_TOLERANCE)  # (k, 1, m)
+    rest = features - (weights @ unit)[:, 0]
+    sizes = np.linalg.norm(game.features, axis=1)
+    return np.asarray(np.linalg.norm(rest, axis=1) <= SHOWN * sizes)

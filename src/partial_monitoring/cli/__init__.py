@@ -1,0 +1,40 @@
+"""The command line, ``pm``."""
+
+from __future__ import annotations
+
+import click
+
+import partial_monitoring as pm
+from partial_monitoring.cli.common import OneSentence
+from partial_monitoring.cli.demo import demo
+from partial_monitoring.cli.experiments import policies, report, run, simulate
+from partial_monitoring.cli.games import advise, analyze, games, show
+
+
+@click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(pm.__version__, prog_name="pm")
+def main() -> None:
+    """Decisions whose reward is not what you observe.
+
+    \b
+    Know your game:
+      pm games                                  the games that come with the library
+      pm show dynamic_pricing --prices 1,2,3,4  look at one
+      pm show my-game.json                      or at your own, from a file or a table
+      pm analyze my-game.json                   can it be learned, how fast, and why
+      pm advise my-game.json                    what to measure so that it can
+    \b
+    Compare policies:
+      pm policies                               those that come with the library
+      pm simulate dynamic_pricing --policy ids --policy cbp --theta 0.2,0.5,0.3
+      pm run experiment.toml                    everything a file names, kept and resumed
+      pm report RESULTS                         the page with curves, tables and verdicts
+    \b
+    pm demo                                     all of it, in a minute
+
+    Tab completion: eval "$(_PM_COMPLETE=bash_source pm)" (or zsh_source, fish_source).
+    """
+
+
+for command in (games, show, analyze, advise, policies, simulate, run, report, demo):
+    main.add_command(command)

@@ -1,0 +1,164 @@
+"""What all commands share: games and values from words, errors in one sentence, the terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from partial_monitoring.game import Game
+    from partial_monitoring.game_files import AnyGame
+
+GAME_FILES = (".json", ".toml", ".csv")
+
+GAME_HELP = """
+GAME is a name from `pm games` or a game file (.json, .toml, .csv). Options of a named game follow
+as --NAME VALUE, for instance --prices 1,2,3 --cost 2; a value is a number, a word, a list 1,2,3 or
+JSON. If a game's option has the name of one of the command's own, write --param NAME=VALUE.
+"""
+
+GAME_COMMAND = {"ignore_unknown_options": True, "allow_interspersed_args": True}
+
+
+class OneSentence(click.Group):
+    """Show the errors of the library as one sentence, with exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PartialMonitoringError as error:
+            click.echo(f"pm: {error}", err=True)
+            ctx.exit(2)
+
+
+def known_games(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Complete the name of a game, or that of a file."""
+    names = [CompletionItem(name) for name in pm.games.GAMES if name.startswith(word)]
+    return names or [CompletionItem(word, type="file")]
+
+
+def takes_game(command: Any) -> Any:
+    """Add the arguments that name a game."""
+    options = click.argument(
+        "options", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]..."
+    )
+    param = click.option(
+        "--param", multiple=True, metavar="NAME=VALUE", help="An option of the game."
+    )
+    game = click.argument("game", shell_complete=known_games)
+    return game(param(options(command)))
+
+
+def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGame:
+    """Return the game of a registry name or a file."""
+    chosen = read_options(options, params)
+    if name not in pm.games.GAMES and (Path(name).suffix in GAME_FILES or Path(name).exists()):
+        if chosen:
+            raise InvalidInput(
+                f"a game file takes no options; got {', '.join(chosen)} with {name}."
+            )
+        return pm.load_game(name)
+    return pm.games.make(name, **chosen)
+
+
+def plain_game(name: str, options: Sequence[str], params: Sequence[str]) -> Game:
+    """Return a game without contexts."""
+    found = find_game(name, options, params)
+    if not isinstance(found, pm.Game):
+        raise InvalidInput(f"{name} has contexts; this command takes a game without.")
+    return found
+
+
+def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, object]:
+    """Read --NAME VALUE, --NAME=VALUE and NAME=VALUE into keyword arguments."""
+    chosen: dict[str, object] = {}
+    words = list(options)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise InvalidInput(f"options of a game are written --NAME VALUE; got {word!r}.")
+        name, equals, text = word[2:].partition("=")
+        if not equals:
+            if not words:
+                raise InvalidInput(f"--{name} needs a value.")
+            text = words.pop(0)
+        chosen[name.replace("-", "_")] = read_value(text)
+    for param in params:
+        name, equals, text = param.partition("=")
+        if not equals:
+            raise InvalidInput(f"--param must be NAME=VALUE; got {param!r}.")
+        chosen[name.replace("-", "_")] = read_value(text)
+    return chosen
+
+
+def read_value(text: str) -> object:
+    """Read a value of the command line.
+
+    >>> read_value("2"), read_value("1,2.5"), read_value("[[0, 1]]"), read_value("none")
+    (2, [1, 2.5], [[0, 1]], 'none')
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        if "," in text:
+            return [read_value(part.strip()) for part in text.split(",")]
+        return text
+
+
+def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
+    """Read policies written NAME, NAME:OPTION=VALUE,... or LABEL=NAME:OPTION=VALUE,...
+
+    >>> list(read_policies(["ids", "wide=ids:gap=relaxed,sampling=e2d,2"]))
+    ['ids', 'wide']
+    """
+    from partial_monitoring import policies
+
+    chosen: dict[str, Any] = {}
+    for text in texts:
+        head, _, tail = text.partition(":")
+        label, equals, name = head.partition("=")
+        if not equals:
+            label, name = text, head
+        options = {}
+        for part in re.split(r",(?=\w+=)", tail) if tail else []:
+            key, equals, value = part.partition("=")
+            if not equals:
+                raise InvalidInput(
+                    f"--policy must be NAME, NAME:OPTION=VALUE or LABEL=NAME:...; got {text!r}."
+                )
+            options[key.replace("-", "_")] = read_value(value)
+        if label in chosen:
+            raise InvalidInput(f"--policy {label!r} stands twice; give one of them a LABEL=.")
+        chosen[label] = policies.make(name, **options)
+    return chosen
+
+
+def show_sentences(text: str) -> None:
+    """Print an explanation with its first line in bold."""
+    first, *rest = text.splitlines()
+    out = console()
+    out.print(first, style="bold", markup=False)
+    for line in rest:
+        out.print(line, markup=False)
+
+
+def console() -> Console:
+    """Return the terminal to print on; wide when the output goes into a file or a pipe."""
+    from rich.console import Console
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without θ shows a question mark
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)

@@ -1,0 +1,263 @@
+"""Commands that compare policies: ``pm policies``, ``simulate``, ``run``, ``report``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+import partial_monitoring as pm
+from partial_monitoring import policies as registry
+from partial_monitoring.cli.common import (
+    GAME_COMMAND,
+    GAME_HELP,
+    console,
+    plain_game,
+    read_policies,
+    read_value,
+    takes_game,
+)
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments.store import Store
+
+if TYPE_CHECKING:
+    from partial_monitoring.comparison import Comparison
+
+ENGINE_NAMES = ("here", "processes", "dask")
+
+POLICY_HELP = """
+A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
+your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
+"""
+
+
+def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Complete the name of a policy."""
+    return [CompletionItem(name) for name in registry.POLICIES if name.startswith(word)]
+
+
+def plays(command: Any) -> Any:
+    """Add the options that say where runs are played and what is shown."""
+    for option in (
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print one JSON list and nothing else."
+        ),
+        click.option("--scheduler", metavar="ADDRESS", help="The address of a Dask scheduler."),
+        click.option("--workers", type=int, help="How many processes; all cores unless given."),
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINE_NAMES),
+            default="here",
+            show_default=True,
+            help="Where to play: in this process, in several, or on a Dask cluster.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
+def policies(as_json: bool) -> None:
+    """List the policies that come with the library."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "summary": registry.summary(name),
+            "options": registry.options_of(name),
+        }
+        for name in registry.POLICIES
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    table.add_column("policy", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("options and defaults")
+    for row in rows:
+        options = "  ".join(
+            key if value is None else f"{key}={value}" for key, value in row["options"].items()
+        )
+        table.add_row(
+            Text(row["name"], style="bold"), Text(row["summary"]), Text(options, style="dim")
+        )
+    console().print(table)
+
+
+@click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
+@takes_game
+@click.option(
+    "--policy",
+    "chosen",
+    multiple=True,
+    default=["ids"],
+    show_default=True,
+    shell_complete=known_policies,
+    help="A policy; may be given several times.",
+)
+@click.option(
+    "--theta",
+    default="random",
+    show_default=True,
+    help="The truth: 0.2,0.5,0.3, or random (one per seed), or worst (found by a search).",
+)
+@click.option("--horizon", default=1000, show_default=True, help="Rounds.")
+@click.option("--seeds", default="20", show_default=True, help="How many runs, or which: 3,5,8.")
+@click.option("--checkpoints", help="Rounds that are recorded; about fifty unless given.")
+@click.option("--noise", help="The noise, if not what the game says: gaussian, bernoulli, sign.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the runs in this folder: what is there is not played again, `pm report` shows it.",
+)
+@plays
+def simulate(
+    game: str,
+    options: Sequence[str],
+    param: Sequence[str],
+    chosen: Sequence[str],
+    theta: str,
+    horizon: int,
+    seeds: str,
+    checkpoints: str | None,
+    noise: str | None,
+    out: Path | None,
+    engine: str,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Play policies on a game and compare their regret."""
+    from partial_monitoring.experiments.identity import content_key
+
+    label = Path(game).stem if Path(game).exists() else game
+    what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
+    experiment = pm.Experiment(
+        {label: plain_game(game, options, param)},
+        read_policies(chosen),
+        {label: read_value(theta)},
+        horizon=horizon,
+        seeds=read_value(seeds),  # type: ignore[arg-type]
+        checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
+        noise=noise,
+        name=f"{label}-{content_key(what)[:8]}",
+    )
+    comparisons = experiment.compare(
+        out,
+        engine=engine,
+        workers=workers,
+        scheduler=scheduler,
+        progress=not (quiet or as_json),
+    )
+    show_comparisons(comparisons, as_json=as_json)
+    if out is not None:
+        keep_command(out, experiment.name)
+        if not as_json:
+            click.echo(f"\nKept in {out}; `pm report {shlex.quote(str(out))}` makes the page.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where runs and report go; beside the file, named like it, unless given.",
+)
+@click.option("--no-page", is_flag=True, help="Write no page at the end.")
+@plays
+def run(
+    file: Path,
+    out: Path | None,
+    no_page: bool,
+    engine: str,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run an experiment FILE (TOML): games, true parameters, policies, horizon, seeds.
+
+    Finished runs are kept and never played again: an interrupted experiment goes on where it was,
+    and added seeds or policies only cost what is new. docs/experiments.md describes the file.
+    """
+    experiment = pm.load_experiment(file)
+    folder = file.with_suffix("") if out is None else out
+    comparisons = experiment.compare(
+        folder,
+        engine=engine,
+        workers=workers,
+        scheduler=scheduler,
+        progress=not (quiet or as_json),
+    )
+    show_comparisons(comparisons, as_json=as_json)
+    keep_command(folder, experiment.name)
+    if not no_page:
+        write_page(comparisons, folder, experiment.name, this_command(), say=not as_json)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--title", help="The title of the page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
+def report(folder: Path, title: str | None, as_json: bool) -> None:
+    """Write the page, figures and tables of the experiments kept in FOLDER."""
+    from partial_monitoring.experiments.stored import open_store, stored_comparisons
+
+    store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
+    comparisons = stored_comparisons(store)
+    show_comparisons(comparisons, as_json=as_json)
+    if not as_json:
+        commands = [store.read_json(path) for path in sorted((folder / "commands").glob("*.json"))]
+        history = "\n".join([*filter(None, commands), this_command()])
+        write_page(comparisons, folder, title or folder.resolve().name, history, say=True)
+
+
+def show_comparisons(comparisons: Sequence[Comparison], *, as_json: bool) -> None:
+    """Print the table of an experiment, or its rows as JSON."""
+    from partial_monitoring.report.terminal import summary_rows, summary_table
+
+    if as_json:
+        click.echo(json.dumps(summary_rows(comparisons)))
+    else:
+        console().print(summary_table(comparisons))
+
+
+def write_page(
+    comparisons: Sequence[Comparison], folder: Path, title: str, command: str, *, say: bool
+) -> None:
+    """Write the page, or say what is missing for it."""
+    try:
+        page = pm.write_report(comparisons, folder, title=title, command=command)
+    except InvalidInput as error:
+        click.echo(f"pm: no page: {error}", err=True)
+        return
+    if say:
+        click.echo(f"\nThe page: {page}")
+
+
+def this_command() -> str:
+    """Return the command that is running, as it was typed."""
+    return shlex.join(["pm", *sys.argv[1:]])
+
+
+def keep_command(folder: Path, name: str) -> None:
+    """Write down the command that made an experiment, for its page."""
+    store = Store(folder)
+    store.write_json(folder / "commands" / f"{name}.json", this_command())
+
+
+def _listed(value: object) -> Any:
+    return value if isinstance(value, list) else [value]

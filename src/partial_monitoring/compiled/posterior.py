@@ -1,0 +1,27 @@
+"""Draws from normal posteriors, one replicate after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, error_model="numpy")
+def deviations(gram, normals):
+    """Return L^-T z (n, r) for G = L L' (n, r, r) and normal z (n, r): its covariance is G^-1."""
+    n, r = normals.shape
+    found = np.empty((n, r))
+    low = np.empty((r, r))
+    for i in range(n):
+        for p in range(r):
+            for q in range(p + 1):
+                entry = gram[i, p, q]
+                for s in range(q):
+                    entry -= low[p, s] * low[q, s]
+                low[p, q] = np.sqrt(entry) if p == q else entry / low[q, q]
+        for p in range(r - 1, -1, -1):
+            entry = normals[i, p]
+            for q in range(p + 1, r):
+                entry -= low[q, p] * found[i, q]
+            found[i, p] = entry / low[p, p]
+    return found

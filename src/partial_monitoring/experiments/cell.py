@@ -1,0 +1,100 @@
+"""The smallest things an experiment is made of: a cell, and a run, which is a cell and a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import partial_monitoring
+from partial_monitoring.experiments.identity import content_key, described
+from partial_monitoring.experiments.truths import Among, Fixed, Random, name_of
+from partial_monitoring.game import Game
+from partial_monitoring.game_files import game_to_dict
+from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.policy import Policy
+from partial_monitoring.result import Result
+from partial_monitoring.simulation import play
+from partial_monitoring.validation import Indices
+from partial_monitoring.world import World
+
+FORMAT = 1
+"""Version of what a cell's key stands for."""
+
+RECORDED = "policy"
+"""The name under which a stored result keeps the one policy of its cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Everything about some runs except their seeds."""
+
+    game: Game
+    truth: Fixed | Random | Among
+    policy: Policy[Any]
+    checkpoints: Indices
+    """Rounds at which the runs are recorded; the last one is the horizon."""
+    noise: str | NoiseFunction | None = None
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.checkpoints[-1])
+
+    @cached_property
+    def game_key(self) -> str:
+        """The content key of the game alone."""
+        return content_key(game_to_dict(self.game))
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """What the runs of this cell depend on, as plain data."""
+        return {
+            "format": FORMAT,
+            "version": partial_monitoring.__version__,
+            "game": self.game_key,
+            "truth": described(self.truth),
+            "policy": described(self.policy),
+            "checkpoints": self.checkpoints.tolist(),
+            "noise": described(self.noise),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The content key: a changed definition or library version is a different cell."""
+        return content_key(self.definition)
+
+    def play(self, seeds: Indices) -> Result:
+        """Play the runs with some seeds; their numbers do not depend on which run together."""
+        world = World(self.game, self.truth.draw(self.game, seeds), seeds, self.noise)
+        run = play(self.game, self.policy, world, self.checkpoints)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return Result.of(seeds, self.checkpoints, world.theta, {RECORDED: run})
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run: a cell and a seed."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The content key."""
+        return content_key([self.cell.key, self.seed])
+
+    @property
+    def name(self) -> str:
+        """A name for people."""
+        from partial_monitoring.policies import name_of as policy_name
+
+        policy, truth = policy_name(self.cell.policy), name_of(self.cell.truth)
+        return f"{policy} on θ = {truth}, {self.cell.horizon} rounds, seed {self.seed}"
+
+    def play(self) -> Result:
+        """Play the run."""
+        return self.cell.play(np.array([self.seed], dtype=np.int64))

@@ -1,0 +1,255 @@
+"""An experiment: games and their true parameters, policies, a horizon and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from partial_monitoring import games as game_registry
+from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
+from partial_monitoring.experiments.truths import Truth, name_of, read_truth
+from partial_monitoring.game import Game
+from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.policy import Policy
+from partial_monitoring.simulation import (
+    Policies,
+    checkpoint_rounds,
+    named_policies,
+    seed_numbers,
+)
+from partial_monitoring.validation import Indices, set_fields, whole_number
+from partial_monitoring.world import World
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from partial_monitoring.comparison import Comparison
+
+Games = str | Game | Sequence[str | Game] | Mapping[str, str | Game]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A game with its true parameters, and who plays there."""
+
+    game_name: str
+    game: Game
+    truth_name: str
+    truth: Truth
+    players: tuple[str, ...]
+    """The names of the policies that play this game."""
+    refused: Mapping[str, str]
+    """The other policies, and why they do not."""
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Experiment:
+    """Policies compared on games.
+
+    Parameters
+    ----------
+    games
+        A game, a name of ``pm.games``, a list of them, or a dict from names of your own to games.
+    policies
+        A policy, a name, a list of them, or a dict from names of your own to policies.
+    theta
+        The true parameters: one parameter, "random" (one per seed), "worst" (one on which the first
+        policy has large regret), or ``{"among": parameters, "weights": probabilities}``. For
+        several games a dict from their names to one of these, or to a dict of several with names
+        of their own.
+    horizon, seeds, checkpoints, noise
+        As for :func:`partial_monitoring.simulate`.
+    name
+        What the experiment is called.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> experiment = pm.Experiment("apple_tasting", ["ids", "cbp"], horizon=20, seeds=3)
+    >>> experiment.run().column_names
+    ['game', 'theta', 'policy', 'seed', 'round', 'regret', 'information', 'ratio']
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    policies: Mapping[str, Policy[Any]]
+    seeds: Indices
+    checkpoints: Indices
+    noise: str | NoiseFunction | None
+
+    def __init__(
+        self,
+        games: Games,
+        policies: Policies,
+        theta: ArrayLike | str | Mapping[str, Any] = "random",
+        *,
+        horizon: int,
+        seeds: int | Iterable[int],
+        checkpoints: ArrayLike | None = None,
+        noise: str | NoiseFunction | None = None,
+        name: str = "experiment",
+    ) -> None:
+        rounds = whole_number("horizon", horizon, at_least=1)
+        chosen = named_policies(policies)
+        numbers = seed_numbers(seeds)
+        known = named_games(games)
+        settings = tuple(
+            _setting(game_name, game, truth_name, truth, chosen, numbers, noise)
+            for game_name, game in known.items()
+            for truth_name, truth in _truths(theta, game_name, game, list(known)).items()
+        )
+        _refuse_idle_policies(settings, chosen)
+        set_fields(
+            self,
+            name=str(name),
+            settings=settings,
+            policies=chosen,
+            seeds=numbers,
+            checkpoints=checkpoint_rounds(checkpoints, rounds),
+            noise=noise,
+        )
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.checkpoints[-1])
+
+    def run(
+        self,
+        store: str | Path | None = None,
+        *,
+        engine: str = "here",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        progress: bool = False,
+    ) -> pyarrow.Table:
+        """Play what is missing and return everything as an Arrow table.
+
+        One row per game, true parameter, policy, seed and checkpoint; ``.to_pandas()`` makes it a
+        data frame. The parameters are those of :meth:`compare`.
+        """
+        from partial_monitoring.experiments.runner import rows_of
+
+        return rows_of(
+            self.compare(
+                store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
+            )
+        )
+
+    def compare(
+        self,
+        store: str | Path | None = None,
+        *,
+        engine: str = "here",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        progress: bool = False,
+    ) -> list[Comparison]:
+        """Play what is missing and return one comparison per game and true parameter.
+
+        Parameters
+        ----------
+        store
+            A folder that keeps finished runs; what it has is not played again.
+        engine
+            "here", "processes" (of this machine) or "dask". The numbers are the same on all.
+        workers
+            How many processes; as many as there are cores unless given.
+        scheduler
+            The address of a Dask scheduler; without one a cluster is started on this machine.
+        progress
+            Show progress on standard error.
+        """
+        from partial_monitoring.experiments.runner import compare
+
+        return compare(
+            self, store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
+        )
+
+
+def named_games(games: Games) -> dict[str, Game]:
+    """Return games by name."""
+    if isinstance(games, Mapping):
+        named = {str(name): _game(game) for name, game in games.items()}
+    else:
+        listed = [games] if isinstance(games, str | Game) else list(games)
+        named = {}
+        for i, item in enumerate(listed):
+            name = (
+                item if isinstance(item, str) else "game" if len(listed) == 1 else f"game {i + 1}"
+            )
+            if name in named:
+                raise InvalidInput(
+                    f"games must have different names; {name!r} stands twice (give a dict instead)."
+                )
+            named[name] = _game(item)
+    if not named:
+        raise InvalidInput("games must hold at least one game; got none.")
+    return named
+
+
+def _game(game: str | Game) -> Game:
+    found = game_registry.make(game) if isinstance(game, str) else game
+    if not isinstance(found, Game):
+        raise InvalidInput(
+            f"games must be games without contexts, or names of them; got {found!r}."
+        )
+    return found
+
+
+def _truths(theta: Any, game_name: str, game: Game, names: Sequence[str]) -> dict[str, Truth]:
+    """Return the truths of one game by name."""
+    if isinstance(theta, Mapping) and "among" not in theta:
+        for name in theta:
+            if name not in names:
+                raise unknown_name("game of the experiment", name, names)
+        if game_name not in theta:
+            raise InvalidInput(
+                f"theta must say the true parameters of every game; {game_name!r} is missing."
+            )
+        theta = theta[game_name]
+        if isinstance(theta, Mapping) and "among" not in theta:
+            if not theta:
+                raise InvalidInput(f"theta of {game_name!r} must hold at least one; got none.")
+            return {str(name): read_truth(value, game) for name, value in theta.items()}
+    truth = read_truth(theta, game)
+    return {name_of(truth): truth}
+
+
+def _setting(
+    game_name: str,
+    game: Game,
+    truth_name: str,
+    truth: Truth,
+    policies: Mapping[str, Policy[Any]],
+    seeds: Indices,
+    noise: str | NoiseFunction | None,
+) -> Setting:
+    """Find out which policies play a game; true parameters that cannot be played are refused."""
+    if hasattr(truth, "draw"):
+        World(game, truth.draw(game, seeds[:1]), seeds[:1], noise)
+    refused = {}
+    for name, policy in policies.items():
+        try:
+            policy.init(game, 1)
+        except UnknownName:
+            raise
+        except InvalidInput as error:
+            refused[name] = str(error)
+    players = tuple(name for name in policies if name not in refused)
+    return Setting(game_name, game, truth_name, truth, players, refused)
+
+
+def _refuse_idle_policies(settings: Sequence[Setting], policies: Mapping[str, Policy[Any]]) -> None:
+    """Refuse policies that play none of the games, and games that nobody plays."""
+    for name in policies:
+        if not any(name in setting.players for setting in settings):
+            reason = settings[0].refused[name]
+            raise InvalidInput(f"policy {name!r} plays none of the games: {reason}")
+    for setting in settings:
+        if not setting.players:
+            raise InvalidInput(f"none of the policies plays the game {setting.game_name!r}.")

@@ -1,0 +1,132 @@
+"""Experiment files: TOML that names games, true parameters, policies, a horizon and seeds.
+
+The format is described in ``docs/experiments.md``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from partial_monitoring import games as game_registry
+from partial_monitoring import policies as policy_registry
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.experiments.experiment import Experiment
+from partial_monitoring.experiments.truths import read_truth
+from partial_monitoring.game import Game
+from partial_monitoring.game_files import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "games", "policies")
+GAME_KEYS = ("game", "options", "theta", "instances")
+POLICY_KEYS = ("policy", "options")
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """Read an experiment from a .toml file."""
+    source = Path(path)
+    with _at(str(source)):
+        try:
+            data = tomllib.loads(source.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InvalidInput(f"cannot be read: {error.strerror}.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"is not TOML: {error}.") from None
+        return experiment_from_dict(data, name=source.stem, folder=source.parent)
+
+
+def experiment_from_dict(
+    data: Mapping[str, Any], *, name: str = "experiment", folder: Path = Path()
+) -> Experiment:
+    """Build an experiment from the content of a file; game files are looked for in the folder."""
+    _known_keys(data, KEYS, "key of an experiment")
+    for key in ("horizon", "seeds", "games", "policies"):
+        if key not in data:
+            raise InvalidInput(f"{key} is missing.")
+    games: dict[str, Game] = {}
+    theta: dict[str, Any] = {}
+    for label, entry in _entries("games", data["games"], "game").items():
+        with _at(f"games.{label}"):
+            games[label], theta[label] = _read_game(label, entry, folder)
+    policies = {}
+    for label, entry in _entries("policies", data["policies"], "policy").items():
+        with _at(f"policies.{label}"):
+            _known_keys(entry, POLICY_KEYS, "key of a policy")
+            options = _table("options", entry.get("options", {}))
+            policies[label] = policy_registry.make(entry.get("policy", label), **options)
+    return Experiment(
+        games,
+        policies,
+        theta,
+        horizon=data["horizon"],
+        seeds=data["seeds"],
+        checkpoints=data.get("checkpoints"),
+        noise=data.get("noise"),
+        name=data.get("name", name),
+    )
+
+
+def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[Game, Any]:
+    """Return a game and its true parameters."""
+    _known_keys(entry, GAME_KEYS, "key of a game")
+    called = entry.get("game", label)
+    options = _table("options", entry.get("options", {}))
+    if isinstance(called, str) and Path(called).suffix in (".json", ".toml", ".csv"):
+        if options:
+            raise InvalidInput(f"options are for games by name; got {dict(options)}.")
+        found = load_game(folder / called)
+    else:
+        found = game_registry.make(called, **options)
+    if not isinstance(found, Game):
+        raise InvalidInput("has contexts; experiments take games without.")
+    if "instances" not in entry:
+        theta = entry.get("theta", "random")
+        with _at("theta"):
+            read_truth(theta, found)
+        return found, theta
+    if "theta" in entry:
+        raise InvalidInput("has both theta and instances; one of them says the true parameters.")
+    instances = _table("instances", entry["instances"])
+    for name, value in instances.items():
+        with _at(f"instances.{name}"):
+            read_truth(value, found)
+    return found, instances
+
+
+def _entries(key: str, value: Any, kind: str) -> dict[str, Mapping[str, Any]]:
+    """Return the tables of games or policies by label; a list of names stands for plain ones."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        for name in value:
+            if not isinstance(name, str):
+                raise InvalidInput(f"{key} must be a table, or a list of names; got {name!r}.")
+        value = {name: {} for name in value}
+    entries = _table(key, value)
+    if not entries:
+        raise InvalidInput(f"{key} must hold at least one {kind}; got none.")
+    return {label: _table(f"{key}.{label}", entry) for label, entry in entries.items()}
+
+
+def _table(key: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{key} must be a table; got {value!r}.")
+    return value
+
+
+def _known_keys(table: Mapping[str, Any], known: Sequence[str], kind: str) -> None:
+    for key in table:
+        if key not in known:
+            raise unknown_name(kind, key, known)
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Put the place before the message of an error."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None

@@ -1,0 +1,124 @@
+"""Finished runs on disk, by content key.
+
+    FOLDER/games/GAME.json             the games, as game files
+    FOLDER/runs/CELL/cell.json         what the runs of a cell depend on
+    FOLDER/runs/CELL/SEEDS.parquet     finished runs, some seeds a file
+    FOLDER/truths/SEARCH.json          parameters that a search has found
+    FOLDER/experiments/NAME.json       which cells and seeds an experiment is made of
+
+Files are written under another name and then renamed, so a reader never sees half a file, and two
+processes that finish the same runs write the same file. A damaged file is named and left out, so
+that its runs are played again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments.cell import Cell
+from partial_monitoring.game import Game
+from partial_monitoring.game_files import game_to_dict, load_game
+from partial_monitoring.result import Result
+from partial_monitoring.validation import Indices
+
+
+class Store:
+    """A folder of finished runs.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    warn
+        Called with a sentence that names a damaged file.
+    """
+
+    def __init__(self, folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> None:
+        self.folder, self.warn = Path(folder), warn
+        self._checked: dict[Path, Result] = {}
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{folder}: cannot be made: {error.strerror}.") from None
+
+    def finished(self, key: str) -> Result | None:
+        """Return all finished runs of the cell with a key, or None."""
+        found: Result | None = None
+        for path in sorted((self.folder / "runs" / key).glob("[!.]*.parquet")):
+            part = self._read(path)
+            if part is None:
+                continue
+            fresh = part if found is None else _without(part, found.seeds)
+            if fresh is not None:
+                found = fresh if found is None else found.merged(fresh)
+        return found
+
+    def add(self, cell: Cell, part: Result) -> None:
+        """Keep finished runs of a cell."""
+        folder = self.folder / "runs" / cell.key
+        if not (folder / "cell.json").exists():
+            self.add_game(cell.game_key, cell.game)
+            self.write_json(folder / "cell.json", cell.definition)
+        target = folder / f"{_seeds_name(part.seeds)}.parquet"
+        part.save(target)
+        self._checked[target] = part
+
+    def add_game(self, key: str, game: Game) -> None:
+        """Keep a game under its content key."""
+        path = self.folder / "games" / f"{key}.json"
+        if not path.exists():
+            self.write_json(path, game_to_dict(game))
+
+    def game(self, key: str) -> Game:
+        """Return the game of a content key."""
+        found = load_game(self.folder / "games" / f"{key}.json")
+        assert isinstance(found, Game)
+        return found
+
+    def write_json(self, path: Path, data: Any) -> None:
+        """Write plain data to a file, whole or not at all."""
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+            unfinished.replace(path)
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be written: {error.strerror}.") from None
+
+    def read_json(self, path: Path) -> Any:
+        """Return the plain data of a file; None if it is not there or damaged."""
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            self.warn(f"{path}: is damaged and not used.")
+            return None
+
+    def _read(self, path: Path) -> Result | None:
+        if path not in self._checked:
+            try:
+                self._checked[path] = Result.load(path)
+            except InvalidInput as error:
+                self.warn(f"{error} Its runs are played again.")
+                return None
+        return self._checked[path]
+
+
+def _seeds_name(seeds: Indices) -> str:
+    """Return a file name for some seeds: the first, how many, and a hash of all."""
+    return f"{seeds[0]}-{len(seeds)}-{sha256(seeds.tobytes()).hexdigest()[:8]}"
+
+
+def _without(part: Result, seeds: Indices) -> Result | None:
+    """Return a result without some seeds, or None if nothing is left."""
+    new = ~np.isin(part.seeds, seeds)
+    return part.only(part.seeds[new]) if new.any() else None
