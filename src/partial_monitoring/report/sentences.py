@@ -26,9 +26,10 @@ def headline(sections: Sequence[Section], standings: Sequence[Standing]) -> str:
     where = f"{most} of {words.counted(len(played), 'instance')}"
     verb = "has" if len(winners) == 1 else "each have"
     text = f"{words.listing(winners)} {verb} the least regret on {where}."
+    partly = f", but played only {first.played} of them" if first.played < len(played) else ""
     return (
-        f"{text} Over all of them, {first.policy} is ahead most often: in "
-        f"{words.percent(first.ahead)} of its comparisons with another policy on the same seed."
+        f"{text} Seed by seed, {first.policy} is ahead of the others most often "
+        f"({words.percent(first.ahead)} of its comparisons){partly}."
     )
 
 
