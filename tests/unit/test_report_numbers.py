@@ -35,7 +35,7 @@ def test_the_sign_flip_test_counts_all_signs(differences: list[float]) -> None:
 def test_the_sign_flip_test_agrees_with_scipy() -> None:
     rng = np.random.default_rng(1)
     few, many = rng.normal(0.3, 1, (9, 2)), rng.normal(0.2, 1, (40, 2))
-    for values, tolerance in ((few, 1e-12), (many, 0.01)):
+    for values, tolerance in ((few, 1e-12), (many, 0.03)):  # five standard errors of the draws
         for j, p in enumerate(sign_flip_test(values)):
             reference = stats.permutation_test(
                 (values[:, j],), np.mean, permutation_type="samples", n_resamples=20_000
