@@ -197,7 +197,7 @@ def _layout(scale: str) -> dict[str, Any]:
         "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": "#aaa", "activecolor": "#333"},
         "separators": ".,",
         "xaxis": _axis(scale, "round"),
-        "yaxis": _axis(scale, "regret") | ({"rangemode": "tozero"} if scale == "linear" else {}),
+        "yaxis": _axis(scale, "regret") | {"rangemode": "tozero"},
     }
 
 
@@ -220,7 +220,10 @@ def _axis(scale: str, title: str) -> dict[str, Any]:
         "separatethousands": True,
         "hoverformat": ",.0f",
     }
-    return axis | ({"dtick": 1} if scale == "log" else {"nticks": 7})
+    if scale == "linear":
+        return axis | {"nticks": 7}
+    # Rounds are 1, 10, 100, 1k, ..., 10M; regret may lie below 1, where 100m would be odd.
+    return axis | {"dtick": 1, "tickformat": "~s" if title == "round" else ",~r"}
 
 
 def _escaped(names: Sequence[str]) -> list[str]:

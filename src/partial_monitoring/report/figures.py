@@ -76,7 +76,7 @@ def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
     linear.set(ylabel="regret", title="linear")
     linear.set_ylim(bottom=0)
     log.set_title("logarithmic")
-    rounds = section.comparison.result.checkpoints
+    rounds = next(iter(drawn.values())).rounds
     bound = section.verdict.bound(rounds)
     limits = log_range(drawn, bound)
     if limits is not None:
@@ -89,7 +89,7 @@ def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
 
 def plays_figure(plays: Plays) -> Figure:
     """Draw the share of each action over the rounds, one panel per policy."""
-    columns = min(3, len(plays.shares))
+    columns = min(4, len(plays.shares))
     rows = -(-len(plays.shares) // columns)
     figure, panels = _new(rows, columns, 0.5 + 1.6 * rows)
     colors = action_colors(len(plays.actions), others=plays.others)
@@ -143,6 +143,7 @@ def svg(figure: Figure) -> bytes:
     """Return a figure as SVG, the same bytes each time."""
     buffer = BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # it is laid out now; the next file need not do it again
     return buffer.getvalue()
 
 

@@ -91,17 +91,22 @@ def require_extras() -> None:
 def draw(
     counted: Sequence[Section], styles: Mapping[str, Style], folder: Path | None
 ) -> list[dict[str, bytes]]:
-    """Draw every section, write the figures if there is a folder, and return them as SVG."""
+    """Draw every section, write the figures if there is a folder, and return them as SVG.
+
+    The cells of a game are drawn once, with its first instance.
+    """
     from partial_monitoring.report.figures import look, pdf, svg
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     names = file_names([section.comparison for section in counted])
-    drawings = []
+    drawings: list[dict[str, bytes]] = []
+    seen: set[int] = set()
     for section, name in zip(counted, names, strict=True):
         with look():
-            drawn = section_figures(section, styles)
+            drawn = section_figures(section, styles, cells=id(section.comparison.game) not in seen)
             drawings.append({kind: svg(figure) for kind, figure in drawn.items()})
+            seen.add(id(section.comparison.game))
             if folder is not None:
                 for kind, figure in drawn.items():
                     (folder / f"{name}-{kind}.svg").write_bytes(drawings[-1][kind])
@@ -109,11 +114,13 @@ def draw(
     return drawings
 
 
-def section_figures(section: Section, styles: Mapping[str, Style]) -> dict[str, Figure]:
+def section_figures(
+    section: Section, styles: Mapping[str, Style], *, cells: bool
+) -> dict[str, Figure]:
     """Return the figures of a section, as far as there is something to draw."""
     from partial_monitoring.report import figures
 
-    drawn = {"cells": figures.cell_figure(section)}
+    drawn = {"cells": figures.cell_figure(section) if cells else None}
     if section.summaries:
         drawn["regret"] = figures.regret_figure(section, styles)
         drawn["information"] = figures.information_figure(section, styles)

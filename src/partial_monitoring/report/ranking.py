@@ -53,10 +53,14 @@ class Duel:
 
 
 def ranking(sections: Sequence[Section]) -> list[Standing]:
-    """Rank the policies: those first that are ahead of the others most often."""
+    """Rank the policies: those first that are ahead of the others most often.
+
+    A policy is judged by the instances it played, against those who played them too: one that was
+    refused some may have played only what suits it, so a table says how many it played.
+    """
     names = dict.fromkeys(s.policy for section in sections for s in section.summaries)
     standings = [_standing(name, sections) for name in names]
-    return sorted(standings, key=lambda s: (-np.nan_to_num(s.ahead), s.mean_rank))
+    return sorted(standings, key=lambda s: (-np.nan_to_num(s.ahead), -s.played))
 
 
 def _standing(policy: str, sections: Sequence[Section]) -> Standing:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from partial_monitoring.report import words
 from partial_monitoring.report.colors import Style
 from partial_monitoring.report.ranking import Standing
+from partial_monitoring.report.significance import too_few
 from partial_monitoring.report.summary import Section
 
 
@@ -25,9 +26,10 @@ def headline(sections: Sequence[Section], standings: Sequence[Standing]) -> str:
     where = f"{most} of {words.counted(len(played), 'instance')}"
     verb = "has" if len(winners) == 1 else "each have"
     text = f"{words.listing(winners)} {verb} the least regret on {where}."
+    partly = f", but played only {first.played} of them" if first.played < len(played) else ""
     return (
-        f"{text} Over all of them, {first.policy} is ahead most often: in "
-        f"{words.percent(first.ahead)} of its comparisons with another policy on the same seed."
+        f"{text} Seed by seed, {first.policy} is ahead of the others most often "
+        f"({words.percent(first.ahead)} of its comparisons){partly}."
     )
 
 
@@ -41,10 +43,13 @@ def answer(section: Section) -> str:
     rounds = words.counted(result.horizon, "round")
     if len(section.summaries) == 1:
         return f"{best.policy} has a regret of {regret} after {rounds}."
+    if not any(pair.difference for pair in section.pairs):
+        return f"All policies have the same regret: {regret} after {rounds}."
     text = f"{best.policy} has the least regret: {regret} after {rounds}"
     even = [name for name in section.leaders if name != best.policy]
-    if len(result.seeds) == 1:
-        return f"{text}, on a single seed, which decides nothing."
+    if too_few(len(result.seeds), len(section.pairs)):
+        seeds = words.counted(len(result.seeds), "seed")
+        return f"{text}; {seeds} cannot prove an order of {len(section.summaries)} policies."
     if not even:
         return f"{text}, clearly less than every other policy."
     if len(even) == len(section.summaries) - 1:
@@ -60,7 +65,7 @@ def bound_note(section: Section) -> str | None:
         return None
     return (
         f"Theory guarantees IDS a regret of at most {words.amount(float(bound[0]))} after "
-        f"{words.counted(result.horizon, 'round')}: the dashed line, drawn where it fits."
+        f"{words.counted(result.horizon, 'round')} (the dashed line on logarithmic axes)."
     )
 
 

@@ -82,6 +82,15 @@ def pairs(result: Result) -> list[Pair]:
     ]
 
 
+def too_few(seeds: int, count: int) -> bool:
+    """Whether so many seeds cannot decide anything about so many pairs, however they differ.
+
+    >>> too_few(5, 1), too_few(6, 1), too_few(8, 45)
+    (True, False, True)
+    """
+    return count * 2.0 ** (1 - seeds) >= LEVEL
+
+
 def difference(a: Array, b: Array) -> Array:
     """Return a - b, exactly zero where the two are the same up to rounding."""
     apart = a - b

@@ -63,9 +63,10 @@ def ranking_for_people(standings: Sequence[Standing]) -> list[Row]:
         {
             "": place,
             "policy": standing.policy,
-            "mean rank": f"{standing.mean_rank:.2f}",
             "ahead of others": words.percent(standing.ahead),
-            "least regret": f"{standing.wins} of {standing.played}",
+            "mean rank": f"{standing.mean_rank:.2f}",
+            "played": standing.played,
+            "least regret on": standing.wins,
             "clearly better": standing.clear_wins,
             "clearly worse": standing.clear_losses,
             "time per round": words.duration(standing.seconds_per_round),

@@ -122,12 +122,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def short(name: str, most: int = 28) -> str:
-    """Cut a name that would not fit into a legend.
+    """Put a name on one line, and cut it if it would not fit into a legend.
 
     >>> short("information-directed sampling", 12)
     'information…'
     """
-    return name if len(name) <= most else name[: most - 1] + ELLIPSIS
+    line = " ".join(name.split())
+    return line if len(line) <= most else line[: most - 1] + ELLIPSIS
 
 
 def capitalized(sentence: str) -> str:
