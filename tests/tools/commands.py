@@ -18,9 +18,9 @@ HEAD = """\
 
 What `pm COMMAND --help` says. This page is written by `make docs`; change the help instead.
 
-Answers go to standard output, progress and warnings to standard error. With `--json` the answer is JSON
-and nothing else. The exit code is 0 if all went well and 2 if something that was asked for cannot be; one
-sentence then says what must hold and what arrived.
+Answers go to standard output, progress and warnings to standard error. With `--json` the answer is
+JSON and nothing else. The exit code is 0 if all went well and 2 if something that was asked for
+cannot be; one sentence then says what must hold and what arrived.
 """
 
 
