@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint nightly bench clean
+.PHONY: help demo test lint nightly bench docs clean
 
 help:
 	@echo "make demo     install and take a small tour"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint     style and types (ruff, mypy)"
 	@echo "make nightly  the slow statistical and exhaustive checks"
 	@echo "make bench    the benchmarks"
+	@echo "make docs     install and build the documentation into site/"
 
 demo: $(VENV)/.core
 	@$(BIN)/pm demo
@@ -30,8 +31,13 @@ nightly: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs
+	@$(BIN)/python -m tests.tools.commands
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation: site/index.html"
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,6 +51,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) install --quiet --editable '.[dev,peers]'
 	@touch $@
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --quiet --editable '.[docs]'
+	@touch $@ $(VENV)/.core
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable '.[dev]'
