@@ -4,17 +4,18 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint nightly bench docs clean
+.PHONY: help demo test lint nightly bench paper docs clean
 
 help:
-	@echo "make demo     install and take a small tour"
+	@echo "make demo     install, play three games, write the page"
 	@echo "make test     install and run the tests"
 	@echo "make lint     style and types (ruff, mypy)"
 	@echo "make nightly  the slow statistical and exhaustive checks"
 	@echo "make bench    the benchmarks"
+	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
-demo: $(VENV)/.core
+demo: $(VENV)/.report
 	@$(BIN)/pm demo
 
 test: $(VENV)/.dev
@@ -27,6 +28,9 @@ lint: $(VENV)/.dev
 
 nightly: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly
+
+paper: $(VENV)/.dev
+	$(BIN)/python -m papers.kirschner2023
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -44,8 +48,8 @@ $(VENV)/bin/python:
 		{ echo "Python 3.11 or newer is needed; choose one with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml
-	$(PIP) install --quiet --editable .
+$(VENV)/.report: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --quiet --editable '.[report]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
@@ -54,8 +58,8 @@ $(VENV)/.bench: $(VENV)/.dev
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable '.[docs]'
-	@touch $@ $(VENV)/.core
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.report

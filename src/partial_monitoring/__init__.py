@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
     from partial_monitoring.baselines.optimism import LinTS as LinTS
     from partial_monitoring.baselines.optimism import LinUCB as LinUCB
+    from partial_monitoring.comparison import Comparison as Comparison
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import Polytope as Polytope
     from partial_monitoring.parameter_sets import Simplex as Simplex
     from partial_monitoring.policy import Decision as Decision
+    from partial_monitoring.report.folder import write_report as write_report
     from partial_monitoring.result import Result as Result
     from partial_monitoring.simulation import simulate as simulate
     from partial_monitoring.tables import from_csv as from_csv
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "baselines.cbp": ("CBP", "RandCBP"),
     "baselines.optimism": ("LinTS", "LinUCB"),
+    "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
     "experiments.experiment": ("Experiment",),
@@ -87,6 +90,7 @@ _HOMES = {
     "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
+    "report.folder": ("write_report",),
     "result": ("Result",),
     "simulation": ("simulate",),
     "tables": ("from_csv", "from_table"),

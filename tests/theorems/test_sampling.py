@@ -445,3 +445,18 @@ def test_a_tradeoff_is_not_negative(tradeoff: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         pm.sampling.e2d(tradeoff)
     one_sentence(caught.value, "tradeoff")
+
+
+def test_close_scores_never_lead_out_of_range() -> None:
+    """Where rounding is as large as what could still be gained, an action is still an action."""
+    rng = np.random.default_rng(0)
+    small = 10.0 ** rng.uniform(-8, -3, 20_000)
+    gaps = np.column_stack([small, np.full(20_000, 2.0), 2.0 - 4e-16 * rng.integers(0, 3, 20_000)])
+    information = np.column_stack([np.zeros(20_000), rng.random((2, 20_000)).T * 0.01])
+    gaps[0] = [8.207065304882688e-05, 2.0, 1.9999999999999996]
+    information[0] = [0.0, 0.009524986893650578, 0.009709949440844447]
+    pairs = pm.sampling.generalized(2.0).pairs(gaps, information)
+    for actions in (pairs.first, pairs.second):
+        assert ((actions >= 0) & (actions < 3)).all()
+    best = [least_of_pairs(d, i, 2.0) for d, i in zip(gaps[:200], information[:200], strict=True)]
+    assert pairs.ratio[:200] == pytest.approx(best, rel=1e-9)

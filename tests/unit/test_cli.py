@@ -45,12 +45,6 @@ def test_show_takes_files_and_writes_them(tmp_path: Path) -> None:
     assert pm_command("show", str(table)).exit_code == 0
 
 
-def test_demo_tells_its_story() -> None:
-    text = pm_command("demo").output
-    assert "dynamic_pricing" in text
-    assert "The best offer is $2." in text
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

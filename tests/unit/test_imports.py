@@ -46,6 +46,7 @@ ORDER = (
     "comparison",
     "experiments",
     "testing",
+    "report",
     "cli",
     "__main__",
 )

@@ -34,7 +34,7 @@ GAME_COMMAND = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
 
 class OneSentence(click.Group):
-    """Show the errors of the library as one sentence, with exit code 2."""
+    """Show the errors of the library as one sentence, with exit code 2; 130 if interrupted."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -42,6 +42,9 @@ class OneSentence(click.Group):
         except PartialMonitoringError as error:
             click.echo(f"pm: {error}", err=True)
             ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("pm: interrupted; runs that were kept are not played again.", err=True)
+            ctx.exit(130)
 
 
 def known_games(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:

@@ -1,41 +1,68 @@
-"""The tour of ``pm demo``."""
+"""The tour of ``pm demo``: three games, what they are, who plays them best."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 import partial_monitoring as pm
-from partial_monitoring.cli.common import console, show_sentences
-from partial_monitoring.cli.games import games_table
+from partial_monitoring.cli.common import console, plain_game, read_policies, show_sentences
+from partial_monitoring.cli.experiments import show_comparisons, this_command, write_page
+from partial_monitoring.experiments.engines import core_count
+
+GAMES = {
+    "inspection": "Ship, scrap or inspect? Only an inspection shows the fault, and it destroys.",
+    "dynamic_pricing": "Which price? A customer only says yes or no.",
+    "linear_bandit": "Four ads with common features; each shows how well it did.",
+}
+"""The games of the tour, an easy one, a hard one and a bandit, and what they are about."""
+
+THETA = {
+    "inspection": {"few faults": [0.85, 0.15]},
+    "dynamic_pricing": {"most pay $2": [0.2, 0.5, 0.3]},
+    "linear_bandit": {"random": "random"},
+}
+
+POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints")
 
 
 @click.command()
-def demo() -> None:
-    """A small tour: the games, one of them in full, and a few rounds played."""
-    import numpy as np
-
-    from partial_monitoring.display import render
-
-    out = console()
-    out.print("[bold]1. The games that come with the library[/bold]  (pm games)\n")
-    out.print(games_table(with_options=False))
-    out.print("\n[bold]2. One of them: dynamic pricing[/bold]  (pm show dynamic_pricing)\n")
-    game = pm.games.dynamic_pricing()
-    render(game.sheets("dynamic_pricing"), out)
-    out.print(
-        "\n[bold]3. An instance: customers pay $1, $2, $3 with chances 0.2, 0.5, 0.3[/bold]\n"
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("demo"),
+    show_default=True,
+    help="Where runs, figures and the page go.",
+)
+@click.option("--horizon", default=5000, show_default=True, help="Rounds.")
+@click.option("--seeds", default=40, show_default=True, help="Runs of each policy on each game.")
+def demo(out: Path, horizon: int, seeds: int) -> None:
+    """A tour in a minute: three games, what they are, and who plays them best."""
+    say = console()
+    games = {}
+    for number, (name, about) in enumerate(GAMES.items(), start=1):
+        games[name] = plain_game(name, (), ())
+        say.print(f"\n[bold]{number}. {name}[/bold]  {about}", highlight=False)
+        show_sentences(pm.analyze(games[name]).explain())
+    say.print(
+        f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds; all policies meet the "
+        f"same luck. What is kept in {out} is not played again.\n"
     )
-    instance = pm.Instance(game, np.array([0.2, 0.5, 0.3]))
-    rng = np.random.default_rng(0)
-    for label, reward, gap in zip(game.actions, instance.rewards, instance.gaps, strict=True):
-        seen = " ".join(str(instance.observe(label, rng)) for _ in range(8))
-        out.print(
-            f"  offer {label}: earns {reward:5.2f} a round, loses {gap:4.2f} to the best; "
-            f"eight customers: {seen}"
-        )
-    best = game.actions[instance.best_action]
-    out.print(f"\nThe best offer is {best}. The seller never sees these numbers, only yes and no.")
-    out.print("\n[bold]4. Can it be learned?[/bold]  (pm analyze dynamic_pricing)\n")
-    show_sentences(pm.analyze(game).explain())
-    out.print("\n[bold]5. What would help?[/bold]  (pm advise dynamic_pricing)\n")
-    show_sentences(pm.advise(game).explain())
+    experiment = pm.Experiment(
+        games,
+        read_policies(POLICIES),
+        THETA,
+        horizon=horizon,
+        seeds=seeds,
+        name="demo",
+    )
+    cores = core_count()
+    engine = "processes" if cores > 1 else "here"
+    comparisons = experiment.compare(out, engine=engine, workers=cores, progress=True)
+    show_comparisons(comparisons, as_json=False)
+    write_page(comparisons, out, "Three games, six policies", this_command(), say=True)
+    say.print(
+        "\nNext: pm games (all of them), pm show inspection, pm advise dynamic_pricing,\n"
+        "pm simulate apple_tasting --policy ids --policy cbp, and your own: docs/tutorial.md."
+    )

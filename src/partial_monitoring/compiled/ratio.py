@@ -97,9 +97,11 @@ def minimize(gaps, information, kappa):
         least = least_slope(gaps, information, slope, psi)
         if not least < slope * gap - psi * gain - tie:
             break
-        entering = 0
-        while slope * gaps[entering] - psi * information[entering] > least + tie:
-            entering += 1
+        entering, lowest = 0, np.inf
+        for a in range(len(gaps)):
+            h = slope * gaps[a] - psi * information[a]
+            if h < lowest - tie:
+                entering, lowest = a, h
         best, x, y, p = psi, first, second, share
         for old in (first, second):
             one, two = (old, entering) if gaps[old] <= gaps[entering] else (entering, old)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -71,9 +72,10 @@ def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> 
 
 def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
     context = multiprocessing.get_context("spawn")
-    with _one_thread_each(), ProcessPoolExecutor(workers, mp_context=context) as pool:
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts)
+    with _one_thread_each():
         try:
-            # A few tasks ahead of the workers, so that an interruption leaves little to wait for.
+            # A few tasks ahead of the workers, so that little is waited for in the end.
             waiting = list(tasks)
             running: dict[Any, Task] = {}
             while waiting or running:
@@ -83,8 +85,18 @@ def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield running.pop(future), future.result()
+        except BaseException:
+            # What runs is given up: it is not waited for, and stored nothing yet.
+            for process in list(pool._processes.values()):
+                process.kill()
+            raise
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Let an interruption from the keyboard end the parent only, which then ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

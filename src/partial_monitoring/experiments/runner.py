@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 CHUNK = 50
-"""Most seeds that are played together: what a killed process can lose."""
+"""Most seeds that are played together."""
+
+ROUNDS = 1_000_000
+"""Most rounds of all seeds of a chunk together (unless one seed has more): what can be lost."""
 
 
 def compare(
@@ -115,7 +118,7 @@ def chunks(cell: Cell, seeds: Indices, workers: int) -> Iterator[Task]:
     """Cut seeds into chunks that keep all workers busy."""
     if len(seeds) == 0:
         return
-    size = min(CHUNK, -(-len(seeds) // workers))
+    size = min(CHUNK, -(-len(seeds) // workers), max(1, ROUNDS // cell.horizon))
     for start in range(0, len(seeds), size):
         yield Task(cell, seeds[start : start + size])
 

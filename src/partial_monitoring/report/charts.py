@@ -1,0 +1,228 @@
+"""The charts of the page: plain data that plotly.js draws in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.report.colors import GUIDE_COLOR, Style, action_colors
+from partial_monitoring.report.curves import Curves, Plays, all_curves, log_range
+from partial_monitoring.report.summary import Section
+from partial_monitoring.report.words import power, short
+from partial_monitoring.validation import Array, Indices
+
+Chart = dict[str, Any]
+"""``views``: by name, each with ``data`` (traces) and ``layout``; the first one is shown."""
+
+GRID = "#ececec"
+FONT = {"family": "system-ui, -apple-system, 'Segoe UI', sans-serif", "size": 13, "color": "#333"}
+MARGIN = {"l": 56, "r": 12, "t": 10, "b": 44}
+SMALL_MARGIN = {"l": 46, "r": 8, "t": 8, "b": 36}
+
+FEW = 4
+"""Up to so many policies the bands of the quantiles are shown from the start."""
+
+NEAR = 2.0
+"""A bound is shown on linear axes if it is at most so many times above the regret."""
+
+
+def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
+    """Return regret over rounds on linear and, if there is any regret, on logarithmic axes."""
+    result = section.comparison.result
+    drawn = all_curves(result)
+    rounds = next(iter(drawn.values())).rounds
+    top = max(float(curve.high.max()) for curve in drawn.values())
+    bound = section.verdict.bound(rounds)
+    guides = [] if bound is None else [_guide("bound for IDS", rounds, bound, "dash")]
+    fits = bound is not None and bound.max() <= NEAR * top
+    linear = _regret_traces(drawn, styles) + (guides if fits else [])
+    views = {"linear": {"data": linear, "layout": _layout("linear")}}
+    limits = log_range(drawn, bound)
+    if limits is not None and len(rounds) > 1:
+        layout = _layout("log")
+        layout["yaxis"]["range"] = np.log10(limits).tolist()
+        traces = _regret_traces(drawn, styles, limits[0])
+        traces += [*guides, *_slope(section, rounds, top)]
+        views["log-log"] = {"data": traces, "layout": layout}
+    banded = len(result.seeds) > 1
+    return {"views": views, "banded": banded, "quantiles": banded and len(drawn) <= FEW}
+
+
+def information_charts(section: Section, styles: Mapping[str, Style]) -> dict[str, Chart]:
+    """Return charts of the information gained, its ratio and its price, by title."""
+    result = section.comparison.result
+    drawn = all_curves(result)
+    kinds = {
+        "Information gained": "information",
+        "Information ratio": "ratio",
+        "Regret per unit of information": "price",
+    }
+    charts = {}
+    for title, kind in kinds.items():
+        lines = {name: getattr(curve, kind) for name, curve in drawn.items()}
+        lines = {name: values for name, values in lines.items() if np.isfinite(values).any()}
+        if lines:
+            data = [
+                _line(name, drawn[name].rounds, values, styles[name])
+                for name, values in lines.items()
+            ]
+            charts[title] = {"views": {"log": {"data": data, "layout": _small_layout()}}}
+    return charts
+
+
+def plays_charts(plays: Plays) -> dict[str, Chart]:
+    """Return by policy a chart of the share of each action over the rounds."""
+    colors = action_colors(len(plays.actions), others=plays.others)
+    charts = {}
+    for name, shares in plays.shares.items():
+        data = [
+            {
+                "x": plays.rounds.tolist(),
+                "y": numbers(100 * shares[:, a]),
+                "name": action,
+                "stackgroup": "plays",
+                "mode": "lines",
+                "line": {"width": 0, "color": colors[a]},
+                "fillcolor": colors[a],
+                "hovertemplate": "%{y:.0f} %",
+                "meta": {},
+            }
+            for a, action in enumerate(_escaped(plays.actions))
+        ]
+        layout = _small_layout()
+        layout["yaxis"] |= {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
+        charts[name] = {"views": {"log": {"data": data, "layout": layout}}}
+    return charts
+
+
+def numbers(values: Array) -> list[float | None]:
+    """Return numbers that JSON can hold, five digits each; None for infinity and nan.
+
+    >>> numbers(np.array([1 / 3, np.inf, 2.0]))
+    [0.33333, None, 2.0]
+    """
+    return [float(f"{x:.5g}") if np.isfinite(x) else None for x in values]
+
+
+def _regret_traces(
+    drawn: Mapping[str, Curves], styles: Mapping[str, Style], floor: float | None = None
+) -> list[dict[str, Any]]:
+    """Return bands first and lines above them.
+
+    On logarithmic axes a band that reaches zero goes on below the axis, far under its ``floor``.
+    """
+    traces = []
+    for name, c in drawn.items():
+        traces.append(_band(name, c, c.low, c.high, styles[name], "quantiles", floor))
+    for name, c in drawn.items():
+        if np.isfinite(c.error).all():
+            low, high = c.mean - c.error, c.mean + c.error
+            traces.append(_band(name, c, low, high, styles[name], "error", floor))
+    for name, c in drawn.items():
+        mean = c.mean if floor is None else np.where(c.mean > 0, c.mean, np.nan)
+        trace = _line(name, c.rounds, mean, styles[name])
+        if np.isfinite(c.error).all():
+            trace["customdata"] = numbers(c.error)
+            trace["hovertemplate"] = "%{y:.4~g} ± %{customdata:.2~g}"
+        traces.append(trace)
+    return traces
+
+
+def _line(name: str, rounds: Indices, values: Array, style: Style) -> dict[str, Any]:
+    return {
+        "x": rounds.tolist(),
+        "y": numbers(values),
+        "name": _escaped([short(name)])[0],
+        "mode": "lines" if len(rounds) > 2 else "lines+markers",
+        "line": {"color": style.color, "dash": style.dash, "width": 2},
+        "hovertemplate": "%{y:.4~g}",
+        "meta": {"policy": name, "part": "mean"},
+    }
+
+
+def _band(
+    name: str, c: Curves, low: Array, high: Array, style: Style, part: str, floor: float | None
+) -> dict[str, Any]:
+    if floor is not None:
+        low, high = (np.maximum(edge, floor / 1000) for edge in (low, high))
+    rounds = c.rounds.tolist()
+    opacity = 0.09 if part == "quantiles" else 0.25
+    return {
+        "x": rounds + rounds[::-1],
+        "y": numbers(high) + numbers(low)[::-1],
+        "fill": "toself",
+        "mode": "lines",
+        "line": {"width": 0, "color": style.color},
+        "fillcolor": f"rgba({style.fill}, {opacity})",
+        "hoverinfo": "skip",
+        "meta": {"policy": name, "part": part},
+    }
+
+
+def _slope(section: Section, rounds: Indices, top: float) -> list[dict[str, Any]]:
+    """Return a line above the curves with the slope that the class predicts, if it has one."""
+    exponent = section.verdict.exponent
+    if not exponent:
+        return []
+    late = rounds[rounds >= rounds[-1] / 100]
+    line = 1.25 * top * (late / rounds[-1]) ** exponent
+    guide = _guide(f"slope {power(exponent)} ({section.verdict.category})", late, line, "dot")
+    return [guide | {"hoverinfo": "skip", "hovertemplate": None}]
+
+
+def _guide(name: str, rounds: Indices, values: Array, dash: str) -> dict[str, Any]:
+    return {
+        "x": rounds.tolist(),
+        "y": numbers(values),
+        "name": name,
+        "mode": "lines",
+        "line": {"color": GUIDE_COLOR, "dash": dash, "width": 1.5},
+        "hovertemplate": "%{y:.4~g}",
+        "meta": {"part": "guide"},
+    }
+
+
+def _layout(scale: str) -> dict[str, Any]:
+    return {
+        "font": FONT,
+        "margin": MARGIN,
+        "height": 400,
+        "showlegend": False,
+        "hovermode": "x unified",
+        "hoverlabel": {"namelength": -1},
+        "paper_bgcolor": "#fff",
+        "plot_bgcolor": "#fff",
+        "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": "#aaa", "activecolor": "#333"},
+        "separators": ".,",
+        "xaxis": _axis(scale, "round"),
+        "yaxis": _axis(scale, "regret") | ({"rangemode": "tozero"} if scale == "linear" else {}),
+    }
+
+
+def _small_layout() -> dict[str, Any]:
+    layout = _layout("linear")
+    layout["xaxis"] = _axis("log", "round")
+    layout["yaxis"] = _axis("linear", "") | {"rangemode": "tozero", "nticks": 5}
+    return layout | {"margin": SMALL_MARGIN, "height": 230, "font": FONT | {"size": 12}}
+
+
+def _axis(scale: str, title: str) -> dict[str, Any]:
+    axis: dict[str, Any] = {
+        "type": scale,
+        "title": {"text": title, "standoff": 6},
+        "gridcolor": GRID,
+        "linecolor": "#bbb",
+        "zeroline": False,
+        "automargin": True,
+        "exponentformat": "SI",
+        "separatethousands": True,
+        "hoverformat": ",.0f",
+    }
+    return axis | ({"dtick": 1} if scale == "log" else {"nticks": 7})
+
+
+def _escaped(names: Sequence[str]) -> list[str]:
+    """Keep plotly.js, which reads a little HTML in texts, from reading any in names."""
+    return [name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for name in names]

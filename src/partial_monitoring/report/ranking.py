@@ -1,0 +1,137 @@
+"""Which policy does best over all games of a report, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from partial_monitoring.report.significance import LEVEL, difference, holm, sign_flip_test
+from partial_monitoring.report.summary import Section
+from partial_monitoring.result import Result
+from partial_monitoring.validation import Array
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One policy over all instances it played."""
+
+    policy: str
+    played: int
+    mean_rank: float
+    """1 is best: the rank among the policies of an instance, averaged over seeds and instances."""
+    ahead: float
+    """Share of (instance, seed, other policy) with less regret than the other; a tie is a half."""
+    wins: int
+    """On how many instances it has the least mean regret (shared where means are equal)."""
+    among_best: int
+    """On how many instances no policy is clearly better."""
+    clear_wins: int
+    clear_losses: int
+    """Pairs (instance, other policy) in which it is clearly better, or worse."""
+    seconds_per_round: float
+    """Median over the instances."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """How often one policy has less regret than another, over instances and seeds."""
+
+    first: str
+    second: str
+    share: float
+    """A tie counts a half."""
+    adjusted: float
+    """p-value of the share one half, seeds as blocks, after Holm's correction."""
+
+    @property
+    def clear(self) -> bool:
+        """Whether more than chance speaks for the one ahead."""
+        return self.adjusted < LEVEL
+
+
+def ranking(sections: Sequence[Section]) -> list[Standing]:
+    """Rank the policies: those first that are ahead of the others most often."""
+    names = dict.fromkeys(s.policy for section in sections for s in section.summaries)
+    standings = [_standing(name, sections) for name in names]
+    return sorted(standings, key=lambda s: (-np.nan_to_num(s.ahead), s.mean_rank))
+
+
+def _standing(policy: str, sections: Sequence[Section]) -> Standing:
+    own = [section for section in sections if policy in section.comparison.result.regret]
+    ranks, ahead, seconds = [], [], []
+    wins = among_best = clear_wins = clear_losses = 0
+    for section in own:
+        beats = ahead_of_others(section.comparison.result, policy)
+        ranks.append(1.0 + (1.0 - beats).sum(axis=1).mean())
+        ahead += [beats.mean()] if beats.size else []
+        means = {summary.policy: summary.mean for summary in section.summaries}
+        least = np.array(min(means.values()))
+        wins += not difference(np.array(means[policy]), least).any()
+        judged = [pair for pair in section.pairs if policy in (pair.first, pair.second)]
+        clear_wins += sum(pair.better == policy for pair in judged)
+        lost = sum(pair.better not in (policy, None) for pair in judged)
+        clear_losses += lost
+        among_best += lost == 0
+        seconds += [s.seconds_per_round for s in section.summaries if s.policy == policy]
+    return Standing(
+        policy,
+        len(own),
+        float(np.mean(ranks)),
+        float(np.mean(ahead)) if ahead else np.nan,
+        wins,
+        among_best,
+        clear_wins,
+        clear_losses,
+        float(np.median(seconds)),
+    )
+
+
+def ahead_of_others(result: Result, policy: str) -> Array:
+    """Return 1 where a policy has less regret than another one, 0 where more, 1/2 in a tie.
+
+    The shape is (seeds, other policies).
+    """
+    others = [name for name in result.policies if name != policy]
+    shares = [ahead_of(result, policy, other) for other in others]
+    return np.stack(shares, axis=1) if shares else np.empty((len(result.seeds), 0))
+
+
+def ahead_of(result: Result, first: str, second: str) -> Array:
+    """Return for each seed 1 if the first policy has less regret, 0 if more, 1/2 in a tie."""
+    apart = difference(result.regret[first][:, -1], result.regret[second][:, -1])
+    return np.asarray((1.0 - np.sign(apart)) / 2.0)
+
+
+def duels(sections: Sequence[Section], policies: Sequence[str]) -> Mapping[tuple[str, str], Duel]:
+    """Compare every two policies over all instances on which both played.
+
+    What happens on one seed of several games may hang together, so a seed with the average of its
+    games is one block of the test.
+    """
+    names, shares = [], []
+    for first, second in combinations(policies, 2):
+        blocks = _blocks(sections, first, second)
+        if len(blocks):
+            names.append((first, second))
+            shares.append(blocks)
+    p = [float(sign_flip_test(2 * blocks[:, None] - 1)[0]) for blocks in shares]
+    found = {}
+    for (first, second), blocks, adjusted in zip(names, shares, holm(p), strict=True):
+        share = float(blocks.mean())
+        found[first, second] = Duel(first, second, share, float(adjusted))
+        found[second, first] = Duel(second, first, 1 - share, float(adjusted))
+    return found
+
+
+def _blocks(sections: Sequence[Section], first: str, second: str) -> Array:
+    """Return the share of games on which the first policy is ahead, for each seed."""
+    by_seed: dict[int, list[float]] = {}
+    for section in sections:
+        result = section.comparison.result
+        if first in result.regret and second in result.regret:
+            for seed, ahead in zip(result.seeds, ahead_of(result, first, second), strict=True):
+                by_seed.setdefault(int(seed), []).append(float(ahead))
+    return np.array([np.mean(values) for values in by_seed.values()])

@@ -1,0 +1,136 @@
+"""Whether two policies differ: tests that pair them seed by seed.
+
+Both policies of a pair met the same outcomes and noise on each seed. Were they equally good, the
+sign of each seed's difference would be that of a coin; the p-value is the share of all such signs
+under which the mean difference is at least as large as the one that was seen. This test is exact
+for few seeds, is not misled by single large losses, and judges what the tables show, the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.special import stdtrit
+
+from partial_monitoring.result import Result
+from partial_monitoring.validation import Array
+
+LEVEL = 0.05
+"""A difference is called clear if chance alone would show one as large less often than this."""
+
+SAME = 1e-9
+"""Regrets closer than this, relative to the larger one, are a tie: sums in another order."""
+
+MOST_EXACT = 13
+"""Up to so many seeds all 2^n signs are tried; beyond, ``DRAWS`` random ones."""
+
+DRAWS = 9999
+CHUNK = 4_000_000
+"""Signs held in memory at once."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two policies on the same seeds of one instance."""
+
+    first: str
+    second: str
+    difference: float
+    """Mean regret of the first less that of the second; negative if the first is better."""
+    low: float
+    high: float
+    """A 95 % interval of the difference (Student); nan for a single seed."""
+    p: float
+    adjusted: float
+    """The p-value after Holm's correction for all pairs of the instance."""
+
+    @property
+    def clear(self) -> bool:
+        """Whether more than chance speaks for a difference."""
+        return self.adjusted < LEVEL
+
+    @property
+    def better(self) -> str | None:
+        """The policy that is clearly better, if one is."""
+        if not self.clear:
+            return None
+        return self.first if self.difference < 0 else self.second
+
+
+def pairs(result: Result) -> list[Pair]:
+    """Compare the final regret of every two policies.
+
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.apple_tasting(), "ids", "random", horizon=9, seeds=3)
+    >>> pairs(result)
+    []
+    """
+    names = list(combinations(result.policies, 2))
+    if not names:
+        return []
+    final = {name: result.regret[name][:, -1] for name in result.policies}
+    differences = np.column_stack([difference(final[a], final[b]) for a, b in names])
+    p = sign_flip_test(differences)
+    half = _half_width(differences)
+    means = differences.mean(axis=0)
+    return [
+        Pair(a, b, float(m), float(m - h), float(m + h), float(raw), float(after))
+        for (a, b), m, h, raw, after in zip(names, means, half, p, holm(p), strict=True)
+    ]
+
+
+def difference(a: Array, b: Array) -> Array:
+    """Return a - b, exactly zero where the two are the same up to rounding."""
+    apart = a - b
+    tie = abs(apart) <= SAME * np.maximum(abs(a), abs(b))
+    return np.where(tie, 0.0, apart)
+
+
+def sign_flip_test(differences: Array) -> Array:
+    """Return two-sided p-values of mean zero, (seeds, pairs) -> (pairs,).
+
+    One seed decides nothing (p = 1), and so do differences that are all zero.
+
+    >>> sign_flip_test(np.array([[1.0], [2.0], [1.5]]))  # 2 of the 8 signs are as extreme
+    array([0.25])
+    """
+    n = len(differences)
+    seen = abs(differences.sum(axis=0)) * (1 - SAME)
+    if n <= MOST_EXACT:
+        bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
+        return np.asarray((abs((1.0 - 2.0 * bits) @ differences) >= seen).mean(axis=0))
+    rng = np.random.default_rng(0)
+    extreme = np.ones(differences.shape[1])  # the signs that were seen are one of the draws
+    left = DRAWS
+    while left > 0:
+        rows = min(left, max(1, CHUNK // n))
+        signs = 2.0 * rng.integers(0, 2, (rows, n)) - 1.0
+        extreme += (abs(signs @ differences) >= seen).sum(axis=0)
+        left -= rows
+    return extreme / (DRAWS + 1)
+
+
+def holm(p: Array | Sequence[float]) -> Array:
+    """Adjust p-values so that the chance of any false claim stays below the level (Holm, 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def _half_width(differences: Array) -> Array:
+    """Return half the width of Student's interval of each mean."""
+    n, count = differences.shape
+    if n < 2:
+        return np.full(count, np.nan)
+    error = differences.std(axis=0, ddof=1) / np.sqrt(n)
+    return np.asarray(float(stdtrit(n - 1, 0.975)) * error)

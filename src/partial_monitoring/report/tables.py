@@ -1,0 +1,145 @@
+"""The tables of a report as files: CSV for machines, Markdown for people."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from partial_monitoring.report import words
+from partial_monitoring.report.curves import curves
+from partial_monitoring.report.ranking import Duel, Standing
+from partial_monitoring.report.summary import Section, section_rows
+
+Row = Mapping[str, Any]
+
+
+def write_tables(
+    folder: Path,
+    sections: Sequence[Section],
+    standings: Sequence[Standing],
+    duels: Mapping[tuple[str, str], Duel],
+) -> None:
+    """Write every table; the curves, a row per checkpoint, only as CSV."""
+    folder.mkdir(parents=True, exist_ok=True)
+    summary = [row for section in sections for row in section_rows(section)]
+    write_csv(folder / "summary.csv", summary)
+    write_markdown(folder / "summary.md", summary_for_people(sections))
+    ranks = [asdict(standing) for standing in standings]
+    write_csv(folder / "ranking.csv", ranks)
+    write_markdown(folder / "ranking.md", ranking_for_people(standings))
+    pairs = pair_rows(sections)
+    write_csv(folder / "pairs.csv", pairs)
+    write_markdown(folder / "pairs.md", [_for_people(row) for row in pairs])
+    write_csv(folder / "duels.csv", [asdict(duel) for duel in duels.values()])
+    write_csv(folder / "curves.csv", curve_rows(sections))
+
+
+def summary_for_people(sections: Sequence[Section]) -> list[Row]:
+    """Return the summary with numbers rounded to what they are worth."""
+    return [
+        {
+            "game": section.comparison.title,
+            "class": section.verdict.category,
+            "policy": summary.policy,
+            "mean regret": words.with_error(summary.mean, summary.error),
+            "median": words.amount(summary.median),
+            "95 %": words.amount(summary.q95),
+            "exponent": words.exponent(summary.exponent),
+            "of the class": words.power(section.verdict.exponent),
+            "time per round": words.duration(summary.seconds_per_round),
+            "": "best" if summary.policy == section.best else "",
+        }
+        for section in sections
+        for summary in section.summaries
+    ]
+
+
+def ranking_for_people(standings: Sequence[Standing]) -> list[Row]:
+    """Return the ranking with numbers rounded to what they are worth."""
+    return [
+        {
+            "": place,
+            "policy": standing.policy,
+            "mean rank": f"{standing.mean_rank:.2f}",
+            "ahead of others": words.percent(standing.ahead),
+            "least regret": f"{standing.wins} of {standing.played}",
+            "clearly better": standing.clear_wins,
+            "clearly worse": standing.clear_losses,
+            "time per round": words.duration(standing.seconds_per_round),
+        }
+        for place, standing in enumerate(standings, start=1)
+    ]
+
+
+def pair_rows(sections: Sequence[Section]) -> list[Row]:
+    """Return every two policies on every instance with their difference."""
+    return [
+        {"game": section.comparison.game_name, "instance": section.comparison.instance}
+        | asdict(pair)
+        | {"clearly_better": pair.better or ""}
+        for section in sections
+        for pair in section.pairs
+    ]
+
+
+def curve_rows(sections: Sequence[Section]) -> list[Row]:
+    """Return what is drawn, a row per policy and point."""
+    rows: list[Row] = []
+    for section in sections:
+        comparison = section.comparison
+        for policy in comparison.result.policies:
+            drawn = asdict(curves(comparison.result, policy))
+            where = {
+                "game": comparison.game_name,
+                "instance": comparison.instance,
+                "policy": policy,
+            }
+            points = zip(*(values.tolist() for values in drawn.values()), strict=True)
+            rows += [where | dict(zip(drawn, point, strict=True)) for point in points]
+    return rows
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows under their keys; a file without rows is empty."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        if rows:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def write_markdown(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as a Markdown table."""
+    path.write_text(markdown(rows), encoding="utf-8")
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    r"""Return rows as a Markdown table.
+
+    >>> print(markdown([{"policy": "a|b", "regret": 1.5}]), end="")
+    | policy | regret |
+    |---|---|
+    | a\|b | 1.5 |
+    """
+    if not rows:
+        return ""
+    lines = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
+    head, *body = ("| " + " | ".join(map(_plain, line)) + " |" for line in lines)
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Keep a text on its line and in its column."""
+    for mark in ("\\", "|", "<"):
+        text = text.replace(mark, "\\" + mark)
+    return " ".join(text.split())
+
+
+def _for_people(row: Row) -> Row:
+    return {
+        key: words.amount(value) if isinstance(value, float) else value
+        for key, value in row.items()
+    }

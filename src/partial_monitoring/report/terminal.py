@@ -1,0 +1,66 @@
+"""The outcome of an experiment as a table in the terminal; needs no extras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from partial_monitoring.comparison import Comparison
+from partial_monitoring.report import words
+from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["summary_rows", "summary_table"]
+
+COLUMNS = ("game", "policy", "mean regret", "median", "95 %", "grows like", "class", "per round")
+NAMES = 2
+"""So many columns hold names, the others numbers."""
+
+
+def summary_table(comparisons: Comparison | Iterable[Comparison]) -> Table:
+    """Return a table with a block per instance and a row per policy, the best one marked.
+
+    ``rich.print(summary_table(comparisons))`` shows it.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
+    for j, column in enumerate(COLUMNS):
+        name = j < NAMES
+        table.add_column(column, justify="left" if name else "right", no_wrap=not name)
+    counted = sections(comparisons)
+    for i, section in enumerate(counted):
+        rows = [_cells(section, summary) for summary in section.summaries]
+        rows += [[f"  {name}", "refused"] for name in section.comparison.refused]
+        for game, row in zip_longest(_about(section), rows, fillvalue=""):
+            style = "bold green" if row and row[0].startswith("*") else ""
+            table.add_row(Text(game), *(Text(cell, style=style) for cell in row))
+        if i + 1 < len(counted):
+            table.add_row()
+    return table
+
+
+def _about(section: Section) -> list[str]:
+    """Return what the first column says beside the policies."""
+    comparison, verdict = section.comparison, section.verdict
+    lines = [comparison.game_name, f"θ = {comparison.instance}"]
+    return lines if verdict.analysis is None else [*lines, verdict.category]
+
+
+def _cells(section: Section, summary: Summary) -> list[str]:
+    mark = "*" if summary.policy == section.best else " "
+    fit, predicted = summary.exponent, section.verdict.exponent
+    return [
+        f"{mark} {summary.policy}",
+        words.with_error(summary.mean, summary.error),
+        words.amount(summary.median),
+        words.amount(summary.q95),
+        words.MISSING if fit is None else f"n^{fit.value:.2f}",
+        words.MISSING if predicted is None else f"n^{words.power(predicted)}",
+        words.duration(summary.seconds_per_round),
+    ]
