@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint nightly bench paper clean
+.PHONY: help demo test lint nightly bench paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
@@ -13,6 +13,7 @@ help:
 	@echo "make nightly  the slow statistical and exhaustive checks"
 	@echo "make bench    the benchmarks"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
+	@echo "make docs     install and build the documentation into site/"
 
 demo: $(VENV)/.report
 	@$(BIN)/pm demo
@@ -34,8 +35,13 @@ paper: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs
+	@$(BIN)/python -m tests.tools.commands
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation: site/index.html"
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -48,6 +54,10 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) install --quiet --editable '.[dev,peers]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --quiet --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

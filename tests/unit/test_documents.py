@@ -1,7 +1,9 @@
-"""The code blocks of the README and of docs/ run, and the commands in them succeed."""
+"""The code blocks of the README and of docs/ run, print what they say, and commands succeed."""
 
+import io
 import re
 import shlex
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -23,16 +25,29 @@ def blocks(document: Path) -> list[tuple[str, str, str]]:
 def test_code_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
+    printed = ""
     for language, name, content in blocks(document):
         if name:
             Path(name).write_text(content)
         elif language == "python":
-            exec(compile(content, str(document), "exec"), namespace)
+            with redirect_stdout(io.StringIO()) as out:
+                exec(compile(content, str(document), "exec"), namespace)
+            printed = out.getvalue()
+        elif language == "text" and printed:
+            assert trimmed(content) == trimmed(printed)
+            printed = ""
         elif language == "console":
+            printed = ""
             for line in content.splitlines():
                 if line.startswith("$ pm "):
                     result = CliRunner().invoke(main, shlex.split(line)[2:])
                     assert result.exit_code == 0, f"{line}\n{result.output}"
+                    printed += result.stdout
+
+
+def trimmed(text: str) -> list[str]:
+    """Return the lines of an output without blanks at their ends."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
 def test_the_readme_has_code_and_its_commands_exist() -> None:

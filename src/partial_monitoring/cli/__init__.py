@@ -23,12 +23,14 @@ def main() -> None:
       pm show my-game.json                      or at your own, from a file or a table
       pm analyze my-game.json                   can it be learned, how fast, and why
       pm advise my-game.json                    what to measure so that it can
+
     \b
     Compare policies:
       pm policies                               those that come with the library
       pm simulate dynamic_pricing --policy ids --policy cbp --theta 0.2,0.5,0.3
       pm run experiment.toml                    everything a file names, kept and resumed
       pm report RESULTS                         the page with curves, tables and verdicts
+
     \b
     pm demo                                     all of it, in a minute
 
