@@ -199,6 +199,9 @@ def _reason(decision: Decision) -> str:
             return "every other action is ruled out"
         rest = "of the actions that are not ruled out " if out.any() else ""
         return f"{rest}it has the largest index"
+    if np.isnan(decision.gaps).any():
+        share = f"with probability {decision.probability:.0%}"
+        return f"the policy chose it {share} and does not say why"
     greedy = int(decision.gaps.argmin())
     if decision.gaps[greedy] <= 0:
         return "nothing else can be better, so there is nothing to explore"

@@ -243,6 +243,8 @@ def test_damaged_files_are_named_and_played_again(
     files[0].write_bytes(whole[: len(whole) // 2])
     damage_a_number(files[1])
     files[2].write_bytes(b"")
+    for game in tmp_path.glob("games/*.json"):
+        game.write_text("{")
     played.clear()
     assert_same(small().run(tmp_path), first)
     assert len(played) == 3
@@ -251,6 +253,7 @@ def test_damaged_files_are_named_and_played_again(
     played.clear()
     assert_same(small().run(tmp_path), first)
     assert played == []
+    assert len(stored_comparisons(Store(tmp_path))) == 3
 
 
 PROGRAM = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,12 @@ def test_reasons() -> None:
     assert "it has the largest index" in text
     assert "may lose" in text
     assert "ruled out" not in text
+
+
+def test_a_policy_without_gaps_and_index_gives_no_reason() -> None:
+    decision = pm.Learner(BANDIT, pm.LinUCB()).ask()
+    blank = replace(decision, index=None, gaps=np.full_like(decision.gaps, np.nan))
+    assert "chose it with probability 100% and does not say why" in blank.explain()
 
 
 def test_the_status_of_counts_is_that_of_the_estimate() -> None:

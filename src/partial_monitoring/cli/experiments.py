@@ -116,7 +116,9 @@ def policies(as_json: bool) -> None:
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
 @click.option("--seeds", default="20", show_default=True, help="How many runs, or which: 3,5,8.")
 @click.option("--checkpoints", help="Rounds that are recorded; about fifty unless given.")
-@click.option("--noise", help="The noise, if not what the game says: gaussian, bernoulli, sign.")
+@click.option(
+    "--noise", help="The noise, if not what the game says: gaussian, bernoulli, sign, none."
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

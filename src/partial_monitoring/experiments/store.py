@@ -74,7 +74,7 @@ class Store:
     def add_game(self, key: str, game: Game) -> None:
         """Keep a game under its content key."""
         path = self.folder / "games" / f"{key}.json"
-        if not path.exists():
+        if self.read_json(path) is None:
             self.write_json(path, game_to_dict(game))
 
     def game(self, key: str) -> Game:

@@ -24,8 +24,8 @@ FLAT = 1e-9
 class ParameterSet(ABC):
     """A closed convex set Theta of R^d in which the unknown parameter lies (section 2).
 
-    A new kind of set is a subclass with the methods below; everything else in the library goes
-    through them.
+    A new kind of set is best a subclass of :class:`Polyhedral`, which everything in the library can
+    deal with. Other sets can be modelled, but confidence sets in them are not known to the library.
     """
 
     d: int

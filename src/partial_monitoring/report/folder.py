@@ -99,6 +99,8 @@ def draw(
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+        for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
+            old.unlink()  # of an earlier report, whose sections may have been others
     names = file_names([section.comparison for section in counted])
     drawings: list[dict[str, bytes]] = []
     seen: set[int] = set()
