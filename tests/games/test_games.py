@@ -133,6 +133,32 @@ def test_transductive_probes_may_earn() -> None:
     assert_array_equal(game.features, [[1, 0], [1, 1], [0, 0]])
 
 
+def test_games_with_contexts() -> None:
+    bandit = g.contextual_linear_bandit([[[1, 0], [0, 1]], [[3, 0], [0, 4]]], [0.25, 0.75])
+    assert_array_equal(bandit.at(1).features, [[3, 0], [0, 4]])
+    assert_array_equal(bandit.at(1).observation_maps[:, 0], [[3, 0], [0, 4]])
+    duels = g.contextual_dueling([[[1, 0], [0, 1]], [[0, 1], [1, 1]]])
+    assert_array_equal(duels.at(1).features[1], [1, 2])
+    assert_array_equal(duels.at(1).observation_maps[1, 0], [-1, 0])
+    pricing = g.segment_pricing([1, 2], [0, 1], cost=3)
+    assert_array_equal(pricing.at(0).rewards, g.dynamic_pricing([1, 2], cost=3).rewards)
+    assert_array_equal(pricing.at(1).rewards, [[-1, -2], [0, -1]])
+    assert pricing.at(1).signals == (("yes", "yes"), ("yes", "yes"))
+    assert pricing.at(0).outcomes == pricing.at(1).outcomes
+
+
+def test_contextual_apple_tasting_is_apple_tasting_in_each_context() -> None:
+    game = g.contextual_apple_tasting([[1, 0], [0.25, 0.75]], lost_sale=2, bad_sale=3)
+    theta = np.array([0.4, 0.8, 1.0])
+    for x, context in (((1, 0), 0), ((0.25, 0.75), 1)):
+        rotten = np.dot(x, theta[:2])
+        expected = [-3 * rotten, -2 * (1 - rotten)]
+        assert game.at(context).features @ theta == pytest.approx(expected)
+        assert game.at(context).rows("taste") @ theta == pytest.approx([rotten])
+        assert game.at(context).row_counts == (0, 1)
+    assert game.parameters.contains(theta)
+
+
 def test_survey_and_greedy_exploration() -> None:
     survey = g.survey(3, answer_rate=0.2)
     assert_array_equal(survey.context_distribution, [0.2, 0.8])
@@ -192,6 +218,8 @@ BAD: list[tuple[Any, str]] = [
     (lambda: g.transductive(probes=[]), "probes must hold at least one map, else nothing is ever"),
     (lambda: g.transductive(probes=[[1, 2, 3]]), "probes[0] must have shape (2,); got (3,)."),
     (lambda: g.survey(2, 1.5), "answer_rate must lie between 0 and 1; got 1.5."),
+    (lambda: g.contextual_apple_tasting([[1, 1]]), "descriptions must be weights of at least"),
+    (lambda: g.contextual_linear_bandit([[1, 0]]), "features must have shape (contexts, k, d)"),
     (lambda: g.dynamic_pricing([1, 1]), "actions must be different from each other; '$1' stands"),
     (lambda: g.dynamic_pricing([]), "rewards must not be empty; got shape (0, 0)."),
     (lambda: g.dynamic_pricing(cost=np.nan), "cost must be finite; got nan."),

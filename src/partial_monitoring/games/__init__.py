@@ -10,7 +10,14 @@ from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import unknown_name
 from partial_monitoring.game import Game
 from partial_monitoring.games.combinatorial import combinatorial_bandit
-from partial_monitoring.games.contextual import greedy_exploration, survey
+from partial_monitoring.games.contextual import (
+    contextual_apple_tasting,
+    contextual_dueling,
+    contextual_linear_bandit,
+    greedy_exploration,
+    segment_pricing,
+    survey,
+)
 from partial_monitoring.games.dueling import dueling, graph_dueling
 from partial_monitoring.games.feedback_graph import (
     feedback_graph,
@@ -64,6 +71,10 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
             matching_pennies,
             survey,
             greedy_exploration,
+            contextual_linear_bandit,
+            contextual_dueling,
+            segment_pricing,
+            contextual_apple_tasting,
         )
     }
 )
@@ -114,6 +125,9 @@ __all__ = [
     "bernoulli_bandit",
     "bernoulli_bandit_linear",
     "combinatorial_bandit",
+    "contextual_apple_tasting",
+    "contextual_dueling",
+    "contextual_linear_bandit",
     "dueling",
     "dynamic_pricing",
     "feedback_graph",
@@ -131,6 +145,7 @@ __all__ = [
     "matching_pennies",
     "options_of",
     "revealing_action",
+    "segment_pricing",
     "spam_filter",
     "summary",
     "survey",

@@ -1,14 +1,21 @@
-"""Contextual games in which the distribution of contexts matters (examples 11 and 12)."""
+"""Contextual games: something is seen before acting (section 6, examples 11 and 12)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
-from partial_monitoring.parameter_sets import Ball, Box
-from partial_monitoring.validation import real_number, whole_number
+from partial_monitoring.games.dueling import dueling
+from partial_monitoring.games.linear_bandit import linear_bandit
+from partial_monitoring.games.pricing import dynamic_pricing
+from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
+from partial_monitoring.validation import Array, real_array, real_number, whole_number
 
 
 def survey(products: int = 2, answer_rate: float = 0.3) -> ContextualGame:
@@ -58,3 +65,156 @@ def greedy_exploration(contexts: int = 8) -> ContextualGame:
         arms = np.stack([np.cos(turned), np.sin(turned)], axis=1)
         games.append(Game(arms, arms[:, None, :], disk, 1.0, ("left", "right")))
     return ContextualGame(tuple(games))
+
+
+def contextual_linear_bandit(
+    features: ArrayLike = (
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        ((0.6, 0.8, 0), (0, 0.6, 0.8), (0.8, 0, 0.6)),
+        ((0.6, -0.8, 0), (0, 0.6, -0.8), (-0.8, 0, 0.6)),
+    ),
+    context_distribution: ArrayLike | None = None,
+    *,
+    parameters: ParameterSet | None = None,
+    noise_std: float = 1.0,
+    contexts: Iterable[object] | None = None,
+) -> ContextualGame:
+    """Contextual linear bandit: features depend on what is seen first, rewards are shown.
+
+    Model: phi_a^z are the features of action a in context z and M_a^z = (phi_a^z)'. Theta is the
+    unit ball unless given.
+
+    Parameters
+    ----------
+    features
+        Shape (contexts, k, d).
+    context_distribution
+        chi; uniform unless given.
+
+    Example
+    -------
+    >>> contextual_linear_bandit().at(1).k
+    3
+
+    Reference: section 6; Li, Chu, Langford and Schapire (2010).
+    """
+    phi = real_array("features", features, ("contexts", "k", "d"))
+    games = [linear_bandit(own, parameters, noise_std=noise_std) for own in phi]
+    return ContextualGame(games, context_distribution, contexts)
+
+
+def contextual_dueling(
+    features: ArrayLike = (
+        ((1, 0), (0, 1), (0.6, 0.6)),
+        ((1, 0), (0, -1), (0.6, -0.6)),
+    ),
+    context_distribution: ArrayLike | None = None,
+    *,
+    feedback: str = "quantitative",
+    parameters: ParameterSet | None = None,
+    contexts: Iterable[object] | None = None,
+) -> ContextualGame:
+    """Contextual dueling: which two items to compare depends on who is asked.
+
+    Model: in context z the items have the features phi_a^z, and a duel is as in the dueling bandit.
+    Theta is the unit ball unless given.
+
+    Parameters
+    ----------
+    features
+        Item features in each context, shape (contexts, items, d).
+
+    Example
+    -------
+    >>> contextual_dueling().at(0).k
+    9
+
+    Reference: section 6 with example 3.
+    """
+    phi = real_array("features", features, ("contexts", "items", "d"))
+    games = [dueling(own, feedback=feedback, parameters=parameters) for own in phi]
+    return ContextualGame(games, context_distribution, contexts)
+
+
+def segment_pricing(
+    prices: ArrayLike = (1, 2, 3),
+    premiums: ArrayLike = (0, 1),
+    cost: float = 2.0,
+    context_distribution: ArrayLike | None = None,
+) -> ContextualGame:
+    """Segment pricing: customers of some segments pay a premium on what others would pay.
+
+    Model: dynamic pricing in which a customer of segment z who would pay x as an ordinary one pays
+    up to x + premium_z. The distribution of x is common to all segments, so what is learned in one
+    serves the others.
+
+    Parameters
+    ----------
+    prices
+        The prices that can be offered; also what ordinary customers may be willing to pay.
+    premiums
+        What each segment pays on top.
+    cost
+        What a lost sale costs.
+
+    Example
+    -------
+    >>> segment_pricing().contexts
+    ('premium $0', 'premium $1')
+
+    Reference: example 10 with contexts.
+    """
+    offers = real_array("prices", prices, ("k",))
+    extra = real_array("premiums", premiums, ("contexts",))
+    outcomes = [f"${value:.15g}" for value in offers]
+    games = []
+    for premium in extra:
+        own = dynamic_pricing(offers, offers + premium, cost)
+        games.append(FiniteGame(own.rewards, own.signals, actions=own.actions, outcomes=outcomes))
+    names = [f"premium ${premium:.15g}" for premium in extra]
+    return ContextualGame(games, context_distribution, names)
+
+
+def contextual_apple_tasting(
+    descriptions: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0, 0.5, 0.5)),
+    context_distribution: ArrayLike | None = None,
+    *,
+    lost_sale: float = 1.0,
+    bad_sale: float = 1.0,
+) -> ContextualGame:
+    """Contextual apple tasting: inspect an item with a description, or let it pass.
+
+    Model: an item with description x (weights that sum to 1) is bad with probability <x, theta>,
+    theta in [0, 1]^d. Selling a bad one costs ``bad_sale``, tasting a good one ``lost_sale``; only
+    tasting shows which it was. The constant of the reward is a last coordinate of theta, which is
+    1.
+
+    Parameters
+    ----------
+    descriptions
+        Shape (contexts, d); weights of at least zero that sum to 1.
+
+    Example
+    -------
+    >>> contextual_apple_tasting().at(0).actions
+    ('sell', 'taste')
+
+    Reference: section 6 with example 9; Grant and Leslie (2021).
+    """
+    x = real_array("descriptions", descriptions, ("contexts", "d"))
+    if (x < 0).any() or np.abs(x.sum(axis=1) - 1).max() > 1e-9:
+        raise InvalidInput(
+            f"descriptions must be weights of at least zero that sum to 1; got {x.tolist()}."
+        )
+    lost, bad = real_number("lost_sale", lost_sale), real_number("bad_sale", bad_sale)
+    d = x.shape[1]
+    box = Box(np.append(np.zeros(d), 1.0), np.ones(d + 1))
+    games = []
+    for own in x:
+        rotten = np.append(own, 0.0)
+        one = np.append(np.zeros(d), 1.0)
+        features = np.stack([-bad * rotten, lost * (rotten - one)])
+        maps: list[Array] = [np.zeros((0, d + 1)), rotten[None]]
+        games.append(Game(features, maps, box, 0.5, ("sell", "taste"), noise="bernoulli"))
+    names = [",".join(f"{weight:.15g}" for weight in own) for own in x]
+    return ContextualGame(games, context_distribution, names)
