@@ -11,6 +11,9 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 EXTREMES = FAST | {"nnan"}
 """For least and largest entries only: those of NaN are nobody's business."""
 
+LOUD = 1e4
+"""A row that shrinks the uncertainty along it by this factor costs as many digits."""
+
 
 @njit(cache=True, error_model="numpy", fastmath=EXTREMES)
 def largest(values):
@@ -120,28 +123,33 @@ def update(
     gram,
     inverse,
     vector,
+    coordinates,
     means,
     variances,
     signals,
     log_det,
 ):
-    """Return gram, inverse, ..., log_det after one observation per replicate.
+    """Return gram, inverse, ..., log_det after one observation per replicate, and which were loud.
 
     With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
     loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
-    the outer product of their products with x, divided by c.
+    the outer product of their products with x, divided by c. Where c is large nearly everything is
+    lost, and what is left is rounding: such a row is loud.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
     new_gram, new_inverse = np.empty_like(gram), np.empty_like(inverse)
     new_vector, new_log_det = vector.copy(), log_det.copy()
+    new_coordinates = coordinates.copy()
+    loud = np.zeros(n, np.bool_)
     new_means, new_variances = means.copy(), variances.copy()
     new_signals = signals.copy()
     x = np.empty(r)
     pulls = np.empty(k)
     show = np.empty(many)
     for i in range(n):
-        w_t, w_inverse, own_vector = gram[i], inverse[i], new_vector[i]
+        w_t, w_inverse = gram[i], inverse[i]
+        own_vector, own_coordinates = new_vector[i], new_coordinates[i]
         own_means, own_variances, own_signals = new_means[i], new_variances[i], new_signals[i]
         moved = False
         for j in range(m):
@@ -150,9 +158,10 @@ def update(
                 continue
             moved = True
             transform(w_inverse, w, x)
-            c = 1.0 + inner(w, x)
-            # <w, x_hat> with x_hat = W_t^-1 vector is <x, vector>.
-            step = (residual[i, j] - inner(x, own_vector)) / c
+            gain = inner(w, x)
+            c = 1.0 + gain
+            loud[i] = loud[i] or not c < LOUD
+            step = (residual[i, j] - inner(w, own_coordinates)) / c
             share = 1.0 / c
             products(seen, columns, x, pulls)
             for a in range(k):
@@ -168,18 +177,47 @@ def update(
             w_t, w_inverse = new_gram[i], new_inverse[i]
             for p in range(r):
                 own_vector[p] += w[p] * residual[i, j]
-            new_log_det[i] += np.log(c)
+                own_coordinates[p] += step * x[p]
+            new_log_det[i] += np.log1p(gain)
         if not moved:
             new_gram[i], new_inverse[i] = gram[i], inverse[i]
     return (
         new_gram,
         new_inverse,
         new_vector,
+        new_coordinates,
         new_means,
         new_variances,
         new_signals,
         new_log_det,
+        loud,
     )
+
+
+@njit(cache=True, error_model="numpy")
+def rotate_in(triangles, rows, residual):
+    """Return upper triangles (n, r, r + 1) after one more observation per replicate.
+
+    The last column is the right-hand side. Givens rotations zero one entry of a new row after the
+    other, so the triangle stays the orthogonal factor of all rows so far.
+    """
+    n, m, r = rows.shape
+    turned = triangles.copy()
+    line = np.empty(r + 1)
+    for i in range(n):
+        for j in range(m):
+            line[:r], line[r] = rows[i, j], residual[i, j]
+            for p in range(r):
+                if line[p] == 0.0:
+                    continue
+                own = turned[i, p]
+                length = np.hypot(own[p], line[p])
+                cosine, sine = own[p] / length, line[p] / length
+                for q in range(p, r + 1):
+                    kept = cosine * own[q] + sine * line[q]
+                    line[q] = cosine * line[q] - sine * own[q]
+                    own[q] = kept
+    return turned
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)

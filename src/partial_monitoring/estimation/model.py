@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.linalg import in_basis, null_space
 from partial_monitoring.validation import (
@@ -25,6 +26,9 @@ from partial_monitoring.validation import (
 
 MOST_IN_COLUMNS = 4096
 """Up to so many actions features are kept by coordinate as well."""
+
+LOUDEST = 1e12
+"""Rows whose squared length is above this many lambda are refused."""
 
 MOST_PAIRED = 300
 """Up to so many actions the largest gap is computed from all pairs."""
@@ -59,6 +63,8 @@ class Model:
     """Whitened M_a theta_0, shape (k, m)."""
     whitening: Array
     """What observations are multiplied with, shape (k,)."""
+    loudness: float
+    """The largest squared length of a row of a whitened map, in units of lambda."""
 
     @cached_property
     def seen(self) -> Array:
@@ -174,9 +180,18 @@ def model(
     varies = np.ndim(game.noise_std) > 0
     whitening = 1.0 / np.asarray(game.noise_std) if varies else np.ones(game.k)
     rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
+    lam = positive_number("regularization", regularization)
+    maps = in_basis(rows, w)
+    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not loudness <= LOUDEST:
+        raise InvalidInput(
+            f"observation maps must not be so large next to noise and regularization: the largest "
+            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
+            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+        )
     return Model(
         game,
-        positive_number("regularization", regularization),
+        lam,
         bound,
         1.0 if varies else float(game.noise_std),
         frozen(np.array(prior)),
@@ -184,7 +199,8 @@ def model(
         game.rank,
         frozen(game.features @ prior),
         in_basis(game.features, basis),
-        in_basis(rows, w),
+        maps,
         frozen(rows @ prior),
         frozen(whitening),
+        loudness,
     )

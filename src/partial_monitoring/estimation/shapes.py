@@ -92,7 +92,7 @@ class Round:
         n, r, dim = estimate.replicates, model.rank, model.basis.shape[1]
         values, vectors = np.linalg.eigh(estimate.gram)
         weights = np.full((n, dim), model.regularization)
-        weights[:, :r] = values
+        weights[:, :r] = np.maximum(values, model.regularization)  # below it is rounding
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
         turn[:, :r, :r] = vectors
         return weights, turn

@@ -73,7 +73,7 @@ class DuelingIDS:
         )
         nothing = np.zeros((game.count, 0, prior.rank))
         prior = replace(prior, maps=nothing, expected=np.zeros((game.count, 0)))
-        return IDSState(initial(prior, replicates), shape_of(prior))
+        return IDSState(initial(prior, replicates, by_rows=True), shape_of(prior))
 
     def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose duels."""

@@ -6,12 +6,12 @@ A gap estimate is a function (game, confidence) -> array of shape (n, k), never 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.least_squares import rows_of
 from partial_monitoring.estimation.shapes import Everything, Faceted
 from partial_monitoring.game import Game
 from partial_monitoring.validation import Array
@@ -146,12 +146,6 @@ def _exact_everywhere(confidence: ConfidenceSet) -> Array:
 
 def replicates(confidence: ConfidenceSet, rows: NDArray[np.bool_]) -> ConfidenceSet:
     """Return the confidence sets of some replicates."""
-    data = confidence.data
-    kept = {
-        field.name: getattr(data, field.name)[rows]
-        for field in fields(data)
-        if field.name != "model"
-    }
-    part = ConfidenceSet(replace(data, **kept), confidence.shape, confidence.beta[rows])
+    part = ConfidenceSet(rows_of(confidence.data, rows), confidence.shape, confidence.beta[rows])
     part.__dict__["local_center"] = confidence.local_center[rows]
     return part

@@ -1,0 +1,116 @@
+"""Maps, observations and features of any size: digits are not lost on the way."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+
+STAR = np.array([0.3, 0.2, -0.1, 0.4])
+
+SEQUENCES = {
+    "few": [0, 1] * 3,
+    "one again and again": [0] * 60,
+    "one after the other": [0] * 50 + [1] * 50 + [0] * 5,
+    "late": [0] * 40 + [1] + [2] * 20 + [1] * 5,
+}
+
+
+def exact_estimate(rows: np.ndarray, actions: list[int], seen: np.ndarray) -> tuple:
+    """Return W_t^-1 vector and w' W_t^-1 w of the rows (k, r), in rational numbers, lambda = 1."""
+    k, r = rows.shape
+    exact = [[Fraction(float(entry)) for entry in row] for row in rows]
+    right = [
+        sum((exact[a][i] * Fraction(float(y)) for a, y in zip(actions, seen, strict=True)))
+        for i in range(r)
+    ]
+    plays = [actions.count(a) for a in range(k)]
+    system = [
+        [
+            Fraction(int(i == j)) + sum(n * w[i] * w[j] for n, w in zip(plays, exact, strict=True))
+            for j in range(r)
+        ]
+        + [right[i]]
+        + [w[i] for w in exact]
+        for i in range(r)
+    ]
+    for i in range(r):  # positive definite: no pivoting is needed
+        system[i] = [entry / system[i][i] for entry in system[i]]
+        for j in range(r):
+            if j != i:
+                factor = system[j][i]
+                system[j] = [x - factor * y for x, y in zip(system[j], system[i], strict=True)]
+    x = np.array([float(line[r]) for line in system])
+    lengths = [float(sum(exact[a][i] * system[i][r + 1 + a] for i in range(r))) for a in range(k)]
+    return x, np.array(lengths)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e2, 1e3, 1e4, 1e5, 2e5])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_estimates_with_maps_of_any_size(name: str, size: float) -> None:
+    rng = np.random.default_rng(0)
+    maps = size * rng.standard_normal((5, 1, 4))
+    actions = SEQUENCES[name]
+    seen = np.array([maps[a, 0] @ STAR for a in actions]) + rng.standard_normal(len(actions))
+    learner = pm.Learner(pm.Game(rng.standard_normal((5, 4)), maps, pm.AllParameters(4)))
+    learner.tell_past(actions, seen[:, None].tolist())
+    decision = learner.ask()
+    x, lengths = exact_estimate(maps[:, 0], actions, seen)
+    np.testing.assert_allclose(decision.estimate, x, rtol=1e-8, atol=1e-9 * np.abs(x).max())
+    np.testing.assert_allclose(decision.information, 0.5 * np.log1p(lengths), rtol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e3, 1e5])
+def test_estimates_from_duels_of_any_size(size: float) -> None:
+    rng = np.random.default_rng(0)
+    items = size * rng.standard_normal((5, 4))
+    actions = SEQUENCES["late"]
+    rows = items[0] - items[1:]
+    seen = np.array([rows[a] @ STAR for a in actions]) + rng.standard_normal(len(actions))
+    game = pm.games.dueling(items, parameters=pm.AllParameters(4))
+    learner = pm.Learner(game, pm.DuelingIDS())
+    learner.tell_past([a + 1 for a in actions], seen[:, None].tolist())
+    x, _ = exact_estimate(rows, actions, seen)
+    np.testing.assert_allclose(learner.ask().estimate, x, atol=1e-7 * np.abs(x).max())
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        pm.Game(np.eye(2), 1e7 * np.eye(2)[:, None, :], pm.AllParameters(2)),
+        pm.Game(np.eye(2), np.eye(2)[:, None, :], pm.AllParameters(2), [1e-7, 1.0]),
+    ],
+)
+def test_maps_that_drown_the_prior_are_refused(game: pm.Game) -> None:
+    with pytest.raises(InvalidInput, match=r"is 1e\+14, above 1e\+12; raise regularization or"):
+        pm.Learner(game)
+    with pytest.raises(InvalidInput, match="rescale the maps"):
+        pm.Learner(pm.games.dueling(1e8 * np.eye(3)), pm.DuelingIDS())
+    pm.Learner(game, pm.IDS(regularization=1e3)).ask()
+
+
+@pytest.mark.parametrize(
+    "theta",
+    [
+        pm.Ball(np.zeros(3), 1.0),
+        pm.Box([-1] * 3, [1] * 3),
+        pm.Simplex(3),
+        pm.Polytope(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6)),
+    ],
+)
+def test_loud_maps_on_bounded_sets(theta: pm.ParameterSet) -> None:
+    """What the maps show is known almost at once; nothing else is."""
+    rng = np.random.default_rng(0)
+    star = np.array([0.3, 0.2, 0.5])
+    maps = 4e5 * rng.standard_normal((4, 1, 3))
+    game = pm.Game(rng.standard_normal((4, 3)), maps, theta)
+    learner = pm.Learner(game)
+    learner.tell_past([0] * 300, (maps[0, 0] @ star + rng.standard_normal((300, 1))).tolist())
+    decision = learner.ask()
+    assert bool(theta.contains(decision.estimate))
+    assert abs(maps[0, 0] @ (decision.estimate - star)) < 1
+    assert np.isfinite(decision.gaps).all()
+    result = pm.simulate(game, "ids", star, horizon=100, seeds=2)
+    assert (result.regret["ids"][:, -1] < 5).all()
