@@ -114,3 +114,29 @@ def test_loud_maps_on_bounded_sets(theta: pm.ParameterSet) -> None:
     assert np.isfinite(decision.gaps).all()
     result = pm.simulate(game, "ids", star, horizon=100, seeds=2)
     assert (result.regret["ids"][:, -1] < 5).all()
+
+
+@pytest.mark.parametrize("size", [3e-9, 1e-4, 1.0, 1e4])
+def test_rows_of_zeros_change_nothing(size: float) -> None:
+    """Information of maps with three rows has the digits of that of maps with one."""
+    rng = np.random.default_rng(1)
+    rows, phi = size * rng.standard_normal((4, 1, 3)), rng.standard_normal((4, 3))
+    padded = np.concatenate([rows, np.zeros((4, 2, 3))], axis=1)
+    short, long = (
+        pm.Learner(pm.Game(phi, maps, pm.AllParameters(3))).ask() for maps in (rows, padded)
+    )
+    np.testing.assert_allclose(long.information, short.information, rtol=1e-13)
+    np.testing.assert_allclose(long.distribution, short.distribution, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-4, 1.0, 1e4])
+def test_information_of_several_rows(size: float) -> None:
+    """1/2 log det(I + M M') is the sum of 1/2 log(1 + s^2) over singular values s."""
+    rng = np.random.default_rng(2)
+    maps = size * rng.standard_normal((6, 4, 5))
+    maps[3] = maps[3, :1]  # rank one
+    decision = pm.Learner(pm.Game(rng.standard_normal((6, 5)), maps, pm.AllParameters(5))).ask()
+    singular = np.linalg.svd(maps, compute_uv=False)
+    np.testing.assert_allclose(
+        decision.information, 0.5 * np.log1p(singular**2).sum(axis=1), rtol=1e-9
+    )

@@ -195,6 +195,29 @@ def update(
 
 
 @njit(cache=True, error_model="numpy")
+def half_log_dets(signals):
+    """Return 1/2 log det(I + S) for matrices S >= 0 of shape (n, k, m, m), shape (n, k).
+
+    Elimination in I + S turns S into S - s s' / (1 + S_jj); kept apart from I it keeps its digits,
+    however small it is.
+    """
+    n, k, m, _ = signals.shape
+    out = np.zeros((n, k))
+    rest = np.empty((m, m))
+    for i in range(n):
+        for a in range(k):
+            rest[:] = signals[i, a]
+            for j in range(m):
+                pivot = max(rest[j, j], 0.0)
+                out[i, a] += 0.5 * np.log1p(pivot)
+                for p in range(j + 1, m):
+                    share = rest[p, j] / (1.0 + pivot)
+                    for q in range(j + 1, m):
+                        rest[p, q] -= share * rest[j, q]
+    return out
+
+
+@njit(cache=True, error_model="numpy")
 def rotate_in(triangles, rows, residual):
     """Return upper triangles (n, r, r + 1) after one more observation per replicate.
 
