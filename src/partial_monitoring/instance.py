@@ -14,7 +14,7 @@ from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
-from partial_monitoring.noise import NOISE, Noise, NoiseFunction
+from partial_monitoring.noise import NOISE, Noise, NoiseFunction, drawn
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, frozen, real_array, set_fields
 
@@ -97,7 +97,10 @@ class Instance:
         if isinstance(self.game, FiniteGame):
             return self._draw_signal(self.game, a, rng)
         std = np.broadcast_to(self.game.noise_std, (self.game.k,))[a]
-        return self._noise.draw(self.game.rows(a) @ self.theta_star, float(std), rng)
+        means = self.game.rows(a) @ self.theta_star
+        if callable(self.noise):
+            return drawn(self.noise, means, float(std), rng)
+        return self._noise.draw(means, float(std), rng)
 
     def _draw_signal(self, game: FiniteGame, action: int, rng: np.random.Generator) -> Hashable:
         outcome = int(np.searchsorted(self._cumulative, rng.random(), side="right"))

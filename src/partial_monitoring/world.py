@@ -10,7 +10,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.instance import Instance, checked_theta
-from partial_monitoring.noise import NOISE, NoiseFunction
+from partial_monitoring.noise import NOISE, NoiseFunction, drawn
 from partial_monitoring.parameter_sets import AllParameters, Ball, Box, ParameterSet, Simplex
 from partial_monitoring.validation import Array, Indices, axes, real_array
 
@@ -119,7 +119,7 @@ class World:
         for i, a in enumerate(action):
             rows = self.game.row_count(int(a))
             rng = randomness.generator(int(self.seeds[i]), randomness.NOISE, t)
-            shown[i, :rows] = self.kind(means[i, :rows], float(std[i]), rng)
+            shown[i, :rows] = drawn(self.kind, means[i, :rows], float(std[i]), rng)
         return shown
 
 

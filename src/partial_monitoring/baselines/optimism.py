@@ -242,7 +242,8 @@ class LinTS(_Linear):
 
         data, model = state.estimate, state.estimate.model
         z = randomness.normals(uniforms)
-        deviation = posterior.deviations(data.gram, np.ascontiguousarray(z[:, : model.rank]))
+        seen = np.ascontiguousarray(z[:, : model.rank])
+        deviation = posterior.deviations(data.gram, seen, model.regularization)
         rest = z[:, model.rank :] / np.sqrt(model.regularization)
         away = (model.seen @ deviation[:, :, None])[:, :, 0]
         away += (model.unseen @ rest[:, :, None])[:, :, 0]
