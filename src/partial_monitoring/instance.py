@@ -177,12 +177,12 @@ def check_generator(rng: np.random.Generator) -> None:
         raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
 
 
-def checked_theta(theta: ArrayLike, parameters: ParameterSet) -> Array:
+def checked_theta(theta: ArrayLike, parameters: ParameterSet, name: str = "theta_star") -> Array:
     """Validate a parameter: right length, finite, inside the set."""
-    point = real_array("theta_star", theta, (parameters.d,))
+    point = real_array(name, theta, (parameters.d,))
     if not parameters.contains(point):
         raise InvalidInput(
-            f"theta_star must lie in the game's parameter set, a {type(parameters).__name__}; got "
+            f"{name} must lie in the game's parameter set, a {type(parameters).__name__}; got "
             f"{point.tolist()}."
         )
     return point

@@ -133,7 +133,7 @@ def boolean(name: str, value: object) -> bool:
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
     return str(value)
 
