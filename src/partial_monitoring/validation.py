@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from partial_monitoring.errors import InvalidInput
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+LARGEST_OBSERVATION = 1e100
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -55,6 +60,22 @@ def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array
     if not fits:
         raise InvalidInput(f"{name} must have shape {_show(shape)}; got {_show(array.shape)}.")
     return frozen(array)
+
+
+def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return what was seen as a float64 array; of numbers that are too large the squares overflow.
+
+    >>> observation_array("observation", [1e200], (1,))
+    Traceback (most recent call last):
+    partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
+    """
+    array = real_array(name, value, shape)
+    for number in array.flat:
+        if not -LARGEST_OBSERVATION <= number <= LARGEST_OBSERVATION:
+            raise InvalidInput(
+                f"{name} must not exceed {LARGEST_OBSERVATION:g} in size; got {number:g}."
+            )
+    return array
 
 
 def axes(value: object) -> int:
@@ -122,6 +143,13 @@ def probabilities(name: str, value: ArrayLike, count: int) -> Array:
             f"{array.sum():g}."
         )
     return array
+
+
+def file_path(path: object) -> Path:
+    """Return the path of a file."""
+    if not isinstance(path, str | PathLike) or not str(path):
+        raise InvalidInput(f"path must be the name of a file; got {path!r}.")
+    return Path(path)
 
 
 def boolean(name: str, value: object) -> bool:
