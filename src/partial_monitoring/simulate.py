@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
-from partial_monitoring.policy import Policy, uniforms_of
+from partial_monitoring.policy import Policy, is_policy, uniforms_of
 from partial_monitoring.result import Result, Run
 from partial_monitoring.truth import true_parameters
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
@@ -194,7 +194,7 @@ def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
 def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if isinstance(policy, str):
         return registry.make(policy)
-    if isinstance(policy, type) or not callable(getattr(policy, "decide", None)):
+    if not is_policy(policy):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
 

@@ -91,7 +91,7 @@ def test_a_hundred_million_pairs_are_never_listed() -> None:
         learner.tell(decision, [0.1])
     assert decision.label == game.action_label(decision.action)
     assert len(decision.gaps) == game.count
-    assert "duels" in repr(game) or game.k == 10**8
+    assert game.k == 10**8
     result = pm.simulate(game, "dueling_ids", np.full(8, 0.1), horizon=5, seeds=2)
     assert result.regret["dueling_ids"].shape == (2, len(result.checkpoints))
     assert not {"features", "observation_maps", "actions", "row_counts"} & set(vars(game))

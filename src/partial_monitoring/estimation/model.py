@@ -6,6 +6,7 @@ Parameters are written theta = prior_mean + basis x, where the first r columns o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from partial_monitoring.validation import (
     non_negative_number,
     positive_number,
     real_array,
+    set_fields,
 )
 
 MOST_IN_COLUMNS = 4096
@@ -141,6 +143,20 @@ class Model:
     def unseen(self) -> Array:
         """The features in directions that no observation sees, shape (k, D - r)."""
         return np.ascontiguousarray(self.slopes[:, self.rank :])
+
+
+def checked_options(policy: object, parts: Sequence[str]) -> None:
+    """Check the options that policies share, from inside the ``__post_init__`` of one.
+
+    Parts must be functions. The prior mean becomes a tuple of numbers, so that policies can be
+    compared.
+    """
+    for name in parts:
+        if not callable(getattr(policy, name)):
+            raise InvalidInput(f"{name} must be a function; got {getattr(policy, name)!r}.")
+    prior = getattr(policy, "prior_mean", None)
+    if prior is not None:
+        set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
 
 
 def model(
