@@ -220,17 +220,22 @@ class Learner:
         number = decision.id if isinstance(decision, Decision) else decision
         if is_whole(number):
             if number in self._open:
-                own = self._open[number]
-                if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
-                    raise InvalidInput(
-                        f"decision must be one of this learner, whose decision {number} was "
-                        f"{own.label!r} in round {own.round}; got {decision.label!r} in round "
-                        f"{decision.round}."
-                    )
+                self._recognize(decision)
                 return int(number)
             if 0 <= number < self._asked:
                 raise InvalidInput(f"decision {number} has been told already.")
         raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
+
+    def _recognize(self, decision: Decision | int) -> None:
+        """Refuse a decision that only shares its number with one of this learner."""
+        if not isinstance(decision, Decision) or decision is self._open[decision.id]:
+            return
+        own = self._open[decision.id]
+        if decision.to_dict() != own.to_dict():
+            raise InvalidInput(
+                f"decision must be one of this learner, whose decision {own.id} was {own.label!r} "
+                f"in round {own.round}; got {decision.label!r} in round {decision.round}."
+            )
 
     def _vector(self, action: int, observation: Any) -> Array:
         """Return an observation as a vector of length m, or refuse it."""

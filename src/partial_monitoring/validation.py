@@ -70,11 +70,11 @@ def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -
     partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
     """
     array = real_array(name, value, shape)
-    for number in array.flat:
-        if not -LARGEST_OBSERVATION <= number <= LARGEST_OBSERVATION:
-            raise InvalidInput(
-                f"{name} must not exceed {LARGEST_OBSERVATION:g} in size; got {number:g}."
-            )
+    largest = max(map(abs, array.ravel().tolist()), default=0.0)
+    if largest > LARGEST_OBSERVATION:
+        raise InvalidInput(
+            f"{name} must not exceed {LARGEST_OBSERVATION:g} in size; got {largest:g}."
+        )
     return array
 
 

@@ -119,3 +119,15 @@ def test_only_dueling_games() -> None:
         pm.Learner(pm.games.dueling(), pm.DuelingIDS()).ask(available=[0])
     with pytest.raises(InvalidInput, match=r"no action named 'x \| y'"):
         pm.games.dueling().action_index("x | y")
+
+
+@pytest.mark.parametrize("rule", [pm.sampling.exact, pm.sampling.e2d(1e9)])
+def test_an_item_that_is_best_for_sure_is_played_against_itself(
+    rule: pm.sampling.SamplingRule,
+) -> None:
+    items = [[0.1, 0.2], [1.0, 1.0], [0.3, 0.0]]
+    game = pm.games.dueling(items, parameters=pm.Box([0.5, 0.5], [1, 1]))
+    policy = pm.DuelingIDS(sampling=rule)
+    result = pm.simulate(game, policy, "random", horizon=20, seeds=3)
+    assert (result.regret["dueling_ids"] == 0).all()
+    assert (result.plays["dueling_ids"][:, -1, game.action_index("1 | 1")] == 20).all()

@@ -7,6 +7,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.ids.gaps import replicates
 
 STAR = np.array([0.3, 0.2, -0.1, 0.4])
 
@@ -140,3 +142,48 @@ def test_information_of_several_rows(size: float) -> None:
     np.testing.assert_allclose(
         decision.information, 0.5 * np.log1p(singular**2).sum(axis=1), rtol=1e-9
     )
+
+
+def told(policy: pm.IDS, game: pm.Game, rounds: int, replicates: int = 1) -> ConfidenceSet:
+    """E_t after some rounds with pure noise."""
+    rng, state = np.random.default_rng(3), policy.init(game, replicates)
+    for _ in range(rounds):
+        actions = rng.integers(0, game.k, replicates)
+        state = policy.update(state, actions, rng.standard_normal((replicates, game.m)))
+    return policy.confidence_set(state)
+
+
+@pytest.mark.parametrize("k", [20, 150])
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_what_all_features_have_in_common_does_not_matter(k: int, offset: float) -> None:
+    """Only the means keep rounding of the size of the offset; before, widths lost twice as much."""
+    base = np.random.default_rng(0).standard_normal((k, 4))
+    games = [pm.Game(base + c, base[:, None], pm.AllParameters(4)) for c in (0.0, offset)]
+    plain, moved = (pm.gaps.exact(game, told(pm.IDS(), game, 50)) for game in games)
+    np.testing.assert_allclose(moved, plain, atol=1e-14 * offset)
+
+
+@pytest.mark.parametrize("k", [3, 20, 150, 400])
+@pytest.mark.parametrize("gap", [pm.gaps.exact, pm.gaps.relaxed, pm.gaps.mean])
+def test_copies_of_the_best_action_lose_nothing_against_it(
+    k: int, gap: pm.gaps.GapEstimate
+) -> None:
+    """If all others are far behind, the best action and its copies have gap zero, to the bit."""
+    rng = np.random.default_rng(4)
+    phi = np.concatenate([np.tile(rng.standard_normal(3), (3, 1)), np.zeros((k - 3, 3))])
+    maps = np.repeat(np.eye(3)[None], k, axis=0)
+    learner = pm.Learner(pm.Game(phi, maps, pm.AllParameters(3)), pm.IDS(gap=gap))
+    learner.tell_past(
+        rng.integers(0, k, 300).tolist(), (30 * phi[0] + rng.standard_normal((300, 3))).tolist()
+    )
+    assert (learner.ask().gaps[:3] == 0).all()
+
+
+def test_gaps_do_not_depend_on_how_many_seeds_run_together() -> None:
+    phi = np.random.default_rng(0).standard_normal((150, 7))
+    game = pm.Game(phi, phi[:, None], pm.AllParameters(7))
+    many = told(pm.IDS(), game, 5, replicates=300)
+    together = pm.gaps.exact(game, many)
+    for row in (0, 299):
+        alone = pm.gaps.exact(game, replicates(many, np.arange(300) == row))
+        assert np.array_equal(alone[0], together[row])

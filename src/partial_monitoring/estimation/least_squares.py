@@ -273,7 +273,7 @@ def _moved(
     model = estimate.model
     # Of actions that show their own reward the variances say it all.
     shown = 0 if model.mirrored else model.maps.shape[1]
-    gram, inverse, vector, x, means, variances, signals, log_det, loud = linear.update(
+    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
         rows,
         residual,
         model.maps[:, :shown],
@@ -287,12 +287,14 @@ def _moved(
         estimate.variances,
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
+        estimate.round,
+        1 if model.loudness > WILD else REFRESH,
     )
     if model.mirrored:
         signals = variances[:, :, None, None]
     moved = Estimate(
         model,
-        estimate.round + 1,
+        rounds,
         gram,
         inverse,
         log_det,
@@ -305,7 +307,6 @@ def _moved(
         sums,
         triangle,
     )
-    due = loud | (estimate.round % (1 if model.loudness > WILD else REFRESH) == 0)
     return _refresh_some(moved, due) if due.any() else moved
 
 

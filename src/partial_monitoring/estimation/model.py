@@ -74,6 +74,11 @@ class Model:
         return np.ascontiguousarray(self.slopes[:, : self.rank])
 
     @cached_property
+    def centred(self) -> Array:
+        """The seen features minus their mean, shape (k, r)."""
+        return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
+
+    @cached_property
     def columns(self) -> Array:
         """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
         if self.game.k > MOST_IN_COLUMNS:

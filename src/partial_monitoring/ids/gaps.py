@@ -112,36 +112,33 @@ def _through_greedy(confidence: ConfidenceSet, *, through_mean: bool) -> Array:
 
 def _exact_everywhere(confidence: ConfidenceSet) -> Array:
     """Compare all pairs in closed form, in blocks of actions if there are many."""
+    from partial_monitoring.compiled import linear
+
     data, model = confidence.data, confidence.data.model
     if model.game.k <= COMPILED:
-        from partial_monitoring.compiled import linear
-
         return np.asarray(
             linear.exact_gaps(
-                confidence.means,
-                data.variances,
-                data.inverse,
-                confidence.beta,
-                model.seen,
-                model.apart,
+                confidence.means, data.inverse, confidence.beta, model.centred, model.apart
             )
         )
     n, k = confidence.means.shape
-    pulled = model.seen @ data.inverse  # (n, k, r)
-    radius = np.sqrt(confidence.beta)[:, None, None]
     gaps = np.empty((n, k))
-    unseen = model.unseen
-    block = max(1, BLOCK // max(1, n * k))
-    for start in range(0, k, block):
-        part = slice(start, start + block)
-        cross = pulled[:, part] @ model.seen.T  # (n, block, k)
-        squared = data.variances[:, part, None] + data.variances[:, None, :] - 2 * cross
-        if unseen.shape[1]:
-            off = unseen[part, None] - unseen[None]
-            squared = squared + (off**2).sum(axis=-1) / model.regularization
-        reach = confidence.means[:, None, :] + radius * np.sqrt(np.maximum(squared, 0.0))
-        gaps[:, part] = reach.max(axis=2) - confidence.means[:, part]
-    return np.maximum(gaps, 0.0)
+    block = max(1, BLOCK // k)  # the same whatever the number of replicates
+    for row in range(n):
+        pulled = model.centred @ data.inverse[row]  # (k, r)
+        lengths = (pulled * model.centred).sum(axis=1)
+        for start in range(0, k, block):
+            part = slice(start, start + block)
+            gaps[row, part] = linear.furthest(
+                pulled[part] @ model.centred.T,  # (block, k)
+                start,
+                lengths,
+                confidence.means[row],
+                np.sqrt(confidence.beta[row]),
+                model.unseen,
+                model.regularization,
+            )
+    return gaps
 
 
 def replicates(confidence: ConfidenceSet, rows: NDArray[np.bool_]) -> ConfidenceSet:
