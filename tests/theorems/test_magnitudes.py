@@ -187,3 +187,42 @@ def test_gaps_do_not_depend_on_how_many_seeds_run_together() -> None:
     for row in (0, 299):
         alone = pm.gaps.exact(game, replicates(many, np.arange(300) == row))
         assert np.array_equal(alone[0], together[row])
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("kind", ["ball", "box", "polytope", "simplex"])
+def test_projections_and_estimates_end_inside_sets_of_any_size(kind: str, size: float) -> None:
+    sides = np.concatenate([np.eye(2), -np.eye(2)])
+    parameters: pm.ParameterSet = {
+        "ball": pm.Ball([0, 0], size),
+        "box": pm.Box([-size, -size], [size, size]),
+        "polytope": pm.Polytope(sides, np.full(4, size)),
+        "simplex": pm.Polytope(-np.eye(2), [0, 0], [[1, 1]], [size]),
+    }[kind]
+    nearest = {"ball": [1.0, 0.0], "simplex": [1.0, 0.0]}.get(kind, [1.0, 0.3])
+    if kind != "ball":
+        projected = parameters.project([5 * size, 0.3 * size])
+        np.testing.assert_allclose(projected / size, nearest, atol=1e-9)
+    np.testing.assert_allclose(parameters.project([5 * size, 0]) / size, [1, 0], atol=1e-9)
+    game = pm.Game(np.eye(2), [[[1.0, 0.2]], [[0.3, 1.0]]], parameters)
+    learner = pm.Learner(game)
+    learner.tell_past([0, 1], [[300 * size], [-500 * size]])
+    estimate = learner.ask().estimate / size
+    length = np.abs(estimate).max() if kind != "ball" else np.linalg.norm(estimate)
+    assert length <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("regularization", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize(
+    "theta", [pm.Ball([0, 0], 1.0), pm.Box([-1, -1], [1, 1]), pm.Simplex(2), pm.AllParameters(2)]
+)
+def test_a_prior_mean_that_is_believed_to_be_right(
+    theta: pm.ParameterSet, regularization: float
+) -> None:
+    """With norm_bound = 0 the first confidence set is a point, and nothing can be lost."""
+    game = pm.Game(np.eye(2), [[[1.0, 0.2]], [[0.3, 1.0]]], theta)
+    learner = pm.Learner(game, pm.IDS(norm_bound=0, regularization=regularization))
+    decision = learner.ask()
+    np.testing.assert_allclose(decision.gaps, np.ptp(game.features @ decision.estimate), atol=1e-9)
+    learner.tell(decision, [1.0])
+    assert np.isfinite(learner.ask().gaps).all()
