@@ -168,7 +168,11 @@ def refreshed(estimate: Estimate) -> Estimate:
         return replace(estimate, means=np.broadcast_to(model.offsets, estimate.means.shape).copy())
     graded = np.trace(estimate.gram, axis1=1, axis2=2) > GRADED * model.regularization
     gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
-    inverse = np.asarray(np.linalg.inv(gram), dtype=np.float64)
+    # Through a root the inverse is symmetric, so that either half of it says the same.
+    low = np.linalg.cholesky(gram)
+    root = np.linalg.inv(low)
+    inverse = np.asarray(np.swapaxes(root, 1, 2) @ root, dtype=np.float64)
+    diagonals = np.diagonal(low, axis1=1, axis2=2)
     x = applied(inverse, estimate.vector)
     pulled = model.seen @ inverse  # (n, k, r)
     n, (k, m) = len(inverse), model.maps.shape[:2]
@@ -177,7 +181,7 @@ def refreshed(estimate: Estimate) -> Estimate:
     fresh = replace(
         estimate,
         inverse=inverse,
-        log_det=np.linalg.slogdet(gram)[1] - r * np.log(model.regularization),
+        log_det=np.log(diagonals**2 / model.regularization).sum(axis=1),
         coordinates=x,
         means=model.offsets + applied(model.seen, x),
         variances=(pulled * model.seen).sum(axis=-1),

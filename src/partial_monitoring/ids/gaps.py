@@ -37,18 +37,23 @@ def exact(game: Game, confidence: ConfidenceSet) -> Array:
             confidence.data, confidence.local_center, confidence.beta
         )
         if not certified.all():
-            gaps[~certified] = _exact_one_by_one(replicates(confidence, ~certified))
+            part = replicates(confidence, ~certified)
+            gaps[~certified] = _exact_one_by_one(part, confidence.shape.ceiling)
         return np.maximum(gaps, 0.0)
     return np.maximum(_exact_one_by_one(confidence), 0.0)
 
 
-def _exact_one_by_one(confidence: ConfidenceSet) -> Array:
-    """Return the exact gaps by one support call per pair, shape (n, k)."""
+def _exact_one_by_one(confidence: ConfidenceSet, ceiling: Array | None = None) -> Array:
+    """Return the exact gaps by one support call per pair, shape (n, k).
+
+    No pair is further apart than on all of Theta, by ``ceiling`` (k, k).
+    """
     model = confidence.data.model
     gaps = np.zeros((confidence.data.replicates, model.game.k))
     for a in range(model.game.k):
         values, _ = confidence.local_supports(model.slopes - model.slopes[a])
-        gaps[:, a] = (values + model.offsets - model.offsets[a]).max(axis=1)
+        ahead = values + model.offsets - model.offsets[a]
+        gaps[:, a] = (ahead if ceiling is None else np.minimum(ahead, ceiling[a])).max(axis=1)
     return gaps
 
 
