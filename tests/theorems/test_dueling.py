@@ -100,16 +100,21 @@ def test_a_hundred_million_pairs_are_never_listed() -> None:
 
 
 def test_regret_of_items_and_pairs_is_alike() -> None:
+    """The ratio was 0.948 over 1000 seeds, with a deviation of 0.12 per seed.
+
+    Over 200 seeds that is a standard error of 0.0085: the bounds are more than five of them away,
+    a false alarm (with other random numbers) has probability below 1e-6.
+    """
     game = pm.games.dueling(ITEMS[:4], parameters=pm.AllParameters(3))
     result = pm.simulate(
         game,
         {"pairs": pm.IDS(gap=pm.gaps.mean), "items": pm.DuelingIDS()},
         [0.4, -0.2, 0.1],
         horizon=300,
-        seeds=20,
+        seeds=200,
     )
     ratio = result.mean("items")[-1] / result.mean("pairs")[-1]
-    assert 0.5 < ratio < 2
+    assert 0.90 < ratio < 1.0
 
 
 def test_only_dueling_games() -> None:
