@@ -7,7 +7,10 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
+from partial_monitoring.estimation.least_squares import counted
+from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.ids.gaps import replicates
 
 STAR = np.array([0.3, 0.2, -0.1, 0.4])
@@ -226,3 +229,32 @@ def test_a_prior_mean_that_is_believed_to_be_right(
     np.testing.assert_allclose(decision.gaps, np.ptp(game.features @ decision.estimate), atol=1e-9)
     learner.tell(decision, [1.0])
     assert np.isfinite(learner.ask().gaps).all()
+
+
+@pytest.mark.parametrize("plays", [1, 10**4, 10**8, 10**12])
+@pytest.mark.parametrize(
+    "theta", [pm.Ball(np.zeros(2), 1e3), pm.Box([-1e3] * 2, [1e3] * 2), pm.AllParameters(2)]
+)
+def test_what_was_never_seen_stays_as_uncertain_as_it_was(
+    theta: pm.ParameterSet, plays: int
+) -> None:
+    """One map, shown ever so often, says nothing across: there the width is (beta / lambda)^.5."""
+    row, across = np.array([3e5, 4e5]), np.array([4.0, -3.0]) / 5
+    other = np.zeros((1, 2))
+    game = pm.Game(np.eye(2), [row[None], other + across], theta)
+    prior = model(game, norm_bound=1.0)
+    told_often = np.array([[plays, 0]])
+    estimate = counted(prior, told_often, np.array([[[2.0 * plays], [0.0]]]))
+    found = confidence_set(estimate, shape_of(prior), pm.confidence.paper())
+    width = found.support([across, -across])[0]
+    np.testing.assert_allclose(width, np.sqrt(found.beta[0]), rtol=1e-7)
+    assert found.center[0] @ row == pytest.approx(2.0, rel=1e-3)
+    along = found.support([row / 5e5, -row / 5e5])[0].sum() / 2
+    assert along <= 2e-8 * np.sqrt(found.beta[0]) + np.sqrt(found.beta[0] / plays) / 5e5
+
+
+def test_the_status_after_very_loud_rounds() -> None:
+    maps = 9e5 * np.array([[[0.6, 0.8]], [[1.0, 0.0]]])
+    learner = pm.Learner(pm.Game(np.eye(2), maps, pm.Ball(np.zeros(2), 1.0)))
+    learner.tell_past([0] * 3000, [[1e5]] * 3000)
+    assert learner.status().plausible == ["0", "1"]

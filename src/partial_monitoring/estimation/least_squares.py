@@ -166,7 +166,7 @@ def refreshed(estimate: Estimate) -> Estimate:
     r = model.rank
     if r == 0:
         return replace(estimate, means=np.broadcast_to(model.offsets, estimate.means.shape).copy())
-    graded = np.trace(estimate.gram, axis1=1, axis2=2) > GRADED * model.regularization
+    graded = is_graded(estimate)
     gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
     # Through a root the inverse is symmetric, so that either half of it says the same.
     low = np.linalg.cholesky(gram)
@@ -190,6 +190,12 @@ def refreshed(estimate: Estimate) -> Estimate:
     for row in np.flatnonzero(graded):
         _go_back(fresh, int(row))
     return fresh
+
+
+def is_graded(estimate: Estimate) -> NDArray[np.bool_]:
+    """Return which Gram matrices have lost digits of lambda, shape (n,)."""
+    size = np.trace(estimate.gram, axis1=1, axis2=2)
+    return np.asarray(size > GRADED * estimate.model.regularization)
 
 
 def _go_back(estimate: Estimate, row: int) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.least_squares import Estimate
+from partial_monitoring.estimation.least_squares import Estimate, is_graded
 from partial_monitoring.estimation.model import Model
 from partial_monitoring.parameter_sets import AllParameters, Ball, Polyhedral
 from partial_monitoring.validation import Array
@@ -91,8 +91,13 @@ class Round:
         model = self.model
         n, r, dim = estimate.replicates, model.rank, model.basis.shape[1]
         values, vectors = np.linalg.eigh(estimate.gram)
+        # Of a graded matrix the small eigenvalues are those of its inverse; the large ones are then
+        # only known to be large.
+        for row in np.flatnonzero(is_graded(estimate)):
+            shares, vectors[row] = np.linalg.eigh(estimate.inverse[row])
+            values[row] = 1.0 / np.maximum(shares, np.finfo(float).eps * shares[-1])
         weights = np.full((n, dim), model.regularization)
-        weights[:, :r] = np.maximum(values, model.regularization)  # below it is rounding
+        weights[:, :r] = values
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
         turn[:, :r, :r] = vectors
         return weights, turn
