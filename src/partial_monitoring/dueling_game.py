@@ -137,6 +137,11 @@ class DuelingGame(Game):
             )
         return int(action)
 
+    def rows(self, action: int | str) -> Array:
+        """Return phi_a - phi_b of one pair without listing the others, shape (1, d)."""
+        first, second = divmod(self.action_index(action), self.count)
+        return frozen((self.item_features[first] - self.item_features[second])[None])
+
     def row_count(self, action: int) -> int:
         """Return 1: a duel shows one number."""
         return 1

@@ -14,7 +14,7 @@ from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
-from partial_monitoring.noise import NOISE, Noise, NoiseFunction
+from partial_monitoring.noise import NOISE, Noise, NoiseFunction, drawn
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, frozen, real_array, set_fields
 
@@ -97,7 +97,10 @@ class Instance:
         if isinstance(self.game, FiniteGame):
             return self._draw_signal(self.game, a, rng)
         std = np.broadcast_to(self.game.noise_std, (self.game.k,))[a]
-        return self._noise.draw(self.game.rows(a) @ self.theta_star, float(std), rng)
+        means = self.game.rows(a) @ self.theta_star
+        if callable(self.noise):
+            return drawn(self.noise, means, float(std), rng)
+        return self._noise.draw(means, float(std), rng)
 
     def _draw_signal(self, game: FiniteGame, action: int, rng: np.random.Generator) -> Hashable:
         outcome = int(np.searchsorted(self._cumulative, rng.random(), side="right"))
@@ -174,12 +177,12 @@ def check_generator(rng: np.random.Generator) -> None:
         raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
 
 
-def checked_theta(theta: ArrayLike, parameters: ParameterSet) -> Array:
+def checked_theta(theta: ArrayLike, parameters: ParameterSet, name: str = "theta_star") -> Array:
     """Validate a parameter: right length, finite, inside the set."""
-    point = real_array("theta_star", theta, (parameters.d,))
+    point = real_array(name, theta, (parameters.d,))
     if not parameters.contains(point):
         raise InvalidInput(
-            f"theta_star must lie in the game's parameter set, a {type(parameters).__name__}; got "
+            f"{name} must lie in the game's parameter set, a {type(parameters).__name__}; got "
             f"{point.tolist()}."
         )
     return point

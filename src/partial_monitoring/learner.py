@@ -11,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
-from partial_monitoring.observability.classify import analyze
+from partial_monitoring.observability.hopeless import refuse_hopeless
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
-from partial_monitoring.policy import Choices, Decision, Policy, draws_of, uniforms_of
+from partial_monitoring.policy import (
+    Choices,
+    Decision,
+    Policy,
+    draws_of,
+    is_policy,
+    uniforms_of,
+)
 from partial_monitoring.states import arrays_of, with_arrays
 from partial_monitoring.status import Status, status
-from partial_monitoring.validation import Array, is_whole, real_array
+from partial_monitoring.validation import Array, boolean, file_path, is_whole, observation_array
 
 FORMAT = 1
 """Version of the files that ``save`` writes."""
@@ -66,12 +72,11 @@ class Learner:
             from partial_monitoring.ids.policy import IDS
 
             policy = IDS()
-        parts = (getattr(policy, name, None) for name in ("init", "decide", "update"))
-        if isinstance(policy, type) or not all(map(callable, parts)):
+        if not is_policy(policy):
             raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
         self.game, self.policy = game, policy
         self.seed = randomness.checked_seed("seed", seed)
-        self.allow_hopeless = allow_hopeless
+        self.allow_hopeless = boolean("allow_hopeless", allow_hopeless)
         if not allow_hopeless:
             refuse_hopeless(game)
         self._state = policy.init(game, 1)
@@ -86,27 +91,27 @@ class Learner:
     @property
     def round(self) -> int:
         """t: one more than the number of observations told."""
-        return int(self._model_state.round[0])
+        return 1 + len(self._told)
 
     @property
     def regularization(self) -> float:
         """lambda, as used."""
-        return float(self._model_state.model.regularization)
+        return float(self._model.regularization)
 
     @property
     def prior_mean(self) -> Array:
         """theta_0, as used."""
-        return np.asarray(self._model_state.model.prior_mean)
+        return np.asarray(self._model.prior_mean)
 
     @property
     def norm_bound(self) -> float:
         """B, as used."""
-        return float(self._model_state.model.norm_bound)
+        return float(self._model.norm_bound)
 
     @property
     def noise_std(self) -> float:
         """rho, as used; 1 if the noise depends on the action."""
-        return float(self._model_state.model.noise_std)
+        return float(self._model.noise_std)
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -114,9 +119,12 @@ class Learner:
         return [dict(row) for row in self._history]
 
     @property
-    def _model_state(self) -> Any:
-        """What knows the round and the model: the estimate, or the state itself."""
-        return getattr(self._state, "estimate", self._state)
+    def _model(self) -> Any:
+        """The model of the estimate, or of the state itself."""
+        found = getattr(getattr(self._state, "estimate", self._state), "model", None)
+        if found is None:
+            raise InvalidInput(f"{type(self.policy).__name__} has no model whose options to show.")
+        return found
 
     # -- ask and tell ------------------------------------------------------------------------
 
@@ -212,10 +220,22 @@ class Learner:
         number = decision.id if isinstance(decision, Decision) else decision
         if is_whole(number):
             if number in self._open:
+                self._recognize(decision)
                 return int(number)
             if 0 <= number < self._asked:
                 raise InvalidInput(f"decision {number} has been told already.")
         raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
+
+    def _recognize(self, decision: Decision | int) -> None:
+        """Refuse a decision that only shares its number with one of this learner."""
+        if not isinstance(decision, Decision) or decision is self._open[decision.id]:
+            return
+        own = self._open[decision.id]
+        if decision.to_dict() != own.to_dict():
+            raise InvalidInput(
+                f"decision must be one of this learner, whose decision {own.id} was {own.label!r} "
+                f"in round {own.round}; got {decision.label!r} in round {decision.round}."
+            )
 
     def _vector(self, action: int, observation: Any) -> Array:
         """Return an observation as a vector of length m, or refuse it."""
@@ -230,7 +250,7 @@ class Learner:
             return vector
         lengths = (rows, self.game.m)
         if isinstance(observation, list) and len(observation) in lengths:
-            vector[:rows] = real_array("observation", observation[:rows], (rows,))
+            vector[:rows] = observation_array("observation", observation[:rows], (rows,))
             return vector
         seen = np.atleast_1d(np.asarray(observation, dtype=object))
         if seen.ndim != 1 or len(seen) not in lengths:
@@ -238,7 +258,7 @@ class Learner:
                 f"observation must be a vector of length {rows}, what action "
                 f"{self.game.action_label(action)!r} shows; got shape {seen.shape}."
             )
-        vector[:rows] = real_array("observation", seen[:rows].tolist(), (rows,))
+        vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
         return vector
 
     def _labels(self, choice: Choices) -> Sequence[str]:
@@ -268,14 +288,18 @@ class Learner:
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
         """
+        if not callable(getattr(self.policy, "confidence_set", None)):
+            raise InvalidInput(
+                f"status needs a policy with a confidence set; {type(self.policy).__name__} has "
+                f"none."
+            )
         width = draws_of(self.policy, self._state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(self._state, middle)
         confidence = self.policy.confidence_set(self._state)  # type: ignore[union-attr]
-        game = confidence.data.model.game  # of duels, the items
-        gaps = exact_gaps(game, confidence) if np.isnan(choice.gaps).any() else choice.gaps
-        told = self._told if game is self.game else []
-        return status(game, confidence, choice.distribution[0], gaps[0], told)
+        known = confidence.data.model.game  # of duels, the items
+        gaps = exact_gaps(known, confidence) if np.isnan(choice.gaps).any() else choice.gaps
+        return status(self.game, confidence, choice.distribution[0], gaps[0], self._told)
 
     # -- save and load -----------------------------------------------------------------------
 
@@ -292,16 +316,18 @@ class Learner:
             "told": [[action, vector.tolist()] for action, vector in self._told],
             "arrays": arrays_of(self._state),
         }
+        target = file_path(path)
         try:
-            Path(path).write_text(json.dumps(data), encoding="utf-8")
+            target.write_text(json.dumps(data), encoding="utf-8")
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be written: {error.strerror}.") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Learner:
         """Read a learner that was saved."""
+        source = file_path(path)
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(source.read_text(encoding="utf-8"))
             version = data["format"]
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be read: {error.strerror}.") from None
@@ -344,30 +370,6 @@ class Learner:
             blank,
             (),
             0,
-        )
-
-
-def refuse_hopeless(game: Game) -> None:
-    """Refuse a game in which no policy can learn, unless that is clearly not the case."""
-    from partial_monitoring.linalg import row_space
-
-    if isinstance(game, DuelingGame):
-        return
-    reduced = game.reduced
-    seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
-    away = reduced.features - reduced.features[0]
-    basis = row_space(seen) if seen.size else np.zeros((reduced.dimension, 0))
-    rest = away - away @ basis @ basis.T
-    size = float(np.abs(away).max(initial=0.0))
-    if np.abs(rest).max(initial=0.0) <= 1e-9 * size:
-        return
-    analysis = analyze(game)
-    if analysis.category == "hopeless":
-        unseen = [p for p, r in analysis.global_readings.items() if not r.seen]
-        a, b = unseen[0]
-        raise InvalidInput(
-            f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
-            f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
         )
 
 

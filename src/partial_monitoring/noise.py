@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, observation_array
 
 NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
 """(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
@@ -21,6 +21,11 @@ class Noise:
     draw: NoiseFunction
     low: float = -np.inf
     high: float = np.inf
+
+
+def drawn(draw: NoiseFunction, means: Array, std: float, rng: np.random.Generator) -> Array:
+    """Draw an observation with a user's own function, and refuse what is not one."""
+    return observation_array("what noise returns", draw(means, std, rng), means.shape)
 
 
 def _gaussian(means: Array, std: float, rng: np.random.Generator) -> Array:

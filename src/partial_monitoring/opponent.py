@@ -8,8 +8,8 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.game import Game
+from partial_monitoring.truth import kept_near, random_theta
 from partial_monitoring.validation import Array
-from partial_monitoring.world import random_theta
 
 CANDIDATES = 48
 """Parameters tried in each generation."""
@@ -40,7 +40,8 @@ def worst_theta(game: Game, regret: Callable[[Array, int], Array], seed: int = 0
     Notes
     -----
     A few generations of random parameters, each drawn around the best of the last with half the
-    spread and projected onto Theta. It finds bad parameters, not necessarily the worst.
+    spread and projected onto Theta (on unbounded sets, within 1 of their middle). It finds bad
+    parameters, not necessarily the worst.
     """
     rng = randomness.generator(seed, SEARCH, 0)
     theta = random_theta(game.parameters, np.arange(CANDIDATES) + 1000 * seed)
@@ -54,5 +55,6 @@ def worst_theta(game: Game, regret: Callable[[Array, int], Array], seed: int = 0
         best, score = pool[order], values[order]
         parents = best[rng.integers(0, KEPT, CANDIDATES)]
         moved = parents + spread * 0.5 ** (generation + 1) * rng.standard_normal(parents.shape)
-        theta = np.stack([game.parameters.project(point) for point in moved])
+        inside = np.stack([game.parameters.project(point) for point in moved])
+        theta = kept_near(game.parameters, inside)
     return np.asarray(best[0])

@@ -76,6 +76,12 @@ class Policy(Protocol[State]):
         ...
 
 
+def is_policy(policy: object) -> bool:
+    """Whether an object has what ``simulate`` and ``Learner`` need."""
+    parts = (getattr(policy, name, None) for name in ("init", "decide", "update"))
+    return not isinstance(policy, type) and all(map(callable, parts))
+
+
 def uniforms_of(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:
     """Return the function that gives a policy its uniform numbers of a round (from 0).
 
@@ -101,6 +107,13 @@ def draw(distribution: Array, uniforms: Array) -> Indices:
     # Rounding may leave the total below 1: the last action with any probability is meant.
     last = distribution.shape[1] - 1 - (distribution[:, ::-1] > 0).argmax(axis=1)
     return np.asarray(np.minimum(passed.sum(axis=1), last), dtype=np.int64)
+
+
+def all_on(action: Indices, k: int) -> Array:
+    """Return distributions that are all on the given actions (n,), shape (n, k)."""
+    distribution = np.zeros((len(action), k))
+    distribution[np.arange(len(action)), action] = 1.0
+    return distribution
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, Indices, real_number
+from partial_monitoring.validation import Array, Indices, file_path, real_number
 
 FORMAT = 2
 """Version of the files that ``save`` writes."""
@@ -124,17 +124,22 @@ class Result:
     def exponent(self, policy: str, *, start: float = 0.1) -> Exponent:
         """Fit mean regret ~ t^e over the rounds from ``start`` times the horizon on.
 
-        The interval comes from resampling the seeds 200 times. Zero regret has exponent 0.
+        The interval comes from resampling the seeds 200 times; a single seed has none (nan).
+        Checkpoints at which there is no regret yet are left out; if there is none at all the
+        exponent is 0, and if a single one is left nan.
         """
         regret = self._regret(policy)
-        late = self.checkpoints >= start * self.horizon
+        late = self.checkpoints >= real_number("start", start) * self.horizon
         if late.sum() < 2:
             raise InvalidInput("an exponent needs at least two checkpoints after the start.")
         t = np.log(self.checkpoints[late])
         rng = np.random.default_rng(0)
         picks = rng.integers(0, len(regret), (200, len(regret)))
         slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
-        low, high = np.quantile(slopes, [0.025, 0.975])
+        known = np.array(slopes)[~np.isnan(slopes)]
+        low, high = np.nan, np.nan
+        if len(regret) > 1 and len(known):
+            low, high = np.quantile(known, [0.025, 0.975])
         return Exponent(_slope(t, regret[:, late].mean(axis=0)), float(low), float(high))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -155,10 +160,12 @@ class Result:
 
     def merged(self, other: Result) -> Result:
         """Return this result with the other's seeds (same policies) or policies (same seeds)."""
+        if not isinstance(other, Result):
+            raise InvalidInput(f"other must be a Result; got {other!r}.")
         if not np.array_equal(self.checkpoints, other.checkpoints):
             raise InvalidInput("results must have the same checkpoints to be merged.")
         shapes = [
-            {plays.shape[2] for plays in result.plays.values()} | {result.theta.shape[1]}
+            ({plays.shape[2] for plays in result.plays.values()}, result.theta.shape[1])
             for result in (self, other)
         ]
         if shapes[0] != shapes[1]:
@@ -169,7 +176,7 @@ class Result:
             joined = {name: getattr(self, name) | getattr(other, name) for name in TABLES}
             seconds = self.seconds | other.seconds
             return Result(self.seeds, self.checkpoints, self.theta, **joined, seconds=seconds)
-        if self.policies != other.policies or set(self.seeds) & set(other.seeds):
+        if set(self.policies) != set(other.policies) or set(self.seeds) & set(other.seeds):
             raise InvalidInput(
                 "results must share their policies and have different seeds, or share their seeds "
                 "and have different policies."
@@ -227,7 +234,7 @@ class Result:
         }
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
         # Under its name the file is whole or not there, whatever happens to this process.
-        target = Path(path)
+        target = file_path(path)
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
         try:
             parquet.write_table(table, str(unfinished), write_page_checksum=True)
@@ -240,8 +247,9 @@ class Result:
         """Read a result that was saved; a damaged file is refused."""
         from pyarrow import ArrowException, parquet
 
+        source = file_path(path)
         try:
-            table = parquet.read_table(str(path), page_checksum_verification=True)
+            table = parquet.read_table(str(source), page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[b"partial_monitoring"])
             if meta["format"] == FORMAT:
                 found = cls._from_table(table, meta)
@@ -268,6 +276,9 @@ class Result:
                 tables[key][name] = flat.reshape(n, len(marks), *shape)
         theta = _flat(table["theta"].slice(0, n)).reshape(n, -1)
         seeds = table["seed"].slice(0, n).to_numpy()
+        listed = table["policy"].to_pylist()
+        if listed != np.repeat(names, n).tolist() or seeds.dtype.kind not in "iu":
+            raise ValueError("rows must belong to policies and seeds")
         return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
 
     def _digest(self) -> str:
@@ -290,7 +301,7 @@ class Result:
         return self.regret[policy]
 
 
-DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError)
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What reading a damaged file may end in, beside the errors of Arrow itself."""
 
 TABLES = ("regret", "information", "ratio", "plays")
@@ -315,6 +326,9 @@ def _flat(column: Any) -> Any:
 
 def _slope(log_t: Array, regret: Array) -> float:
     """Return the slope of log regret against log t by least squares."""
-    if (regret <= 0).any():
+    some = regret > 0
+    if not some.any():
         return 0.0
-    return float(np.polyfit(log_t, np.log(regret), 1)[0])
+    if some.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(log_t[some], np.log(regret[some]), 1)[0])

@@ -15,10 +15,11 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
-from partial_monitoring.policy import Policy, uniforms_of
+from partial_monitoring.policy import Policy, is_policy, uniforms_of
 from partial_monitoring.result import Result, Run
+from partial_monitoring.truth import true_parameters
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
-from partial_monitoring.world import World, true_parameters
+from partial_monitoring.world import World
 
 MOST_COUNTS = 50_000_000
 """Plays are only counted if there are at most so many numbers (seeds, checkpoints, actions)."""
@@ -46,8 +47,10 @@ def simulate(
     policies
         A policy, a name, a list of them, or a dict from names of your own to policies.
     theta
-        The true parameter (d,), one per seed (seeds, d), "random" for one per seed, or "worst" for
-        one for which the first policy has large regret, found by a search.
+        The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
+        from Theta, or "worst" for one for which the first policy has large regret, found by a
+        search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
+        ``prior_mean``.
     horizon
         Number of rounds.
     seeds
@@ -191,7 +194,7 @@ def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
 def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if isinstance(policy, str):
         return registry.make(policy)
-    if isinstance(policy, type) or not callable(getattr(policy, "decide", None)):
+    if not is_policy(policy):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
 

@@ -11,10 +11,14 @@ from partial_monitoring import display
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
+from partial_monitoring.ids.information import plausible
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
 """Observations from which the data are compared with the model."""
+
+MOST_DECIDED = 200
+"""Up to so many actions that may beat the best-looking one, it is decided which may be best."""
 
 SUSPICIOUS = 5.0
 """Standard errors beyond which a deviation is reported."""
@@ -28,13 +32,17 @@ class Status:
     best: str
     """The action that looks best."""
     plausible: list[str]
-    """The actions that may still be best."""
+    """The actions (of duels, the items) that may still be best: for some parameter in E_t no other
+    is better. If more than a few hundred may beat the best-looking one, it is only checked that
+    they may, see ``decided``."""
     at_risk: float
     """What playing the best-looking action loses per round, at most, if the model holds."""
     exploring: float
     """What the next decision loses in expectation, at most."""
     warnings: list[str]
     """Where the data contradict the model."""
+    decided: bool = True
+    """Whether every plausible action was shown to be best for some parameter in E_t."""
 
     def explain(self) -> str:
         """Say it in plain sentences."""
@@ -46,7 +54,10 @@ class Status:
             lines.append("No other action can be best any more, if the model holds.")
         else:
             risk = display.number(self.at_risk)
-            lines.append(f"May still be best: {names}; playing '{self.best}' loses at most {risk}.")
+            rest = "" if self.decided else " (not each of them was checked against all others)"
+            lines.append(
+                f"May still be best: {names}{rest}; playing '{self.best}' loses at most {risk}."
+            )
             lines.append(f"The next decision loses at most {display.number(self.exploring)}.")
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
@@ -62,24 +73,29 @@ def status(
     Parameters
     ----------
     game, confidence
-        The game and E_t.
+        The game and E_t (of duels, that of the game of items).
     distribution, gaps
-        Of the next decision, shape (k,).
+        Of the next decision, over the actions it considered.
     history
         Pairs (action, observation vector in the user's units) in the order they were told.
     """
     model = confidence.data.model
+    names = model.game.actions
     greedy = int(confidence.means[0].argmax())
-    away = model.slopes - model.slopes[greedy]
-    ahead = confidence.local_supports(away)[0][0] + model.offsets - model.offsets[greedy]
-    plausible = [a for a in range(game.k) if a == greedy or ahead[a] >= 0]
+    values, points = confidence.local_supports(model.slopes - model.slopes[greedy])
+    ahead = values[0] + model.offsets - model.offsets[greedy]
+    rivals = ahead >= 0
+    rivals[greedy] = True
+    decided = int(rivals.sum()) <= MOST_DECIDED
+    best = plausible(confidence, rivals, points[0]) if decided else rivals
     return Status(
         int(confidence.round[0]),
-        game.actions[greedy],
-        [game.actions[a] for a in plausible],
+        names[greedy],
+        [names[a] for a in np.flatnonzero(best)],
         max(float(ahead.max()), 0.0),
         float(distribution @ gaps),
         [*_pressed(confidence), *_misfit(game, confidence, history)],
+        decided,
     )
 
 
@@ -99,26 +115,26 @@ def _misfit(game: Game, confidence: ConfidenceSet, history: list[Any]) -> list[s
     if len(history) < ENOUGH:
         return []
     theta = confidence.center[0]
-    noise = np.broadcast_to(game.noise_std, (game.k,))
-    residuals = [
-        (a, (seen[: game.row_counts[a]] - game.rows(a) @ theta) / noise[a]) for a, seen in history
-    ]
+    noise = np.ravel(game.noise_std)
+    half = len(history) // 2
+    parts: dict[int, tuple[list[Array], list[Array]]] = {}  # early and late ones of each action
+    for t, (a, seen) in enumerate(history):
+        away = (seen[: game.row_count(a)] - game.rows(a) @ theta) / noise[a % len(noise)]
+        parts.setdefault(a, ([], []))[t >= half].append(away)
     found = []
-    sizes = np.concatenate([r for _, r in residuals])
+    sizes = np.concatenate([r for both in parts.values() for part in both for r in part])
     if not isinstance(game, FiniteGame) and len(sizes):
         spread = float(np.sqrt((sizes**2).mean()))
         if spread > 1 + SUSPICIOUS / np.sqrt(2 * len(sizes)):
             found.append(f"observations scatter {spread:.2f} times as much as noise_std says.")
-    half = len(residuals) // 2
-    for a in range(game.k):
-        early = [r for action, r in residuals[:half] if action == a]
-        late = [r for action, r in residuals[half:] if action == a]
-        if min(len(early), len(late)) < ENOUGH // 3 or game.row_counts[a] == 0:
+    for a, (early, late) in sorted(parts.items()):
+        if min(len(early), len(late)) < ENOUGH // 3 or game.row_count(a) == 0:
             continue
         change = np.mean(late, axis=0) - np.mean(early, axis=0)
         error = np.sqrt(1 / len(early) + 1 / len(late))
         if float(np.abs(change).max()) > SUSPICIOUS * error:
             found.append(
-                f"what '{game.actions[a]}' shows has changed over time; the truth may be drifting."
+                f"what '{game.action_label(a)}' shows has changed over time; the truth may be "
+                f"drifting."
             )
     return found

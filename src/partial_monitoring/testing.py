@@ -30,8 +30,9 @@ from partial_monitoring.observability.classify import analyze
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.policy import Choices, Policy, draws_of, uniforms_of
 from partial_monitoring.simulation import play
+from partial_monitoring.truth import random_theta
 from partial_monitoring.validation import Array
-from partial_monitoring.world import World, random_theta
+from partial_monitoring.world import World
 
 CLOSE = 1e-7
 """Numbers that should be equal may differ by this fraction of the numbers involved."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from partial_monitoring.errors import InvalidInput
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+
+LARGEST_OBSERVATION = 1e100
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -55,6 +60,22 @@ def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array
     if not fits:
         raise InvalidInput(f"{name} must have shape {_show(shape)}; got {_show(array.shape)}.")
     return frozen(array)
+
+
+def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return what was seen as a float64 array; of numbers that are too large the squares overflow.
+
+    >>> observation_array("observation", [1e200], (1,))
+    Traceback (most recent call last):
+    partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
+    """
+    array = real_array(name, value, shape)
+    largest = max(map(abs, array.ravel().tolist()), default=0.0)
+    if largest > LARGEST_OBSERVATION:
+        raise InvalidInput(
+            f"{name} must not exceed {LARGEST_OBSERVATION:g} in size; got {largest:g}."
+        )
+    return array
 
 
 def axes(value: object) -> int:
@@ -124,6 +145,13 @@ def probabilities(name: str, value: ArrayLike, count: int) -> Array:
     return array
 
 
+def file_path(path: object) -> Path:
+    """Return the path of a file."""
+    if not isinstance(path, str | PathLike) or not str(path):
+        raise InvalidInput(f"path must be the name of a file; got {path!r}.")
+    return Path(path)
+
+
 def boolean(name: str, value: object) -> bool:
     """Return ``value`` if it is True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -133,7 +161,7 @@ def boolean(name: str, value: object) -> bool:
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
     return str(value)
 

@@ -9,16 +9,12 @@ from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
-from partial_monitoring.instance import Instance, checked_theta
-from partial_monitoring.noise import NOISE, NoiseFunction
-from partial_monitoring.parameter_sets import AllParameters, Ball, Box, ParameterSet, Simplex
-from partial_monitoring.validation import Array, Indices, axes, real_array
+from partial_monitoring.instance import Instance
+from partial_monitoring.noise import NOISE, NoiseFunction, drawn
+from partial_monitoring.validation import Array, Indices
 
 MOST_MEANS = 2_000_000
 """Up to so many numbers the means of all observations are computed in advance."""
-
-THETA = 4
-"""The purpose for which random parameters are drawn."""
 
 
 class World:
@@ -119,68 +115,19 @@ class World:
         for i, a in enumerate(action):
             rows = self.game.row_count(int(a))
             rng = randomness.generator(int(self.seeds[i]), randomness.NOISE, t)
-            shown[i, :rows] = self.kind(means[i, :rows], float(std[i]), rng)
+            shown[i, :rows] = drawn(self.kind, means[i, :rows], float(std[i]), rng)
         return shown
 
 
-def check_noise(noise: str | NoiseFunction, widest: float) -> None:
-    """Refuse unknown noise, and duels whose outcome cannot have its mean between -1 and 1."""
-    if not callable(noise) and noise not in NOISE:
+def check_noise(noise: object, widest: float) -> None:
+    """Refuse unknown noise, and duels (means from -widest to widest) that it cannot show."""
+    if callable(noise):
+        return
+    if not isinstance(noise, str) or noise not in NOISE:
         raise unknown_name("noise", noise, NOISE)
-    if noise == "sign" and widest > 1 + 1e-9:
-        raise InvalidInput(f"sign observations need means between -1 and 1; a duel has {widest:g}.")
-
-
-def random_theta(parameters: ParameterSet, seeds: Indices) -> Array:
-    """Draw one parameter per seed: uniform on bounded sets, standard normal on R^d."""
-    return np.stack(
-        [_draw(parameters, randomness.generator(int(seed), THETA, 0)) for seed in seeds]
-    )
-
-
-def _draw(parameters: ParameterSet, rng: np.random.Generator) -> Array:
-    d = parameters.d
-    match parameters:
-        case Simplex():
-            return rng.dirichlet(np.ones(d))
-        case Box(low=low, high=high):
-            return rng.uniform(low, high)
-        case AllParameters():
-            return rng.standard_normal(d)
-        case Ball(center=center, radius=radius):
-            direction = rng.standard_normal(d)
-            length = radius * rng.random() ** (1.0 / d) / np.linalg.norm(direction)
-            return np.asarray(center + length * direction)
-    return _hit_and_run(parameters, rng)
-
-
-def _hit_and_run(parameters: ParameterSet, rng: np.random.Generator) -> Array:
-    """Walk along random chords of the set, which tends to the uniform distribution."""
-    center, q = parameters.relative_interior_point(), parameters.difference_basis()
-    a, b = parameters.facets()  # type: ignore[attr-defined]
-    x = np.zeros(q.shape[1])
-    for _ in range(50 * max(1, len(x))):
-        direction = rng.standard_normal(len(x))
-        speed, room = a @ direction, b - a @ x
-        with np.errstate(divide="ignore"):
-            ahead = np.where(speed > 1e-12, room / speed, np.inf).min(initial=np.inf)
-            behind = np.where(speed < -1e-12, room / speed, -np.inf).max(initial=-np.inf)
-        x = x + rng.uniform(max(behind, -1e3), min(ahead, 1e3)) * direction
-    return np.asarray(center + q @ x)
-
-
-def true_parameters(game: Game, theta: object, seeds: Indices) -> Array:
-    """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
-    if isinstance(theta, str):
-        if theta != "random":
-            raise InvalidInput(
-                f"theta must be a parameter, one per seed, 'random' or 'worst'; got {theta!r}."
-            )
-        return random_theta(game.parameters, seeds)
-    if axes(theta) == 2:
-        rows = real_array("theta", theta, ("seeds", game.d))  # type: ignore[arg-type]
-        if len(rows) != len(seeds):
-            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(rows)}.")
-        return np.array([checked_theta(own, game.parameters) for own in rows])
-    one = checked_theta(theta, game.parameters)  # type: ignore[arg-type]
-    return np.repeat(one[None], len(seeds), axis=0)
+    low, high = NOISE[noise].low, NOISE[noise].high
+    if not low - 1e-9 <= -widest or not widest <= high + 1e-9:
+        raise InvalidInput(
+            f"{noise} observations need means between {low:g} and {high:g}; duels have means "
+            f"between {-widest:g} and {widest:g}."
+        )

@@ -278,3 +278,39 @@ def test_two_plausible_parameters_are_at_most_twice_the_radius_apart(kind: str) 
             assert apart <= 4 * found.beta[0] * (1 + 1e-5)
             if kind == "everything":
                 assert apart == pytest.approx(4 * found.beta[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["right", "too short", "made up"])
+def test_values_without_a_certificate_are_never_too_small(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Where the path proves nothing the value is what multipliers prove, whatever a solver says."""
+    from partial_monitoring import conic
+    from partial_monitoring.compiled import polyhedron
+
+    path, solve = polyhedron.pair_supports, conic.minimize_conic
+
+    def unproven(*args: Any) -> Any:
+        values, certified, points = path(*args)
+        return values + 100.0, np.zeros_like(certified), points
+
+    def distorted(objective: Array, cones: Any) -> Any:
+        best = solve(objective, cones)
+        assert best is not None
+        if kind == "right":
+            return best
+        wrong = best.multipliers if kind == "too short" else best.multipliers * 3.0 + 0.1
+        return best._replace(point=0.2 * best.point, value=0.2 * best.value, multipliers=wrong)
+
+    game = pm.games.dynamic_pricing()
+    learner = pm.Learner(game)
+    learner.tell_past(["$1", "$2", "$3"] * 20, ["yes", "no", "no"] * 20)
+    confidence = learner.policy.confidence_set(learner._state)  # type: ignore[attr-defined]
+    directions = np.random.default_rng(0).standard_normal((20, 3))
+    exact = confidence.support(directions)
+    monkeypatch.setattr(polyhedron, "pair_supports", unproven)
+    monkeypatch.setattr(conic, "minimize_conic", distorted)
+    found = confidence.support(directions)
+    assert (found >= exact - 1e-9).all()
+    if kind != "made up":
+        np.testing.assert_allclose(found, exact, atol=1e-7)

@@ -91,7 +91,7 @@ def test_a_hundred_million_pairs_are_never_listed() -> None:
         learner.tell(decision, [0.1])
     assert decision.label == game.action_label(decision.action)
     assert len(decision.gaps) == game.count
-    assert "duels" in repr(game) or game.k == 10**8
+    assert game.k == 10**8
     result = pm.simulate(game, "dueling_ids", np.full(8, 0.1), horizon=5, seeds=2)
     assert result.regret["dueling_ids"].shape == (2, len(result.checkpoints))
     assert not {"features", "observation_maps", "actions", "row_counts"} & set(vars(game))
@@ -100,16 +100,21 @@ def test_a_hundred_million_pairs_are_never_listed() -> None:
 
 
 def test_regret_of_items_and_pairs_is_alike() -> None:
+    """The ratio was 0.948 over 1000 seeds, with a deviation of 0.12 per seed.
+
+    Over 200 seeds that is a standard error of 0.0085: the bounds are more than five of them away,
+    a false alarm (with other random numbers) has probability below 1e-6.
+    """
     game = pm.games.dueling(ITEMS[:4], parameters=pm.AllParameters(3))
     result = pm.simulate(
         game,
         {"pairs": pm.IDS(gap=pm.gaps.mean), "items": pm.DuelingIDS()},
         [0.4, -0.2, 0.1],
         horizon=300,
-        seeds=20,
+        seeds=200,
     )
     ratio = result.mean("items")[-1] / result.mean("pairs")[-1]
-    assert 0.5 < ratio < 2
+    assert 0.90 < ratio < 1.0
 
 
 def test_only_dueling_games() -> None:
@@ -119,3 +124,15 @@ def test_only_dueling_games() -> None:
         pm.Learner(pm.games.dueling(), pm.DuelingIDS()).ask(available=[0])
     with pytest.raises(InvalidInput, match=r"no action named 'x \| y'"):
         pm.games.dueling().action_index("x | y")
+
+
+@pytest.mark.parametrize("rule", [pm.sampling.exact, pm.sampling.e2d(1e9)])
+def test_an_item_that_is_best_for_sure_is_played_against_itself(
+    rule: pm.sampling.SamplingRule,
+) -> None:
+    items = [[0.1, 0.2], [1.0, 1.0], [0.3, 0.0]]
+    game = pm.games.dueling(items, parameters=pm.Box([0.5, 0.5], [1, 1]))
+    policy = pm.DuelingIDS(sampling=rule)
+    result = pm.simulate(game, policy, "random", horizon=20, seeds=3)
+    assert (result.regret["dueling_ids"] == 0).all()
+    assert (result.plays["dueling_ids"][:, -1, game.action_index("1 | 1")] == 20).all()

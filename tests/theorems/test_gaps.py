@@ -306,6 +306,7 @@ RULES = {
     "generalized": pm.sampling.generalized(3.0),
     "deterministic": pm.sampling.deterministic,
     "anytime": pm.sampling.e2d("anytime"),
+    "always curious": pm.sampling.e2d(1e9),
 }
 
 

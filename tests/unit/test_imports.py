@@ -39,6 +39,7 @@ ORDER = (
     "policies",
     "status",
     "learner",
+    "truth",
     "world",
     "result",
     "opponent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -536,6 +537,22 @@ def test_no_regret_has_exponent_zero() -> None:
     assert made(np.zeros((3, 2)), [50, 100]).exponent("p").value == 0.0
 
 
+def test_checkpoints_without_regret_are_left_out_of_exponents() -> None:
+    """A policy that pays late has the slope of what it pays, not 0."""
+    t = np.array([10, 20, 40, 80, 100])
+    regret = np.where(t > 10, t**0.5, 0.0)
+    assert made([regret, regret], t).exponent("p").value == pytest.approx(0.5)
+    once = np.where(t == 100, 1.0, 0.0)
+    assert np.isnan(made([once, once], t).exponent("p").value)
+
+
+def test_a_single_seed_has_no_interval() -> None:
+    found = made([[1.0, 2.0]], [50, 100]).exponent("p")
+    assert found.value == pytest.approx(1.0)
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+
+
 def test_too_few_checkpoints_have_no_exponent() -> None:
     with pytest.raises(InvalidInput, match="checkpoints"):
         made([[1.0, 2.0]], [1, 100]).exponent("p")
@@ -553,8 +570,8 @@ def test_bad_quantiles_are_refused(q: Any) -> None:
         small().quantile("ids", q)
 
 
-@pytest.mark.parametrize("start", [1.5, np.nan])
-def test_bad_starts_are_refused(start: float) -> None:
+@pytest.mark.parametrize("start", [1.5, np.nan, "a", None])
+def test_bad_starts_are_refused(start: Any) -> None:
     with pytest.raises(InvalidInput):
         small(horizon=100).exponent("ids", start=start)
 
@@ -625,6 +642,29 @@ def test_files_that_are_no_results_are_refused(tmp_path: Path) -> None:
         Result.load(tmp_path / "other.parquet")
 
 
+@pytest.mark.parametrize("content", ["numbers", "no policies", "other rows", "words as seeds"])
+def test_results_with_other_content_are_refused(tmp_path: Path, content: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "result.parquet"
+    small().save(path)
+    table = parquet.read_table(path)
+    meta = json.loads(table.schema.metadata[b"partial_monitoring"])
+    if content == "numbers":
+        table = table.set_column(3, "regret", pa.array([1.0] * len(table)))
+    elif content == "no policies":
+        meta["actions"] = {}
+    elif content == "other rows":
+        table = table.set_column(0, "policy", pa.array(["x"] * len(table)))
+    else:
+        table = table.set_column(1, "seed", pa.array(["one"] * len(table)))
+    table = table.replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
+    parquet.write_table(table, path)
+    with pytest.raises(InvalidInput, match="is damaged or not a saved result"):
+        Result.load(path)
+
+
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nowhere"):
         small().save(tmp_path / "nowhere" / "result.parquet")
@@ -667,3 +707,27 @@ def test_results_of_different_games_are_not_merged() -> None:
     two = small(pm.games.linear_bandit(), theta=[0.1, 0.1, 0.1], seeds=[1])
     with pytest.raises(InvalidInput):
         one.merged(two)
+
+
+def test_results_that_only_swap_sizes_are_not_merged() -> None:
+    """Three actions in two dimensions are not two actions in three."""
+    flat = pm.Game(np.ones((3, 2)), np.ones((3, 1, 2)), pm.Ball([0, 0], 1.0))
+    tall = pm.Game(np.ones((2, 3)), np.ones((2, 1, 3)), pm.Ball([0, 0, 0], 1.0))
+    one, two = small(flat, seeds=[0]), small(tall, seeds=[1])
+    with pytest.raises(InvalidInput, match="same game"):
+        one.merged(two)
+    odd: Any = 3
+    with pytest.raises(InvalidInput, match="other must be a Result; got 3"):
+        one.merged(odd)
+
+
+def test_the_order_of_policies_does_not_matter_when_seeds_merge() -> None:
+    a, b = "ids", pm.IDS(gap=pm.gaps.mean)
+    one, two = (
+        small(policies={"a": a, "b": b}, seeds=[0]),
+        small(policies={"b": b, "a": a}, seeds=[1]),
+    )
+    full = small(policies={"a": a, "b": b}, seeds=2)
+    merged = one.merged(two)
+    for name in ("a", "b"):
+        assert np.array_equal(merged.regret[name], full.regret[name])

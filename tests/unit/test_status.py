@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 import partial_monitoring as pm
 
@@ -56,3 +57,82 @@ def test_asking_for_the_status_changes_nothing() -> None:
     one, two = play([0.3, 0.2, 0.1], 20, 1.0), play([0.3, 0.2, 0.1], 20, 1.0)
     one.status()
     assert [one.ask().action for _ in range(5)] == [two.ask().action for _ in range(5)]
+
+
+def test_what_may_beat_the_best_need_not_be_plausible() -> None:
+    """The middle arm may beat either of the others, but never both at once."""
+    features = [[1.0, 0.0], [0.0, 1.0], [0.499, 0.499]]
+    game = pm.Game(features, np.eye(2)[[0, 1, 0]][:, None], pm.Box([0.1, 0.1], [1, 1]))
+    status = pm.Learner(game, pm.IDS()).status()
+    assert status.plausible == ["0", "1"]
+    assert status.decided
+
+
+def test_with_very_many_actions_it_is_said_that_not_all_was_checked() -> None:
+    phi = np.random.default_rng(0).standard_normal((300, 2))
+    status = pm.Learner(pm.Game(phi, phi[:, None], pm.Ball([0, 0], 1.0))).status()
+    assert len(status.plausible) > 200
+    assert not status.decided
+    assert "(not each of them was checked against all others)" in status.explain()
+
+
+def duel(theta: list[float], rounds: int, noise: float, *, turn: bool = False) -> pm.Learner:
+    game = pm.games.dueling(np.eye(3), parameters=pm.Ball(np.zeros(3), 2.0))
+    learner, rng = pm.Learner(game, pm.DuelingIDS(), seed=0), np.random.default_rng(0)
+    for t in range(rounds):
+        decision = learner.ask()
+        sign = -1.0 if turn and t >= rounds // 2 else 1.0
+        mean = sign * game.rows(decision.action) @ theta
+        learner.tell(decision, mean + noise * rng.standard_normal(1))
+    return learner
+
+
+def test_duels_are_compared_with_the_model_too() -> None:
+    assert not duel([0.5, 0.2, 0.0], 200, 1.0).status().warnings
+    (warning,) = duel([0.5, 0.2, 0.0], 200, 3.0).status().warnings
+    assert "times as much as noise_std says" in warning
+    learner = duel([0.5, 0.2, 0.0], 0, 1.0)
+    learner.tell_past(["0 | 1"] * 400, [[1.0]] * 200 + [[-1.0]] * 200)
+    warnings = learner.status().warnings
+    assert warnings == ["what '0 | 1' shows has changed over time; the truth may be drifting."]
+
+
+def test_duels_of_very_many_items_have_a_status() -> None:
+    items = np.random.default_rng(0).standard_normal((5000, 3))
+    learner = pm.Learner(pm.games.dueling(items), pm.DuelingIDS())
+    learner.tell_past([1] * 40, [[0.1]] * 40)
+    assert learner.status().round == 41
+
+
+def test_a_policy_without_a_confidence_set_has_no_status() -> None:
+    with pytest.raises(pm.errors.InvalidInput, match="status needs a policy with a confidence set"):
+        pm.Learner(pm.games.apple_tasting(), First()).status()
+
+
+class First:
+    """A policy with only what a policy must have: it plays the first action."""
+
+    def init(self, game: pm.Game, replicates: int) -> int:
+        return game.k
+
+    def decide(self, state: int, uniforms: np.ndarray, available: object = None) -> object:
+        from partial_monitoring.policy import Choices
+
+        n = len(uniforms)
+        unknown = np.full((n, state), np.nan)
+        mu = np.eye(state)[np.zeros(n, dtype=int)]
+        blank = np.full(n, np.nan)
+        return Choices(np.zeros(n, dtype=int), mu, unknown, unknown, blank, blank, unknown)
+
+    def update(self, state: int, action: np.ndarray, observation: np.ndarray) -> int:
+        return state
+
+
+def test_a_policy_needs_no_estimate() -> None:
+    learner = pm.Learner(pm.games.apple_tasting(), First())  # type: ignore[arg-type]
+    learner.tell(learner.ask(), learner.game.signals[0][0])  # type: ignore[attr-defined]
+    assert learner.round == 2
+    assert learner.ask().round == 2
+    for name in ("regularization", "prior_mean", "norm_bound", "noise_std"):
+        with pytest.raises(pm.errors.InvalidInput, match="First has no model"):
+            getattr(learner, name)

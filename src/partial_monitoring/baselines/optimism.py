@@ -29,13 +29,13 @@ from partial_monitoring.estimation.least_squares import (
     initial,
     updated,
 )
-from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import Shape, shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.linalg import RANK_TOLERANCE
-from partial_monitoring.policy import Choices
+from partial_monitoring.policy import Choices, all_on
 from partial_monitoring.validation import Array, Indices, boolean, one_of, positive_number
 
 SHOWN = 1e-8
@@ -64,8 +64,7 @@ class _Linear:
     allow_partial: bool = False
 
     def __post_init__(self) -> None:
-        if not callable(self.confidence):
-            raise InvalidInput(f"confidence must be a function; got {self.confidence!r}.")
+        checked_options(self, ("confidence",))
         boolean("allow_partial", self.allow_partial)
 
     def init(self, game: Game, replicates: int) -> LinearState:
@@ -105,9 +104,7 @@ class _Linear:
         open_ = np.ones(game.k, dtype=bool) if available is None else np.asarray(available)
         index = np.where(open_, index, -np.inf)
         action = index.argmax(axis=1)
-        n, k = index.shape
-        distribution = np.zeros((n, k))
-        distribution[np.arange(n), action] = 1.0
+        distribution = all_on(action, game.k)
         # What may be lost: the highest upper bound minus the lower bound of the action.
         highest = np.where(open_, data.means + width, -np.inf).max(axis=1, keepdims=True)
         gaps = np.minimum(highest - (data.means - width), data.model.largest_gap)
@@ -242,7 +239,8 @@ class LinTS(_Linear):
 
         data, model = state.estimate, state.estimate.model
         z = randomness.normals(uniforms)
-        deviation = posterior.deviations(data.gram, np.ascontiguousarray(z[:, : model.rank]))
+        seen = np.ascontiguousarray(z[:, : model.rank])
+        deviation = posterior.deviations(data.gram, seen, model.regularization)
         rest = z[:, model.rank :] / np.sqrt(model.regularization)
         away = (model.seen @ deviation[:, :, None])[:, :, 0]
         away += (model.unseen @ rest[:, :, None])[:, :, 0]

@@ -11,6 +11,12 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 EXTREMES = FAST | {"nnan"}
 """For least and largest entries only: those of NaN are nobody's business."""
 
+ROUNDING = 4e-15
+"""A squared distance below this fraction of the squares it is computed from is zero."""
+
+LOUD = 1e4
+"""A row that shrinks the uncertainty along it by this factor costs as many digits."""
+
 
 @njit(cache=True, error_model="numpy", fastmath=EXTREMES)
 def largest(values):
@@ -120,28 +126,37 @@ def update(
     gram,
     inverse,
     vector,
+    coordinates,
     means,
     variances,
     signals,
     log_det,
+    rounds,
+    period,
 ):
-    """Return gram, inverse, ..., log_det after one observation per replicate.
+    """Return gram, inverse, ..., rounds after one observation per replicate, and which to refresh.
 
     With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
     loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
-    the outer product of their products with x, divided by c.
+    the outer product of their products with x, divided by c. Where c is large nearly everything is
+    lost, and what is left is rounding: such a row is loud. To be refreshed is what has met a loud
+    row, and everything after a period of rounds.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
     new_gram, new_inverse = np.empty_like(gram), np.empty_like(inverse)
     new_vector, new_log_det = vector.copy(), log_det.copy()
+    new_coordinates = coordinates.copy()
+    new_rounds = rounds + 1
+    due = rounds % period == 0
     new_means, new_variances = means.copy(), variances.copy()
     new_signals = signals.copy()
     x = np.empty(r)
     pulls = np.empty(k)
     show = np.empty(many)
     for i in range(n):
-        w_t, w_inverse, own_vector = gram[i], inverse[i], new_vector[i]
+        w_t, w_inverse = gram[i], inverse[i]
+        own_vector, own_coordinates = new_vector[i], new_coordinates[i]
         own_means, own_variances, own_signals = new_means[i], new_variances[i], new_signals[i]
         moved = False
         for j in range(m):
@@ -150,9 +165,10 @@ def update(
                 continue
             moved = True
             transform(w_inverse, w, x)
-            c = 1.0 + inner(w, x)
-            # <w, x_hat> with x_hat = W_t^-1 vector is <x, vector>.
-            step = (residual[i, j] - inner(x, own_vector)) / c
+            gain = inner(w, x)
+            c = 1.0 + gain
+            due[i] = due[i] or not c < LOUD
+            step = (residual[i, j] - inner(w, own_coordinates)) / c
             share = 1.0 / c
             products(seen, columns, x, pulls)
             for a in range(k):
@@ -168,40 +184,100 @@ def update(
             w_t, w_inverse = new_gram[i], new_inverse[i]
             for p in range(r):
                 own_vector[p] += w[p] * residual[i, j]
-            new_log_det[i] += np.log(c)
+                own_coordinates[p] += step * x[p]
+            new_log_det[i] += np.log1p(gain)
         if not moved:
             new_gram[i], new_inverse[i] = gram[i], inverse[i]
     return (
         new_gram,
         new_inverse,
         new_vector,
+        new_coordinates,
         new_means,
         new_variances,
         new_signals,
         new_log_det,
+        new_rounds,
+        due,
     )
 
 
+@njit(cache=True, error_model="numpy")
+def half_log_dets(signals):
+    """Return 1/2 log det(I + S) for matrices S >= 0 of shape (n, k, m, m), shape (n, k).
+
+    Elimination in I + S turns S into S - s s' / (1 + S_jj); kept apart from I it keeps its digits,
+    however small it is.
+    """
+    n, k, m, _ = signals.shape
+    out = np.zeros((n, k))
+    rest = np.empty((m, m))
+    for i in range(n):
+        for a in range(k):
+            rest[:] = signals[i, a]
+            for j in range(m):
+                pivot = max(rest[j, j], 0.0)
+                out[i, a] += 0.5 * np.log1p(pivot)
+                for p in range(j + 1, m):
+                    share = rest[p, j] / (1.0 + pivot)
+                    for q in range(j + 1, m):
+                        rest[p, q] -= share * rest[j, q]
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def rotate_in(triangles, rows, residual):
+    """Return upper triangles (n, r, r + 1) after one more observation per replicate.
+
+    The last column is the right-hand side. Givens rotations zero one entry of a new row after the
+    other, so the triangle stays the orthogonal factor of all rows so far.
+    """
+    n, m, r = rows.shape
+    turned = triangles.copy()
+    line = np.empty(r + 1)
+    for i in range(n):
+        for j in range(m):
+            line[:r], line[r] = rows[i, j], residual[i, j]
+            for p in range(r):
+                if line[p] == 0.0:
+                    continue
+                own = turned[i, p]
+                length = np.hypot(own[p], line[p])
+                cosine, sine = own[p] / length, line[p] / length
+                for q in range(p, r + 1):
+                    kept = cosine * own[q] + sine * line[q]
+                    line[q] = cosine * line[q] - sine * own[q]
+                    own[q] = kept
+    return turned
+
+
 @njit(cache=True, error_model="numpy", fastmath=FAST)
-def exact_gaps(means, variances, inverse, beta, seen, apart):
+def exact_gaps(means, inverse, beta, centred, apart):
     """Return max over b of means_b - means_a + beta^(1/2) |phi_b - phi_a|, shape (n, k).
 
-    ``apart`` (k, k) is the squared distance in directions that no observation sees, over lambda.
+    ``centred`` (k, r) are the features minus their mean, which no difference sees: what they have
+    in common would only cost digits. ``apart`` (k, k) is the squared distance in directions that no
+    observation sees, over lambda.
     """
     n, k = means.shape
-    r = seen.shape[1]
+    r = centred.shape[1]
     gaps = np.zeros((n, k))
-    pulled = np.empty(r)
+    pulled = np.empty((k, r))
+    lengths = np.empty(k)
     for i in range(n):
         radius = np.sqrt(beta[i])
         for a in range(k):
-            transform(inverse[i], seen[a], pulled)
+            transform(inverse[i], centred[a], pulled[a])
+            lengths[a] = inner(pulled[a], centred[a])
+        for a in range(k):
             for b in range(a + 1, k):
                 cross = 0.0
                 for p in range(r):
-                    cross += pulled[p] * seen[b, p]
-                squared = variances[i, a] + variances[i, b] - 2.0 * cross + apart[a, b]
-                width = radius * np.sqrt(max(squared, 0.0))
+                    cross += pulled[a, p] * centred[b, p]
+                both = lengths[a] + lengths[b]
+                squared = both - 2.0 * cross
+                squared = (squared if squared > ROUNDING * both else 0.0) + apart[a, b]
+                width = radius * np.sqrt(squared)
                 ahead = means[i, b] - means[i, a]
                 gaps[i, a] = max(gaps[i, a], ahead + width)
                 gaps[i, b] = max(gaps[i, b], width - ahead)
@@ -209,13 +285,37 @@ def exact_gaps(means, variances, inverse, beta, seen, apart):
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
+def furthest(cross, start, lengths, means, radius, unseen, regularization):
+    """Return the gaps (q,) of actions from ``start`` on, from their products with all (q, k)."""
+    q, k = cross.shape
+    gaps = np.empty(q)
+    reach = np.empty(k)
+    for a in range(q):
+        own, products_of_own = start + a, cross[a]
+        for b in range(k):
+            both = lengths[own] + lengths[b]
+            squared = both - 2.0 * products_of_own[b]
+            reach[b] = squared if squared > ROUNDING * both else 0.0
+        for p in range(unseen.shape[1]):
+            for b in range(k):
+                reach[b] += (unseen[b, p] - unseen[own, p]) ** 2 / regularization
+        for b in range(k):
+            reach[b] = means[b] + radius * np.sqrt(reach[b])
+        gaps[a] = max(largest(reach) - means[own], 0.0)
+    return gaps
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
 def distances(variances, inverse, seen, columns, g, pulled, out):
-    """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch."""
+    """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch.
+
+    Written with differences, so that it is exactly zero for copies of g.
+    """
     transform(inverse, seen[g], pulled)
     products(seen, columns, pulled, out)
+    own, cross = variances[g], out[g]
     for a in range(len(out)):
-        out[a] = max(variances[a] + variances[g] - 2.0 * out[a], 0.0)
-    out[g] = 0.0
+        out[a] = max((variances[a] - own) + 2.0 * (cross - out[a]), 0.0)
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)

@@ -227,12 +227,13 @@ def whiten(inverse, regularization, dim):
         pivot = inverse[j, j]
         for h in range(j):
             pivot -= root[j, h] * root[j, h]
-        root[j, j] = np.sqrt(max(pivot, 0.0))
+        # A pivot below the rounding of the inverse is not known to be smaller than that.
+        root[j, j] = np.sqrt(max(pivot, 2.0**-52 * inverse[j, j]))
         for i in range(j + 1, r):
             entry = inverse[i, j]
             for h in range(j):
                 entry -= root[i, h] * root[j, h]
-            root[i, j] = entry / root[j, j] if root[j, j] > 0.0 else 0.0
+            root[i, j] = entry / root[j, j]
     for j in range(r, dim):
         root[j, j] = 1.0 / np.sqrt(regularization)
     return root

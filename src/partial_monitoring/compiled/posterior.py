@@ -7,8 +7,11 @@ from numba import njit
 
 
 @njit(cache=True, error_model="numpy")
-def deviations(gram, normals):
-    """Return L^-T z (n, r) for G = L L' (n, r, r) and normal z (n, r): its covariance is G^-1."""
+def deviations(gram, normals, least):
+    """Return L^-T z (n, r) for G = L L' (n, r, r) and normal z (n, r): its covariance is G^-1.
+
+    No pivot of G is below ``least``, its smallest eigenvalue; what seems to be is rounding.
+    """
     n, r = normals.shape
     found = np.empty((n, r))
     low = np.empty((r, r))
@@ -18,7 +21,7 @@ def deviations(gram, normals):
                 entry = gram[i, p, q]
                 for s in range(q):
                     entry -= low[p, s] * low[q, s]
-                low[p, q] = np.sqrt(entry) if p == q else entry / low[q, q]
+                low[p, q] = np.sqrt(max(entry, least)) if p == q else entry / low[q, q]
         for p in range(r - 1, -1, -1):
             entry = normals[i, p]
             for q in range(p + 1, r):

@@ -17,7 +17,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, Indices, real_array, real_number
+from partial_monitoring.validation import Array, Indices, real_array, real_number, set_fields
 
 Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
@@ -41,6 +41,7 @@ class Fixed:
         delta = real_number("failure_probability", self.failure_probability)
         if not 0 < delta <= 1:
             raise InvalidInput(f"failure_probability must lie in (0, 1]; got {delta!r}.")
+        set_fields(self, failure_probability=delta)
 
     def __call__(self, t: Array) -> Array:
         return np.full(np.shape(t), -np.log(self.failure_probability))
@@ -150,8 +151,17 @@ def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> Conf
     """Return E_t of an estimate with failure probabilities from a schedule."""
     model = estimate.model
     t = estimate.round.astype(float)
+    logarithms = schedule(t)
+    if not isinstance(schedule, Paper | Fixed):
+        logarithms = _checked(logarithms, len(t))
     radius = (
-        model.noise_std * np.sqrt(np.maximum(2.0 * schedule(t) + estimate.log_det, 0.0))
+        model.noise_std * np.sqrt(np.maximum(2.0 * logarithms + estimate.log_det, 0.0))
         + np.sqrt(model.regularization) * model.norm_bound
     )
     return ConfidenceSet(estimate, shape, radius**2)
+
+
+def _checked(logarithms: object, replicates: int) -> Array:
+    """Return what a user's own schedule gave, if it can be used."""
+    name = "what the schedule confidence returns, log(1 / delta) of each replicate,"
+    return real_array(name, logarithms, (replicates,))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ by itself, so that its numbers do not depend on how many there are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,12 @@ from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1000
 """After so many rounds everything derived is recomputed from the Gram matrix."""
+
+WILD = 1e6
+"""With rows whose squared length is above this many lambda, that is done in every round."""
+
+GRADED = 1e6
+"""A Gram matrix that is larger than lambda by this factor has lost as many digits of lambda."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,8 @@ class Estimate:
     """log det W_t - r log lambda, shape (n,)."""
     vector: Array
     """sum (M W)' (y - M theta_0), shape (n, r)."""
+    coordinates: Array
+    """The estimate on the affine hull, W_t^-1 vector, shape (n, r)."""
     means: Array
     """Estimated rewards on the affine hull, shape (n, k)."""
     variances: Array
@@ -48,16 +56,14 @@ class Estimate:
     """How often each action was observed, shape (n, k)."""
     sums: Array
     """Sums of its observations in the user's units, shape (n, k, m)."""
+    triangle: Array
+    """Of policies that keep no plays: the orthogonal factor of all rows and what they showed, shape
+    (n, r, r + 1); of others empty."""
 
     @property
     def replicates(self) -> int:
         """The number of replicates."""
         return len(self.round)
-
-    @property
-    def coordinates(self) -> Array:
-        """The estimate on the affine hull, W_t^-1 vector, shape (n, r)."""
-        return applied(self.inverse, self.vector)
 
 
 def affine_estimate(estimate: Estimate) -> Array:
@@ -106,8 +112,8 @@ def restricted(estimate: Estimate, actions: Indices) -> Estimate:
     return replace(estimate, model=part, **own)
 
 
-def initial(model: Model, replicates: int) -> Estimate:
-    """Return the estimate before the first observation."""
+def initial(model: Model, replicates: int, *, by_rows: bool = False) -> Estimate:
+    """Return the estimate before the first observation, of actions or (``by_rows``) of rows."""
     n, r = replicates, model.rank
     k, m = model.maps.shape[:2]
     gram = np.broadcast_to(model.regularization * np.eye(r), (n, r, r)).copy()
@@ -118,11 +124,13 @@ def initial(model: Model, replicates: int) -> Estimate:
         gram,
         np.zeros(n),
         np.zeros((n, r)),
+        np.zeros((n, r)),
         np.zeros((n, k)),
         np.zeros((n, k)),
         np.zeros((n, k, m, m)),
         np.zeros((n, k), dtype=np.int64),
         np.zeros((n, k, m)),
+        np.tile(_prior_rows(model), (n, 1, 1)) if by_rows else np.zeros((n, 0, 0)),
     )
     return refreshed(blank)
 
@@ -149,24 +157,82 @@ def counted(model: Model, plays: Indices, sums: Array) -> Estimate:
 
 
 def refreshed(estimate: Estimate) -> Estimate:
-    """Recompute everything derived from the Gram matrix and the vector."""
+    """Recompute everything derived: from the Gram matrix and the vector, or from the data.
+
+    Where the Gram matrix has large and small eigenvalues the small ones are rounding; there the
+    plays and sums are gone back to.
+    """
     model = estimate.model
     r = model.rank
-    inverse = np.asarray(np.linalg.inv(estimate.gram), dtype=np.float64) if r else estimate.gram
-    log_det = np.linalg.slogdet(estimate.gram)[1] - r * np.log(model.regularization)
+    if r == 0:
+        return replace(estimate, means=np.broadcast_to(model.offsets, estimate.means.shape).copy())
+    graded = is_graded(estimate)
+    gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
+    # Through a root the inverse is symmetric, so that either half of it says the same.
+    low = np.linalg.cholesky(gram)
+    root = np.linalg.inv(low)
+    inverse = np.asarray(np.swapaxes(root, 1, 2) @ root, dtype=np.float64)
+    diagonals = np.diagonal(low, axis1=1, axis2=2)
     x = applied(inverse, estimate.vector)
     pulled = model.seen @ inverse  # (n, k, r)
     n, (k, m) = len(inverse), model.maps.shape[:2]
     shown = model.rows @ inverse  # (n, k m, r)
     shown = shown.reshape(n, k, m, r)
-    return replace(
+    fresh = replace(
         estimate,
         inverse=inverse,
-        log_det=log_det if r else np.zeros(n),
+        log_det=np.log(diagonals**2 / model.regularization).sum(axis=1),
+        coordinates=x,
         means=model.offsets + applied(model.seen, x),
         variances=(pulled * model.seen).sum(axis=-1),
         signals=(shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1),
     )
+    for row in np.flatnonzero(graded):
+        _go_back(fresh, int(row))
+    return fresh
+
+
+def is_graded(estimate: Estimate) -> NDArray[np.bool_]:
+    """Return which Gram matrices have lost digits of lambda, shape (n,)."""
+    size = np.trace(estimate.gram, axis1=1, axis2=2)
+    return np.asarray(size > GRADED * estimate.model.regularization)
+
+
+def _go_back(estimate: Estimate, row: int) -> None:
+    """Fill everything derived of one replicate from an orthogonal factor of its data.
+
+    The singular values of the rows lambda^(1/2) I and plays_a^(1/2) M_a W, one below the other, are
+    the roots of the eigenvalues of W_t, which spread over half as many digits. None is below
+    lambda^(1/2).
+    """
+    model = estimate.model
+    lam, r = model.regularization, model.rank
+    factor = estimate.triangle[row]
+    if factor.size == 0:
+        played = np.flatnonzero(estimate.plays[row])
+        weight = np.sqrt(estimate.plays[row, played])[:, None]
+        shown = estimate.sums[row, played] * model.whitening[played, None] / weight
+        right = (shown - weight * model.expected[played]).ravel()
+        rows = (weight[:, :, None] * model.maps[played]).reshape(-1, r)
+        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(model)])
+        factor = np.asarray(np.linalg.qr(every, mode="r"))
+    left, values, turn = np.linalg.svd(factor[:, :r], full_matrices=False)
+    values = np.maximum(values, np.sqrt(lam))
+    x = turn.T @ (left.T @ factor[:, r] / values)
+    root = turn / values[:, None]  # root' root is the inverse
+    shown = model.maps @ root.T  # (k, m, r)
+    estimate.inverse[row] = root.T @ root
+    estimate.log_det[row] = 2.0 * np.log(values / np.sqrt(lam)).sum()
+    estimate.coordinates[row] = x
+    estimate.means[row] = model.offsets + model.seen @ x
+    estimate.variances[row] = ((model.seen @ root.T) ** 2).sum(axis=1)
+    estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
+
+
+def _prior_rows(model: Model) -> Array:
+    """Return what the regularisation adds to the data: rows that show zero, shape (r, r + 1)."""
+    rows: Array = np.sqrt(model.regularization) * np.eye(model.rank, model.rank + 1)
+    return rows
 
 
 def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate:
@@ -198,23 +264,26 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
         estimate.plays,
         estimate.sums,
     )
-    return _moved(estimate, rows, residual, plays, sums)
+    return _moved(estimate, rows, residual, plays, sums, estimate.triangle)
 
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    return _moved(estimate, rows, residual, estimate.plays, estimate.sums)
+    from partial_monitoring.compiled import linear
+
+    triangle = linear.rotate_in(estimate.triangle, rows, residual)
+    return _moved(estimate, rows, residual, estimate.plays, estimate.sums, triangle)
 
 
 def _moved(
-    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array
+    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array, triangle: Array
 ) -> Estimate:
     from partial_monitoring.compiled import linear
 
     model = estimate.model
     # Of actions that show their own reward the variances say it all.
     shown = 0 if model.mirrored else model.maps.shape[1]
-    gram, inverse, vector, means, variances, signals, log_det = linear.update(
+    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
         rows,
         residual,
         model.maps[:, :shown],
@@ -223,41 +292,54 @@ def _moved(
         estimate.gram,
         estimate.inverse,
         estimate.vector,
+        estimate.coordinates,
         estimate.means,
         estimate.variances,
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
+        estimate.round,
+        1 if model.loudness > WILD else REFRESH,
     )
     if model.mirrored:
         signals = variances[:, :, None, None]
     moved = Estimate(
         model,
-        estimate.round + 1,
+        rounds,
         gram,
         inverse,
         log_det,
         vector,
+        x,
         means,
         variances,
         signals,
         plays,
         sums,
+        triangle,
     )
-    due = estimate.round % REFRESH == 0
     return _refresh_some(moved, due) if due.any() else moved
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
     """Refresh the replicates that are due."""
-    fresh = refreshed(estimate)
+    fresh = refreshed(rows_of(estimate, due))
     if due.all():
         return fresh
     changed = {}
-    for name in ("inverse", "log_det", "means", "variances", "signals"):
-        old, new = getattr(estimate, name), getattr(fresh, name)
-        mask = due.reshape(-1, *[1] * (old.ndim - 1))
-        changed[name] = np.where(mask, new, old)
+    for name in ("inverse", "log_det", "coordinates", "means", "variances", "signals"):
+        changed[name] = getattr(estimate, name).copy()
+        changed[name][due] = getattr(fresh, name)
     return replace(estimate, **changed)
+
+
+def rows_of(estimate: Estimate, rows: NDArray[np.bool_]) -> Estimate:
+    """Return what some of the replicates know."""
+    kept = {
+        field.name: getattr(estimate, field.name)[rows]
+        for field in fields(estimate)
+        if field.name != "model"
+    }
+    return replace(estimate, **kept)
 
 
 def applied(matrices: Array, vectors: Array) -> Array:

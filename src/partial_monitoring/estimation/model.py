@@ -6,12 +6,14 @@ Parameters are written theta = prior_mean + basis x, where the first r columns o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.linalg import in_basis, null_space
 from partial_monitoring.validation import (
@@ -21,10 +23,14 @@ from partial_monitoring.validation import (
     non_negative_number,
     positive_number,
     real_array,
+    set_fields,
 )
 
 MOST_IN_COLUMNS = 4096
 """Up to so many actions features are kept by coordinate as well."""
+
+LOUDEST = 1e12
+"""Rows whose squared length is above this many lambda are refused."""
 
 MOST_PAIRED = 300
 """Up to so many actions the largest gap is computed from all pairs."""
@@ -59,11 +65,18 @@ class Model:
     """Whitened M_a theta_0, shape (k, m)."""
     whitening: Array
     """What observations are multiplied with, shape (k,)."""
+    loudness: float
+    """The largest squared length of a row of a whitened map, in units of lambda."""
 
     @cached_property
     def seen(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
         return np.ascontiguousarray(self.slopes[:, : self.rank])
+
+    @cached_property
+    def centred(self) -> Array:
+        """The seen features minus their mean, shape (k, r)."""
+        return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
 
     @cached_property
     def columns(self) -> Array:
@@ -137,6 +150,20 @@ class Model:
         return np.ascontiguousarray(self.slopes[:, self.rank :])
 
 
+def checked_options(policy: object, parts: Sequence[str]) -> None:
+    """Check the options that policies share, from inside the ``__post_init__`` of one.
+
+    Parts must be functions. The prior mean becomes a tuple of numbers, so that policies can be
+    compared.
+    """
+    for name in parts:
+        if not callable(getattr(policy, name)):
+            raise InvalidInput(f"{name} must be a function; got {getattr(policy, name)!r}.")
+    prior = getattr(policy, "prior_mean", None)
+    if prior is not None:
+        set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
+
+
 def model(
     game: Game,
     *,
@@ -174,9 +201,18 @@ def model(
     varies = np.ndim(game.noise_std) > 0
     whitening = 1.0 / np.asarray(game.noise_std) if varies else np.ones(game.k)
     rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
+    lam = positive_number("regularization", regularization)
+    maps = in_basis(rows, w)
+    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not loudness <= LOUDEST:
+        raise InvalidInput(
+            f"observation maps must not be so large next to noise and regularization: the largest "
+            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
+            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+        )
     return Model(
         game,
-        positive_number("regularization", regularization),
+        lam,
         bound,
         1.0 if varies else float(game.noise_std),
         frozen(np.array(prior)),
@@ -184,7 +220,8 @@ def model(
         game.rank,
         frozen(game.features @ prior),
         in_basis(game.features, basis),
-        in_basis(rows, w),
+        maps,
         frozen(rows @ prior),
         frozen(whitening),
+        loudness,
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.least_squares import Estimate
+from partial_monitoring.estimation.least_squares import Estimate, is_graded
 from partial_monitoring.estimation.model import Model
 from partial_monitoring.parameter_sets import AllParameters, Ball, Polyhedral
 from partial_monitoring.validation import Array
@@ -91,6 +91,11 @@ class Round:
         model = self.model
         n, r, dim = estimate.replicates, model.rank, model.basis.shape[1]
         values, vectors = np.linalg.eigh(estimate.gram)
+        # Of a graded matrix the small eigenvalues are those of its inverse; the large ones are then
+        # only known to be large.
+        for row in np.flatnonzero(is_graded(estimate)):
+            shares, vectors[row] = np.linalg.eigh(estimate.inverse[row])
+            values[row] = 1.0 / np.maximum(shares, np.finfo(float).eps * shares[-1])
         weights = np.full((n, dim), model.regularization)
         weights[:, :r] = values
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
@@ -173,41 +178,49 @@ class Faceted:
             self.bounds,
         )
         for row, t in np.argwhere(~certified):
-            # The value is a bound from above; an exact answer may still be found another way.
             found = self._by_cones(estimate, row, center[row], float(beta[row]), directions[t])
             if found is None:
                 continue
-            height, gain = float(values[row, t]), float(directions[t] @ (found - center[row]))
-            room = height - float(directions[t] @ center[row])
-            # An interior point method may overshoot by its tolerance; the bound may not be passed.
-            points[row, t] = center[row] + (found - center[row]) * min(
-                1.0, room / max(gain, 1e-300)
-            )
-            values[row, t] = min(height, float(directions[t] @ points[row, t]))
+            # The value stays a bound from above, the better of two that multipliers prove. An
+            # interior point method may overshoot by its tolerance; the bound may not be passed.
+            point, bound = found
+            values[row, t] = min(float(values[row, t]), bound)
+            room = max(float(values[row, t] - directions[t] @ center[row]), 0.0)
+            gain = max(float(directions[t] @ (point - center[row])), 1e-300)
+            points[row, t] = center[row] + (point - center[row]) * min(1.0, room / gain)
         return values, points
 
     def _by_cones(
         self, estimate: Estimate, row: int, center: Array, beta: float, direction: Array
-    ) -> Array | None:
-        """Return a maximiser by an interior-point method in whitened coordinates, or None."""
+    ) -> tuple[Array, float] | None:
+        """Return a maximiser and a bound by an interior-point method, or None.
+
+        In whitened coordinates, where any multipliers mu >= 0 of the facets N z <= s prove that the
+        maximum is at most <s, mu> + beta^(1/2) |c - N' mu|.
+        """
         from partial_monitoring.compiled import polyhedron
 
         dim = len(center)
         root = polyhedron.whiten(estimate.inverse[row], self.model.regularization, dim)
+        facets, slack = self.facets @ root, self.bounds - self.facets @ center
         ball = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
+        size = max(float(np.linalg.norm(root.T @ direction)), 1e-300)
+        c = root.T @ direction / size
         try:
             best = conic.minimize_conic(
-                -(root.T @ direction) / max(float(np.linalg.norm(root.T @ direction)), 1e-300),
+                -c,
                 [
-                    conic.Cone(
-                        "nonnegative", self.facets @ root, self.bounds - self.facets @ center
-                    ),
+                    conic.Cone("nonnegative", facets, slack),
                     conic.Cone("norm", ball, np.append(np.sqrt(beta), np.zeros(dim))),
                 ],
             )
         except SolverError:
             return None
-        return None if best is None else np.asarray(center + root @ best.point)
+        if best is None:
+            return None
+        mu = np.maximum(best.multipliers[: len(slack)], 0.0)
+        height = float(slack @ mu) + np.sqrt(beta) * float(np.linalg.norm(c - facets.T @ mu))
+        return center + root @ best.point, float(direction @ center) + size * height
 
     def exact_gaps(
         self, estimate: Estimate, center: Array, beta: Array

@@ -13,8 +13,8 @@ from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.game import Game
 from partial_monitoring.instance import checked_theta
+from partial_monitoring.truth import THETA, random_theta
 from partial_monitoring.validation import Array, Indices, axes, probabilities
-from partial_monitoring.world import THETA, random_theta
 
 
 @dataclass(frozen=True, eq=False)

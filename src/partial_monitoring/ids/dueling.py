@@ -21,14 +21,14 @@ from partial_monitoring.estimation.least_squares import (
     initial,
     updated_by_rows,
 )
-from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import sampling as sampling_rules
 from partial_monitoring.ids.policy import IDSState, apply_rule
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule
-from partial_monitoring.policy import Choices, draw
+from partial_monitoring.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices
 
 
@@ -58,6 +58,9 @@ class DuelingIDS:
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
 
+    def __post_init__(self) -> None:
+        checked_options(self, ("sampling", "confidence"))
+
     def init(self, game: Game, replicates: int) -> IDSState:
         """Return the state before the first round."""
         if not isinstance(game, DuelingGame):
@@ -73,7 +76,7 @@ class DuelingIDS:
         )
         nothing = np.zeros((game.count, 0, prior.rank))
         prior = replace(prior, maps=nothing, expected=np.zeros((game.count, 0)))
-        return IDSState(initial(prior, replicates), shape_of(prior))
+        return IDSState(initial(prior, replicates, by_rows=True), shape_of(prior))
 
     def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose duels."""
@@ -94,9 +97,17 @@ class DuelingIDS:
             items.regularization,
         )
         base = np.minimum(base, items.largest_gap)
+        if items.dominant.any():  # such an item loses nothing against any other
+            base = np.where(items.dominant, 0.0, base)
+            greedy = np.full_like(greedy, items.dominant.argmax())
+            away = items.seen - items.seen[greedy[0]]
+            psi = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
         gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
         information = 0.5 * np.log1p(psi)
-        distribution = apply_rule(self.sampling, confidence, gaps, information)
+        if items.dominant.any():
+            distribution = all_on(greedy, items.game.k)
+        else:
+            distribution = apply_rule(self.sampling, confidence, gaps, information)
         partner = draw(distribution, uniforms)
         count = items.game.k
         return Choices(

@@ -6,12 +6,12 @@ A gap estimate is a function (game, confidence) -> array of shape (n, k), never 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.least_squares import rows_of
 from partial_monitoring.estimation.shapes import Everything, Faceted
 from partial_monitoring.game import Game
 from partial_monitoring.validation import Array
@@ -37,18 +37,23 @@ def exact(game: Game, confidence: ConfidenceSet) -> Array:
             confidence.data, confidence.local_center, confidence.beta
         )
         if not certified.all():
-            gaps[~certified] = _exact_one_by_one(replicates(confidence, ~certified))
+            part = replicates(confidence, ~certified)
+            gaps[~certified] = _exact_one_by_one(part, confidence.shape.ceiling)
         return np.maximum(gaps, 0.0)
     return np.maximum(_exact_one_by_one(confidence), 0.0)
 
 
-def _exact_one_by_one(confidence: ConfidenceSet) -> Array:
-    """Return the exact gaps by one support call per pair, shape (n, k)."""
+def _exact_one_by_one(confidence: ConfidenceSet, ceiling: Array | None = None) -> Array:
+    """Return the exact gaps by one support call per pair, shape (n, k).
+
+    No pair is further apart than on all of Theta, by ``ceiling`` (k, k).
+    """
     model = confidence.data.model
     gaps = np.zeros((confidence.data.replicates, model.game.k))
     for a in range(model.game.k):
         values, _ = confidence.local_supports(model.slopes - model.slopes[a])
-        gaps[:, a] = (values + model.offsets - model.offsets[a]).max(axis=1)
+        ahead = values + model.offsets - model.offsets[a]
+        gaps[:, a] = (ahead if ceiling is None else np.minimum(ahead, ceiling[a])).max(axis=1)
     return gaps
 
 
@@ -112,46 +117,37 @@ def _through_greedy(confidence: ConfidenceSet, *, through_mean: bool) -> Array:
 
 def _exact_everywhere(confidence: ConfidenceSet) -> Array:
     """Compare all pairs in closed form, in blocks of actions if there are many."""
+    from partial_monitoring.compiled import linear
+
     data, model = confidence.data, confidence.data.model
     if model.game.k <= COMPILED:
-        from partial_monitoring.compiled import linear
-
         return np.asarray(
             linear.exact_gaps(
-                confidence.means,
-                data.variances,
-                data.inverse,
-                confidence.beta,
-                model.seen,
-                model.apart,
+                confidence.means, data.inverse, confidence.beta, model.centred, model.apart
             )
         )
     n, k = confidence.means.shape
-    pulled = model.seen @ data.inverse  # (n, k, r)
-    radius = np.sqrt(confidence.beta)[:, None, None]
     gaps = np.empty((n, k))
-    unseen = model.unseen
-    block = max(1, BLOCK // max(1, n * k))
-    for start in range(0, k, block):
-        part = slice(start, start + block)
-        cross = pulled[:, part] @ model.seen.T  # (n, block, k)
-        squared = data.variances[:, part, None] + data.variances[:, None, :] - 2 * cross
-        if unseen.shape[1]:
-            off = unseen[part, None] - unseen[None]
-            squared = squared + (off**2).sum(axis=-1) / model.regularization
-        reach = confidence.means[:, None, :] + radius * np.sqrt(np.maximum(squared, 0.0))
-        gaps[:, part] = reach.max(axis=2) - confidence.means[:, part]
-    return np.maximum(gaps, 0.0)
+    block = max(1, BLOCK // k)  # the same whatever the number of replicates
+    for row in range(n):
+        pulled = model.centred @ data.inverse[row]  # (k, r)
+        lengths = (pulled * model.centred).sum(axis=1)
+        for start in range(0, k, block):
+            part = slice(start, start + block)
+            gaps[row, part] = linear.furthest(
+                pulled[part] @ model.centred.T,  # (block, k)
+                start,
+                lengths,
+                confidence.means[row],
+                np.sqrt(confidence.beta[row]),
+                model.unseen,
+                model.regularization,
+            )
+    return gaps
 
 
 def replicates(confidence: ConfidenceSet, rows: NDArray[np.bool_]) -> ConfidenceSet:
     """Return the confidence sets of some replicates."""
-    data = confidence.data
-    kept = {
-        field.name: getattr(data, field.name)[rows]
-        for field in fields(data)
-        if field.name != "model"
-    }
-    part = ConfidenceSet(replace(data, **kept), confidence.shape, confidence.beta[rows])
+    part = ConfidenceSet(rows_of(confidence.data, rows), confidence.shape, confidence.beta[rows])
     part.__dict__["local_center"] = confidence.local_center[rows]
     return part

@@ -40,7 +40,9 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
         trace = signals[..., 0, 0] + signals[..., 1, 1]
         minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
         return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)))
-    return np.asarray(np.maximum(0.5 * np.linalg.slogdet(np.eye(m) + signals)[1], 0.0))
+    from partial_monitoring.compiled.linear import half_log_dets
+
+    return np.asarray(half_log_dets(signals))
 
 
 def directed(game: Game, confidence: ConfidenceSet) -> Array:

@@ -68,7 +68,8 @@ def _widths(confidence: ConfidenceSet, row: int, b: int) -> Array:
     """Return beta^(1/2) |phi_a - phi_b| in the norm of V_t^-1 for all a, shape (k,)."""
     data, model = confidence.data, confidence.data.model
     cross = model.seen @ (data.inverse[row] @ model.seen[b])
-    squared = data.variances[row] + data.variances[row, b] - 2 * cross
+    # Written with differences, so that it is exactly zero for copies of b.
+    squared = (data.variances[row] - data.variances[row, b]) + 2 * (cross[b] - cross)
     if model.unseen.shape[1]:
         squared = (
             squared + ((model.unseen - model.unseen[b]) ** 2).sum(axis=1) / model.regularization

@@ -16,7 +16,7 @@ from partial_monitoring.estimation.least_squares import (
     restricted,
     updated,
 )
-from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import gaps as gap_estimates
@@ -28,8 +28,8 @@ from partial_monitoring.ids.lazy import FROM as LAZY_FROM
 from partial_monitoring.ids.lazy import lazy_exact
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule, pair_rule
-from partial_monitoring.policy import Choices, draw
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.policy import Choices, all_on, draw
+from partial_monitoring.validation import Array, Indices, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,7 @@ class IDS:
     norm_bound: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("gap", "information", "sampling", "confidence"):
-            if not callable(getattr(self, name)):
-                raise InvalidInput(f"{name} must be a function; got {getattr(self, name)!r}.")
+        checked_options(self, ("gap", "information", "sampling", "confidence"))
 
     def init(self, game: Game, replicates: int) -> IDSState:
         """Return the state before the first round."""
@@ -93,21 +91,27 @@ class IDS:
         return IDSState(initial(prior, replicates), shape_of(prior))
 
     def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
-        """Choose actions: E_t, the gaps, the information, mu_t, a_t."""
+        """Choose actions: E_t, the gaps, the information, mu_t, a_t.
+
+        An action that is best whatever the parameter in Theta is played whatever the rule: it loses
+        nothing, and there is nothing to find out.
+        """
         if available is not None:
             return self._among(state, uniforms, np.flatnonzero(available))
         game = state.estimate.model.game
         confidence = self.confidence_set(state)
-        information = self.information(game, confidence)
+        shape = (state.estimate.replicates, game.k)
+        information = fitting("information", self.information(game, confidence), shape)
         if self._lazily(confidence):
             gaps, _ = lazy_exact(confidence, information, self.sampling)
         else:
-            gaps = self.gap(game, confidence)
-        dominant = state.estimate.model.dominant
-        if dominant.any():  # whatever the estimate, such an action loses nothing
+            gaps = fitting("gap", self.gap(game, confidence), shape)
+        dominant, rule = state.estimate.model.dominant, pair_rule(self.sampling)
+        if dominant.any():
             gaps = np.where(dominant, 0.0, gaps)
-        rule = pair_rule(self.sampling)
-        if rule is not None:
+            action = np.full(len(gaps), dominant.argmax())
+            distribution, ratio = all_on(action, game.k), np.zeros(len(gaps))
+        elif rule is not None:
             pairs = rule.pairs(gaps, information)
             action, distribution = pairs.draw(uniforms), pairs.distribution(game.k)
             ratio = pairs.ratio
@@ -163,4 +167,21 @@ def apply_rule(
     if isinstance(rule, sampling_rules.AnytimeE2D):
         gained = 0.5 * confidence.data.log_det
         return rule.after(gaps, information, confidence.round, gained)
-    return rule(gaps, information)
+    mu = rule(gaps, information)
+    if sampling_rules.is_ours(rule):
+        return mu
+    mu = fitting("sampling", mu, gaps.shape)
+    if not (mu.min() >= 0 and np.abs(mu.sum(axis=1) - 1.0).max() <= 1e-9):
+        raise InvalidInput(
+            f"what sampling returns must be probabilities; got a row with entries from "
+            f"{mu.min():g} to {mu.max():g} and sums from {mu.sum(axis=1).min():g} to "
+            f"{mu.sum(axis=1).max():g}."
+        )
+    return mu
+
+
+def fitting(name: str, values: Array, shape: tuple[int, ...]) -> Array:
+    """Return what a part of a policy gave, if it has the shape it should have."""
+    if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == np.float64:
+        return values
+    return real_array(f"what {name} returns", values, shape)

@@ -21,7 +21,13 @@ from partial_monitoring.ids.ratio import (
     explain_misfit,
     without_noise,
 )
-from partial_monitoring.validation import Array, Indices, non_negative_number, real_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    non_negative_number,
+    real_number,
+    set_fields,
+)
 
 SamplingRule = Callable[[Array, Array], Array]
 
@@ -65,7 +71,7 @@ class Generalized:
     kappa: float = 2.0
 
     def __post_init__(self) -> None:
-        _check_kappa(self.kappa)
+        set_fields(self, kappa=_checked_kappa(self.kappa))
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=True)
@@ -82,7 +88,7 @@ class Approximate:
     kappa: float = 2.0
 
     def __post_init__(self) -> None:
-        _check_kappa(self.kappa)
+        set_fields(self, kappa=_checked_kappa(self.kappa))
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=False)
@@ -104,7 +110,7 @@ class E2D:
     tradeoff: float
 
     def __post_init__(self) -> None:
-        non_negative_number("tradeoff", self.tradeoff)
+        set_fields(self, tradeoff=non_negative_number("tradeoff", self.tradeoff))
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         d, i = checked(gaps, information)
@@ -141,7 +147,7 @@ class AnytimeE2D:
 
 def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     """Return the E2D rule with a fixed tradeoff, or with "anytime" one chosen in each round."""
-    if tradeoff == "anytime":
+    if isinstance(tradeoff, str) and tradeoff == "anytime":
         return AnytimeE2D()
     return E2D(real_number("tradeoff", tradeoff))
 
@@ -190,6 +196,11 @@ def pair_rule(rule: SamplingRule) -> Generalized | Approximate | None:
     return rule if isinstance(rule, Generalized | Approximate) else None
 
 
+def is_ours(rule: SamplingRule) -> bool:
+    """Whether a rule is one of those above, whose answers need no check."""
+    return rule is deterministic or pair_rule(rule) is not None or isinstance(rule, E2D)
+
+
 def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
     d, i = as_arrays(gaps, information)
     k = d.shape[-1]
@@ -204,9 +215,11 @@ def _dirac(score: Array) -> Array:
     return mu
 
 
-def _check_kappa(kappa: float) -> None:
-    if not real_number("kappa", kappa) >= 2:
+def _checked_kappa(kappa: float) -> float:
+    number = real_number("kappa", kappa)
+    if not number >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
+    return number
 
 
 _EXACT, _APPROXIMATE = Generalized(), Approximate()

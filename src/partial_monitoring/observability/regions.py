@@ -114,7 +114,10 @@ def region_cones(confidence: Any, game: Game) -> list[Cone]:
         raise InvalidInput(
             f"confidence must be the set of one replicate; got {np.size(confidence.beta)}."
         )
-    root = np.linalg.cholesky(np.reshape(confidence.gram, (game.d, game.d))).T
+    # A root by eigenvalues, which exists even where rounding has made a small one negative.
+    squares, turn = np.linalg.eigh(np.reshape(confidence.gram, (game.d, game.d)))
+    least = float(np.finfo(float).eps) * squares[-1]
+    root = np.sqrt(np.maximum(squares, least))[:, None] * turn.T
     matrix = np.concatenate([np.zeros((1, game.d)), -root])
     center, beta = np.ravel(confidence.center), float(np.ravel(confidence.beta)[0])
     bound = np.append(np.sqrt(beta), -root @ center)

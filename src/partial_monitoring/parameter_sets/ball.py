@@ -64,10 +64,10 @@ class Ball(ParameterSet):
         overshooting.
         """
         target, metric = checked_projection(self.d, point, gram)
-        if self.contains(target):
-            return target
         if self.radius == 0:
             return self.center
+        if np.linalg.norm(target - self.center) <= self.radius:
+            return target
         s, u = np.linalg.eigh(metric)
         pull = s * (u.T @ (target - self.center))
         multiplier = 0.0

@@ -106,14 +106,15 @@ class Polyhedral(ParameterSet):
         hull solves Q' G Q x = Q' G (point - center); the rest is a projection in that norm.
         """
         target, metric = checked_projection(self.d, point, gram)
-        if self.contains(target):
-            return target
         center, q = self.relative_interior_point(), self.difference_basis()
         if q.shape[1] == 0:
             return center
+        a, b = self.facets()
+        # Without a tolerance: in a tiny set everything near by is outside.
+        if q.shape[1] == self.d and (a @ (q.T @ (target - center)) <= b).all():
+            return target
         inner = q.T @ metric @ q
         on_hull = np.asarray(np.linalg.solve(inner, q.T @ (metric @ (target - center))), float)
-        a, b = self.facets()
         nearest: Array = center + q @ conic.nearest_point(on_hull, inner, a, b)
         return nearest
 

@@ -108,7 +108,10 @@ class Polytope(Polyhedral):
         return heights.reshape(c.shape[:-1])
 
     def relative_interior_point(self) -> Array:
-        """Return the centre of a largest ball of the affine hull that fits, of radius at most 1."""
+        """Return the centre of a largest ball of the affine hull that fits.
+
+        If balls of any size fit, of one with radius 1.
+        """
         return self._center
 
     def difference_basis(self) -> Array:
@@ -222,15 +225,20 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
     if implied is not None:
         basis = null_space(unit_rows(np.concatenate([a_eq, a_ub[implied]])))
         room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
-        # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t <= 1
-        program = conic.LinearProgram(
-            np.column_stack([np.concatenate([a_ub, a_eq]), np.append(room, np.zeros(len(a_eq)))]),
-            np.append(np.full(len(b_ub), -np.inf), b_eq),
-            np.append(b_ub, b_eq),
-            np.append(np.full(d, -np.inf), 0.0),
-            np.append(np.full(d, np.inf), 1.0),
-        )
-        best = program.maximize(np.append(np.zeros(d), 1.0))
+        # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t
+        for largest in (np.inf, 1.0):
+            program = conic.LinearProgram(
+                np.column_stack(
+                    [np.concatenate([a_ub, a_eq]), np.append(room, np.zeros(len(a_eq)))]
+                ),
+                np.append(np.full(len(b_ub), -np.inf), b_eq),
+                np.append(b_ub, b_eq),
+                np.append(np.full(d, -np.inf), 0.0),
+                np.append(np.full(d, np.inf), largest),
+            )
+            best = program.maximize(np.append(np.zeros(d), 1.0))
+            if best is None or np.isfinite(best.value):
+                break
     if best is None:
         raise InvalidInput(
             "the polytope is empty: no theta satisfies a_ub theta <= b_ub and a_eq theta = b_eq."

@@ -1,0 +1,33 @@
+"""Games in which nobody can learn are refused before they are played."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.game import Game
+from partial_monitoring.linalg import row_space
+from partial_monitoring.observability.classify import analyze
+
+
+def refuse_hopeless(game: Game) -> None:
+    """Refuse a game in which no policy can learn, unless that is clearly not the case."""
+    if isinstance(game, DuelingGame):
+        return
+    reduced = game.reduced
+    seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
+    away = reduced.features - reduced.features[0]
+    basis = row_space(seen) if seen.size else np.zeros((reduced.dimension, 0))
+    rest = away - away @ basis @ basis.T
+    size = float(np.abs(away).max(initial=0.0))
+    if np.abs(rest).max(initial=0.0) <= 1e-9 * size:
+        return
+    analysis = analyze(game)
+    if analysis.category == "hopeless":
+        unseen = [p for p, r in analysis.global_readings.items() if not r.seen]
+        a, b = unseen[0]
+        raise InvalidInput(
+            f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
+            f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
+        )
