@@ -227,8 +227,14 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
             if "features" in own and "parameters" in data and parameters is None:
                 features = real_array("features", _exact(own["features"]), ("k", "d"))
                 parameters = parameters_from_dict(data["parameters"], features.shape[1])
-            is_linear = "features" in own
-            game = _linear(own, parameters) if is_linear else _finite(own, data.get("outcomes"))
+            game: Game
+            if "item_features" in own:
+                shared = {key: data[key] for key in ("parameters",) if key in data}
+                game = _dueling(own | shared)
+            elif "features" in own:
+                game = _linear(own, parameters)
+            else:
+                game = _finite(own, data.get("outcomes"))
         except InvalidInput as error:
             raise InvalidInput(f"contexts[{z}]: {error}") from None
         games.append(game)
