@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from partial_monitoring.ids import information as information
     from partial_monitoring.ids import sampling as sampling
     from partial_monitoring.ids.dueling import DuelingIDS as DuelingIDS
+    from partial_monitoring.ids.joint_policy import ContextualIDS as ContextualIDS
     from partial_monitoring.ids.policy import IDS as IDS
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
@@ -75,6 +76,7 @@ _HOMES = {
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
     "ids.dueling": ("DuelingIDS",),
+    "ids.joint_policy": ("ContextualIDS",),
     "ids.policy": ("IDS",),
     "instance": ("ContextualInstance", "Instance"),
     "learner": ("Learner",),

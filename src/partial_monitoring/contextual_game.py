@@ -117,12 +117,22 @@ class ContextualGame:
 
     def positions(self, context: int | str) -> NDArray[np.intp]:
         """Return where the actions of ``at(context)`` stand among all actions."""
-        where = self._action_positions
-        return np.array([where[label] for label in self.at(context).actions], dtype=np.intp)
+        return self._positions[self.context_index(context)]
 
     @cached_property
-    def _action_positions(self) -> dict[str, int]:
-        return {label: a for a, label in enumerate(self.actions)}
+    def _positions(self) -> tuple[NDArray[np.intp], ...]:
+        where = {label: a for a, label in enumerate(self.actions)}
+        return tuple(
+            np.array([where[label] for label in game.actions], dtype=np.intp) for game in self.games
+        )
+
+    @cached_property
+    def local_actions(self) -> NDArray[np.intp]:
+        """Where all actions stand among those of each context, -1 if not, shape (contexts, k)."""
+        local = np.full((len(self.games), self.k), -1, dtype=np.intp)
+        for z, places in enumerate(self._positions):
+            local[z, places] = np.arange(len(places))
+        return local
 
     def context_index(self, context: int | str) -> int:
         """Return the index of a context given by index or by label."""
@@ -176,3 +186,7 @@ def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
 
 def _outcomes(game: Game) -> Sequence[str] | None:
     return game.outcomes if isinstance(game, FiniteGame) else None
+
+
+AnyGame = Game | ContextualGame
+"""A game with or without contexts."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.contextual_game import ContextualGame
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import SIGNAL_NOISE, FiniteGame, finite_rewards
@@ -44,8 +44,6 @@ PARAMETER_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 
 FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
-
-AnyGame = Game | ContextualGame
 
 
 def load_game(path: str | Path) -> AnyGame:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.game import Game
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.truth import kept_near, random_theta
 from partial_monitoring.validation import Array
 
@@ -25,7 +25,7 @@ SEARCH = 5
 """The purpose of the random numbers of the search."""
 
 
-def worst_theta(game: Game, regret: Callable[[Array, int], Array], seed: int = 0) -> Array:
+def worst_theta(game: AnyGame, regret: Callable[[Array, int], Array], seed: int = 0) -> Array:
     """Return a parameter for which a policy has large regret.
 
     Parameters

@@ -15,12 +15,14 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.ids import gaps, information, sampling
 from partial_monitoring.ids.dueling import DuelingIDS
+from partial_monitoring.ids.joint_policy import ContextualIDS
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policy import Policy
 
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     {
         "ids": IDS,
+        "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,

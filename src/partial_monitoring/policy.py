@@ -9,7 +9,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from partial_monitoring import display, randomness
-from partial_monitoring.game import Game
 from partial_monitoring.validation import Array, Indices
 
 State = TypeVar("State")
@@ -60,8 +59,12 @@ class Policy(Protocol[State]):
     of one.
     """
 
-    def init(self, game: Game, replicates: int) -> State:
-        """Return the state before the first round."""
+    def init(self, game: Any, replicates: int) -> State:
+        """Return the state before the first round of a game (of one with contexts, if it can).
+
+        With contexts, ``decide`` and ``update`` are handed them as ``context``: one per replicate
+        (n,), or the game of a context that was not known before.
+        """
         ...
 
     def decide(self, state: State, uniforms: Array, available: Array | None = None) -> Choices:

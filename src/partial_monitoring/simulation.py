@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import policies as registry
 from partial_monitoring import randomness
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
@@ -24,11 +26,12 @@ from partial_monitoring.world import World
 MOST_COUNTS = 50_000_000
 """Plays are only counted if there are at most so many numbers (seeds, checkpoints, actions)."""
 
+AnyWorld = World | ContextualWorld
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
 
 def simulate(
-    game: Game,
+    game: AnyGame,
     policies: Policies,
     theta: ArrayLike | str,
     *,
@@ -76,15 +79,15 @@ def simulate(
     >>> result.regret["ids"].shape == (4, len(result.checkpoints))
     True
     """
-    if not isinstance(game, Game):
-        raise InvalidInput(f"game must be a Game; got {game!r}.")
+    if not isinstance(game, Game | ContextualGame):
+        raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
     chosen = named_policies(policies)
     rounds = whole_number("horizon", horizon, at_least=1)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
         theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
-    world = World(game, true_parameters(game, theta, numbers), numbers, noise)
+    world = world_of(game, true_parameters(game, theta, numbers), numbers, noise)
     runs = {}
     for name, policy in chosen.items():
         runs[name] = play(game, policy, world, marks, name if progress else None)
@@ -93,8 +96,17 @@ def simulate(
     return Result.of(numbers, marks, world.theta, runs)
 
 
+def world_of(
+    game: AnyGame, theta: Array, seeds: Indices, noise: str | NoiseFunction | None = None
+) -> AnyWorld:
+    """Return the world in which a game is played, with contexts if it has any."""
+    if isinstance(game, ContextualGame):
+        return ContextualWorld(game, theta, seeds, noise)
+    return World(game, theta, seeds, noise)
+
+
 def play(
-    game: Game, policy: Policy[Any], world: World, marks: Indices, title: str | None = None
+    game: AnyGame, policy: Policy[Any], world: AnyWorld, marks: Indices, title: str | None = None
 ) -> Run:
     """Play one policy to the last checkpoint and record it."""
     n, horizon = len(world.seeds), int(marks[-1])
@@ -105,14 +117,18 @@ def play(
     plays = np.zeros((n, counted), dtype=np.int64)
     run = Run.empty(n, len(marks), counted)
     each = np.arange(n)
+    context = world.context if isinstance(world, ContextualWorld) else None
     start = perf_counter()
     done = 0
     with _bar(title, horizon) as bar:
         try:
             for t in range(horizon):
-                choice = policy.decide(state, uniforms(t))
-                state = policy.update(state, choice.action, world.observe(choice.action, t))
-                regret += world.gap(choice.action)
+                # Only policies for games with contexts need to know of them.
+                seen: dict[str, Any] = {} if context is None else {"context": context(t)}
+                choice = policy.decide(state, uniforms(t), **seen)
+                shown = world.observe(choice.action, t)
+                state = policy.update(state, choice.action, shown, **seen)
+                regret += world.gap(choice.action, t)
                 gained += choice.gained
                 ratios += choice.ratio
                 if plays.size:
@@ -129,13 +145,13 @@ def play(
 
 
 def worst_for(
-    game: Game, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
+    game: AnyGame, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""
 
     def regret(theta: Array, seed: int) -> Array:
         numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
-        world = World(game, theta, numbers, noise)
+        world = world_of(game, theta, numbers, noise)
         run = play(game, policy, world, np.array([horizon]))
         if run.interrupted:
             raise KeyboardInterrupt

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game import Game
 from partial_monitoring.instance import checked_theta
 from partial_monitoring.parameter_sets import (
     AllParameters,
@@ -31,7 +31,7 @@ ROUNDINGS = 3
 """How often the walk learns the shape of the set before it starts."""
 
 
-def true_parameters(game: Game, theta: object, seeds: Indices) -> Array:
+def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
     """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
     if isinstance(theta, str):
         if theta != "random":

@@ -80,8 +80,8 @@ class World:
                 return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
         return np.asarray(means)
 
-    def gap(self, action: Indices) -> Array:
-        """Return what the actions (n,) lose against the best one, shape (n,)."""
+    def gap(self, action: Indices, t: int = 0) -> Array:
+        """Return what the actions (n,) lose against the best one, in any round, shape (n,)."""
         if isinstance(self.game, DuelingGame):
             first, second = np.divmod(action, self.game.count)
             own = self._utilities[self._each, first] + self._utilities[self._each, second]

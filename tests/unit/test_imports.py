@@ -41,6 +41,7 @@ ORDER = (
     "learner",
     "truth",
     "world",
+    "contextual_world",
     "result",
     "opponent",
     "simulation",

@@ -12,6 +12,7 @@ by itself, so that its numbers do not depend on how many there are.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,22 +175,40 @@ def refreshed(estimate: Estimate) -> Estimate:
     inverse = np.asarray(np.swapaxes(root, 1, 2) @ root, dtype=np.float64)
     diagonals = np.diagonal(low, axis1=1, axis2=2)
     x = applied(inverse, estimate.vector)
-    pulled = model.seen @ inverse  # (n, k, r)
-    n, (k, m) = len(inverse), model.maps.shape[:2]
-    shown = model.rows @ inverse  # (n, k m, r)
-    shown = shown.reshape(n, k, m, r)
     fresh = replace(
         estimate,
         inverse=inverse,
         log_det=np.log(diagonals**2 / model.regularization).sum(axis=1),
         coordinates=x,
-        means=model.offsets + applied(model.seen, x),
-        variances=(pulled * model.seen).sum(axis=-1),
-        signals=(shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1),
+        **_of_actions(model, inverse, x),
     )
     for row in np.flatnonzero(graded):
         _go_back(fresh, int(row))
     return fresh
+
+
+def _of_actions(model: Model, inverse: Array, x: Array) -> dict[str, Any]:
+    """Return what follows for the actions of a model: means, variances and signals."""
+    pulled = model.seen @ inverse  # (n, k, r)
+    n, (k, m, r) = len(inverse), model.maps.shape
+    shown = (model.rows @ inverse).reshape(n, k, m, r)
+    return {
+        "means": model.offsets + applied(model.seen, x),
+        "variances": (pulled * model.seen).sum(axis=-1),
+        "signals": (shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1),
+    }
+
+
+def viewed(estimate: Estimate, part: Model) -> Estimate:
+    """Return what an estimate of the same parameter says about the actions of another game."""
+    n, (k, m) = estimate.replicates, part.maps.shape[:2]
+    return replace(
+        estimate,
+        model=part,
+        plays=np.zeros((n, k), dtype=np.int64),
+        sums=np.zeros((n, k, m)),
+        **_of_actions(part, estimate.inverse, estimate.coordinates),
+    )
 
 
 def is_graded(estimate: Estimate) -> NDArray[np.bool_]:

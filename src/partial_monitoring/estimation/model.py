@@ -7,7 +7,7 @@ Parameters are written theta = prior_mean + basis x, where the first r columns o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -164,6 +164,40 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
 
 
+def part_of(whole: Model, game: Game) -> Model:
+    """Return the model of another game over the same parameters, in the coordinates of the first.
+
+    Noise of another size is brought to that of the whole.
+    """
+    noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
+    whitening = whole.noise_std / noise
+    rows = game.observation_maps * whitening[:, None, None]
+    w = whole.basis[:, : whole.rank]
+    maps = in_basis(rows, w)
+    return replace(
+        whole,
+        game=game,
+        offsets=frozen(game.features @ whole.prior_mean),
+        slopes=in_basis(game.features, whole.basis),
+        maps=maps,
+        expected=frozen(rows @ whole.prior_mean),
+        whitening=frozen(whitening),
+        loudness=_loudness(maps, whole.regularization),
+    )
+
+
+def _loudness(maps: Array, lam: float) -> float:
+    """Return the largest squared row over lambda, or refuse it."""
+    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not loudness <= LOUDEST:
+        raise InvalidInput(
+            f"observation maps must not be so large next to noise and regularization: the largest "
+            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
+            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+        )
+    return loudness
+
+
 def model(
     game: Game,
     *,
@@ -203,13 +237,6 @@ def model(
     rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
     lam = positive_number("regularization", regularization)
     maps = in_basis(rows, w)
-    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
-    if not loudness <= LOUDEST:
-        raise InvalidInput(
-            f"observation maps must not be so large next to noise and regularization: the largest "
-            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
-            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
-        )
     return Model(
         game,
         lam,
@@ -223,5 +250,5 @@ def model(
         maps,
         frozen(rows @ prior),
         frozen(whitening),
-        loudness,
+        _loudness(maps, lam),
     )

@@ -38,6 +38,8 @@ class Contexts:
     """chi, shape (contexts,)."""
     available: NDArray[np.bool_]
     kappa: float
+    units: tuple[float, float]
+    """What gaps and information were divided by."""
 
 
 def contextual(
@@ -230,7 +232,17 @@ def checked(
     chi = probabilities("context_distribution", context_distribution, len(d))
     if not real_number("kappa", kappa) >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    counted = chi > 0
-    d = d / max(float(d[counted].max()), 1e-300)
-    i = i / max(float(i[counted].max()), 1e-300)
-    return Contexts(np.where(d <= ZERO_GAP, 0.0, d), i, np.array(chi), mask, float(kappa))
+    return prepared(d, i, np.array(chi), mask, float(kappa))
+
+
+def prepared(
+    gaps: Array, information: Array, chi: Array, available: NDArray[np.bool_], kappa: float
+) -> Contexts:
+    """Bring a problem into units in which nothing overflows; tiny gaps become zero."""
+    counted = (chi > 0)[:, None] & available
+    units = tuple(
+        max(float(table.max(where=counted, initial=0.0)), 1e-300) for table in (gaps, information)
+    )
+    d = np.where(available & (gaps > ZERO_GAP * units[0]), gaps / units[0], 0.0)
+    i = np.where(available, information / units[1], 0.0)
+    return Contexts(d, i, chi, available, kappa, (units[0], units[1]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
@@ -18,7 +19,7 @@ from partial_monitoring.estimation.least_squares import (
 )
 from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
-from partial_monitoring.game import Game
+from partial_monitoring.ids import contextual as contexts
 from partial_monitoring.ids import gaps as gap_estimates
 from partial_monitoring.ids import information as information_gains
 from partial_monitoring.ids import sampling as sampling_rules
@@ -38,6 +39,9 @@ class IDSState:
 
     estimate: Estimate
     shape: Shape
+
+
+AnyState = IDSState | contexts.ContextualState
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,16 @@ class IDS:
     def __post_init__(self) -> None:
         checked_options(self, ("gap", "information", "sampling", "confidence"))
 
-    def init(self, game: Game, replicates: int) -> IDSState:
+    def init(self, game: AnyGame, replicates: int) -> AnyState:
         """Return the state before the first round."""
+        if isinstance(game, ContextualGame):
+            return contexts.initial_state(
+                game,
+                replicates,
+                regularization=self.regularization,
+                prior_mean=self.prior_mean,
+                norm_bound=self.norm_bound,
+            )
         prior = model(
             game,
             regularization=self.regularization,
@@ -90,12 +102,21 @@ class IDS:
         )
         return IDSState(initial(prior, replicates), shape_of(prior))
 
-    def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
+    def decide(
+        self,
+        state: AnyState,
+        uniforms: Array,
+        available: Array | None = None,
+        context: contexts.Context | None = None,
+    ) -> Choices:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t.
 
         An action that is best whatever the parameter in Theta is played whatever the rule: it loses
-        nothing, and there is nothing to find out.
+        nothing, and there is nothing to find out. With contexts this happens in the game of the
+        context (conditional IDS).
         """
+        if isinstance(state, contexts.ContextualState):
+            return contexts.decide_in_context(self._within, state, uniforms, available, context)
         if available is not None:
             return self._among(state, uniforms, np.flatnonzero(available))
         game = state.estimate.model.game
@@ -123,11 +144,25 @@ class IDS:
             action, distribution, gaps, information, ratio, confidence.beta, confidence.center
         )
 
-    def update(self, state: IDSState, action: Indices, observation: Array) -> IDSState:
+    def _within(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+    ) -> Choices:
+        """Decide in one context."""
+        return self.decide(IDSState(estimate, shape), uniforms, available)
+
+    def update(
+        self,
+        state: AnyState,
+        action: Indices,
+        observation: Array,
+        context: contexts.Context | None = None,
+    ) -> AnyState:
         """Return the state after one more observation."""
+        if isinstance(state, contexts.ContextualState):
+            return contexts.update_in_context(state, action, observation, context)
         return IDSState(updated(state.estimate, action, observation), state.shape)
 
-    def confidence_set(self, state: IDSState) -> ConfidenceSet:
+    def confidence_set(self, state: AnyState) -> ConfidenceSet:
         """Return E_t."""
         return confidence_set(state.estimate, state.shape, self.confidence)
 

@@ -1,0 +1,189 @@
+"""Contextual IDS: one kernel for all contexts, chosen in every round (section 6, Algorithm 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import confidence_set
+from partial_monitoring.estimation.least_squares import viewed
+from partial_monitoring.game import Game
+from partial_monitoring.ids import contextual as contexts
+from partial_monitoring.ids.contextual import Context, ContextualState
+from partial_monitoring.ids.joint import Contexts, frank_wolfe, joint_pairs, joint_ratio, prepared
+from partial_monitoring.ids.policy import IDS, AnyState
+from partial_monitoring.ids.sampling import Generalized, pair_rule
+from partial_monitoring.policy import Choices, draw
+from partial_monitoring.validation import Array, Indices, one_of, whole_number
+
+SOLVERS = ("exact", "frank_wolfe")
+CHANCES = ("known", "estimated")
+
+
+@dataclass(frozen=True, eq=False)
+class CountingState(ContextualState):
+    """What contextual IDS knows, and how often each context has come."""
+
+    seen: Indices
+    """Shape (n, contexts)."""
+
+
+@dataclass(frozen=True)
+class ContextualIDS(IDS):
+    """Trade regret in one context for information that serves all of them.
+
+    Parameters
+    ----------
+    gap, information, confidence, regularization, prior_mean, norm_bound
+        As for :class:`partial_monitoring.IDS`.
+    sampling
+        ``pm.sampling.exact`` or ``.generalized(kappa)``, which say kappa. For E2D, which needs no
+        kernel, take :class:`partial_monitoring.IDS`.
+    solver
+        "exact", or "frank_wolfe" to reproduce the paper.
+    steps
+        Of Frank-Wolfe, at most.
+    chances
+        "known": the context distribution is that of the game; "estimated": it is learned from the
+        contexts seen so far, each counted once more than it came.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.survey(), pm.ContextualIDS(), [0.3, 0.7], horizon=20, seeds=2)
+    >>> result.policies
+    ['contextual_ids']
+    """
+
+    solver: str = "exact"
+    steps: int = 200
+    chances: str = "known"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("solver", self.solver, SOLVERS)
+        one_of("chances", self.chances, CHANCES)
+        whole_number("steps", self.steps, at_least=1)
+        if not isinstance(pair_rule(self.sampling), Generalized):
+            raise InvalidInput(
+                f"sampling of ContextualIDS must be exact or generalized(kappa); got "
+                f"{self.sampling!r}."
+            )
+
+    @property
+    def kappa(self) -> float:
+        """The exponent of the information ratio."""
+        rule = pair_rule(self.sampling)
+        assert rule is not None
+        return rule.kappa
+
+    def init(self, game: AnyGame, replicates: int) -> AnyState:
+        """Return the state before the first round."""
+        if not isinstance(game, ContextualGame):
+            raise InvalidInput(f"ContextualIDS plays games with contexts; got {game!r}.")
+        state = super().init(game, replicates)
+        assert isinstance(state, ContextualState)
+        seen = np.zeros((replicates, len(game.games)), dtype=np.int64)
+        return CountingState(state.estimate, state.shape, game, state.parts, seen)
+
+    def decide(
+        self,
+        state: AnyState,
+        uniforms: Array,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Choices:
+        """Choose the kernel, and an action from its row of the context that came."""
+        if not isinstance(state, CountingState):
+            return super().decide(state, uniforms, available, context)
+        if isinstance(context, Game):  # not among those that the kernel is over
+            return super().decide(_plain(state), uniforms, available, context)
+        own = contexts.checked_indices(state, context)
+        gaps, information, beta, center = self._everywhere(state)
+        n, k = len(own), state.game.k
+        offered = np.array(np.broadcast_to(state.game.available, (n, *state.game.available.shape)))
+        if available is not None:
+            offered[np.arange(n), own] &= np.asarray(available)
+            contexts.some_action(offered[np.arange(n), own])
+        distribution, ratio = np.zeros((n, k)), np.zeros(n)
+        for i in range(n):
+            problem = prepared(
+                gaps[i], information[i], self._chances(state, i), offered[i], self.kappa
+            )
+            distribution[i], ratio[i] = self._row(problem, int(own[i]))
+        each = np.arange(n)
+        return Choices(
+            draw(distribution, uniforms),
+            distribution,
+            np.where(offered[each, own], gaps[each, own], np.inf),
+            np.where(offered[each, own], information[each, own], 0.0),
+            ratio,
+            beta,
+            center,
+        )
+
+    def update(
+        self,
+        state: AnyState,
+        action: Indices,
+        observation: Array,
+        context: Context | None = None,
+    ) -> AnyState:
+        """Return the state after one more observation."""
+        following = super().update(state, action, observation, context)
+        if isinstance(following, CountingState) and not isinstance(context, Game):
+            seen = following.seen.copy()
+            seen[np.arange(len(action)), contexts.checked_indices(following, context)] += 1
+            return replace(following, seen=seen)
+        return following
+
+    def _everywhere(self, state: CountingState) -> tuple[Array, Array, Array, Array]:
+        """Return gaps and information of all contexts (n, contexts, k), beta and the estimate."""
+        n, count, k = state.estimate.replicates, len(state.parts), state.game.k
+        gaps, information = np.zeros((n, count, k)), np.zeros((n, count, k))
+        beta, center = np.zeros(n), np.zeros((n, state.game.d))
+        for z, (part, shape) in enumerate(state.parts):
+            places = state.game.positions(z)
+            confidence = confidence_set(viewed(state.estimate, part), shape, self.confidence)
+            own = self.gap(part.game, confidence)
+            gaps[:, z, places] = np.where(part.dominant, 0.0, own) if part.dominant.any() else own
+            information[:, z, places] = self.information(part.game, confidence)
+            if z == 0:
+                beta, center = confidence.beta, confidence.center
+        return gaps, information, beta, center
+
+    def _chances(self, state: CountingState, i: int) -> Array:
+        """Return chi as replicate i knows it."""
+        if self.chances == "known":
+            return state.game.context_distribution
+        counts = state.seen[i] + 1.0
+        return np.asarray(counts / counts.sum())
+
+    def _row(self, problem: Contexts, z: int) -> tuple[Array, float]:
+        """Return the row of the kernel for one context, and the ratio of the whole kernel."""
+        p = problem
+        if self.solver == "frank_wolfe":
+            kernel = frank_wolfe(
+                p.gaps,
+                p.information,
+                p.weights,
+                available=p.available,
+                kappa=p.kappa,
+                steps=self.steps,
+            )
+        else:
+            first, second, share = joint_pairs(p)
+            kernel = np.zeros(p.gaps.shape)
+            each = np.arange(len(kernel))
+            kernel[each, first] = 1.0 - share
+            kernel[each, second] += share
+        gap_unit, gain_unit = p.units
+        scaled = joint_ratio(kernel, p.gaps, p.information, p.weights, kappa=p.kappa)
+        return kernel[z], scaled * gap_unit**p.kappa / gain_unit if 0 < scaled < np.inf else scaled
+
+
+def _plain(state: CountingState) -> ContextualState:
+    return ContextualState(state.estimate, state.shape, state.game, state.parts)

@@ -1,0 +1,215 @@
+"""Policies in context: conditional and contextual IDS (section 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.ids.joint import joint_ratio
+
+Array = NDArray[np.float64]
+
+SETS = {
+    "everything": pm.AllParameters(3),
+    "ball": pm.Ball([0.2, 0, 0], 1.0),
+    "box": pm.Box([-1, -1, 0], [1, 1, 0.5]),
+    "polytope": pm.Polytope([[1, 1, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], [1, 0, 0, 0]),
+    "simplex": pm.Simplex(3),
+}
+
+
+def random_game(seed: int, kind: str) -> pm.ContextualGame:
+    """Return a game with three contexts that offer different actions with different noise."""
+    rng = np.random.default_rng(seed)
+    games = []
+    for z in range(3):
+        actions = [["a", "b", "c"], ["c", "a"], ["d", "b", "e", "a"]][z]
+        maps = [rng.normal(size=(rng.integers(0, 3), 3)) for _ in actions]
+        noise: Any = 0.7 if seed % 2 else rng.uniform(0.3, 2.0, len(actions))
+        games.append(pm.Game(rng.normal(size=(len(actions), 3)), maps, SETS[kind], noise, actions))
+    return pm.ContextualGame(games, rng.dirichlet(np.ones(3)))
+
+
+def stacked(game: pm.ContextualGame) -> tuple[pm.Game, list[range]]:
+    """Return the plain game of all pairs of context and action, and where each context is."""
+    features = np.concatenate([own.features for own in game.games])
+    maps = [own.rows(a) for own in game.games for a in range(own.k)]
+    noise = np.concatenate([np.broadcast_to(own.noise_std, (own.k,)) for own in game.games])
+    ends = np.cumsum([own.k for own in game.games])
+    spans = [range(int(end) - own.k, int(end)) for own, end in zip(game.games, ends, strict=True)]
+    scalar = float(noise[0]) if np.ptp(noise) == 0 else noise
+    return pm.Game(features, maps, game.parameters, scalar), spans
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("gap", [pm.gaps.exact, pm.gaps.relaxed], ids=["exact", "relaxed"])
+def test_conditional_ids_is_ids_with_the_actions_of_the_context(kind: str, gap: Any) -> None:
+    """One estimate for all contexts: the plain game of all pairs, of which some are available."""
+    for seed in range(4):
+        game = random_game(seed, kind)
+        plain, spans = stacked(game)
+        policy = pm.IDS(gap=gap)
+        state, other = policy.init(game, 2), policy.init(plain, 2)
+        rng = np.random.default_rng(seed)
+        for _ in range(12):
+            z = int(rng.integers(3))
+            context = np.array([z, z])
+            mask = np.isin(np.arange(plain.k), list(spans[z]))
+            uniforms = rng.random(2)
+            one = policy.decide(state, uniforms, context=context)
+            two = policy.decide(other, uniforms, mask)
+            places = game.positions(z)
+            local = game.local_actions[z, one.action]
+            np.testing.assert_array_equal(local + spans[z][0], two.action)
+            for name in ("gaps", "information", "distribution"):
+                np.testing.assert_allclose(
+                    getattr(one, name)[:, places], getattr(two, name)[:, mask], atol=2e-7
+                )
+            np.testing.assert_allclose(one.beta, two.beta, rtol=1e-9)
+            np.testing.assert_allclose(one.estimate, two.estimate, atol=1e-7)
+            shown = rng.normal(size=(2, game.m))
+            state = policy.update(state, one.action, shown, context=context)
+            other = policy.update(other, two.action, shown)
+
+
+@pytest.mark.parametrize("policy", [pm.IDS(), pm.ContextualIDS(), pm.IDS(gap=pm.gaps.mean)])
+@pytest.mark.parametrize(
+    "name", ["dynamic_pricing", "linear_bandit", "apple_tasting", "transductive"]
+)
+def test_one_context_is_the_plain_game(policy: Any, name: str) -> None:
+    game = pm.games.make(name)
+    assert isinstance(game, pm.Game)
+    theta = game.parameters.project(np.linspace(0.5, 0.2, game.d))
+    plain = pm.IDS(gap=policy.gap)
+    one = pm.simulate(game, {"it": plain}, theta, horizon=150, seeds=4)
+    two = pm.simulate(pm.ContextualGame([game]), {"it": policy}, theta, horizon=150, seeds=4)
+    np.testing.assert_array_equal(two.plays["it"], one.plays["it"])
+    np.testing.assert_allclose(two.regret["it"], one.regret["it"], atol=1e-9)
+    np.testing.assert_allclose(two.ratio["it"], one.ratio["it"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_contextual_ids_plays_the_exact_kernel(kind: str) -> None:
+    for seed in range(3):
+        game = random_game(seed, kind)
+        policy, plain = pm.ContextualIDS(), pm.IDS()
+        state = policy.init(game, 1)
+        other = plain.init(game, 1)
+        rng = np.random.default_rng(seed)
+        for _ in range(8):
+            each = [plain.decide(other, np.zeros(1), context=np.array([z])) for z in range(3)]
+            gaps, gains = (
+                np.stack([getattr(c, n)[0] for c in each]) for n in ("gaps", "information")
+            )
+            chi = game.context_distribution
+            kernel = pm.sampling.contextual(gaps, gains, chi, available=game.available)
+            for z in range(3):
+                choice = policy.decide(state, np.array([0.3]), context=np.array([z]))
+                np.testing.assert_allclose(choice.distribution[0], kernel[z], atol=1e-9)
+                expected = joint_ratio(kernel, np.where(game.available, gaps, 0), gains, chi)
+                assert choice.ratio[0] == pytest.approx(expected, rel=1e-6)
+            z = int(rng.integers(3))
+            action = np.array([rng.choice(game.positions(z))])
+            shown = rng.normal(size=(1, game.m))
+            state = policy.update(state, action, shown, context=np.array([z]))
+            other = plain.update(other, action, shown, context=np.array([z]))
+
+
+def test_replicates_in_different_contexts_do_not_depend_on_each_other() -> None:
+    game = random_game(1, "ball")
+    for policy in (pm.IDS(), pm.ContextualIDS(), pm.ContextualIDS(chances="estimated")):
+        together = pm.simulate(game, {"it": policy}, "random", horizon=40, seeds=[3, 8, 5])
+        for i, seed in enumerate((3, 8, 5)):
+            alone = pm.simulate(game, {"it": policy}, "random", horizon=40, seeds=[seed])
+            np.testing.assert_array_equal(alone.regret["it"][0], together.regret["it"][i])
+            np.testing.assert_array_equal(alone.plays["it"][0], together.plays["it"][i])
+
+
+def test_contexts_come_with_their_probabilities() -> None:
+    game = pm.games.survey(2, answer_rate=0.3)
+    from partial_monitoring.contextual_world import ContextualWorld
+
+    world = ContextualWorld(game, np.full((400, 2), 0.5), np.arange(400))
+    drawn = np.concatenate([world.context(t) for t in range(10)])
+    assert abs((drawn == 0).mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / 4000)  # false alarm 7e-6
+
+
+def test_estimated_chances_come_near_the_known_ones() -> None:
+    """After many rounds the kernels of known and of estimated chi are nearly the same."""
+    game = random_game(2, "ball")
+    known, counted = pm.ContextualIDS(), pm.ContextualIDS(chances="estimated")
+    result = pm.simulate(game, {"known": known, "counted": counted}, "random", horizon=400, seeds=6)
+    one, two = result.mean("known")[-1], result.mean("counted")[-1]
+    assert two <= 1.3 * one + 2
+
+
+def test_frank_wolfe_plays_nearly_the_same_kernel() -> None:
+    game = random_game(3, "everything")
+    exact, approximate = pm.ContextualIDS(), pm.ContextualIDS(solver="frank_wolfe", steps=3000)
+    one, two = exact.init(game, 1), approximate.init(game, 1)
+    for z in range(3):
+        a = exact.decide(one, np.array([0.4]), context=np.array([z]))
+        b = approximate.decide(two, np.array([0.4]), context=np.array([z]))
+        assert b.ratio[0] == pytest.approx(a.ratio[0], rel=1e-4)
+
+
+def test_a_context_that_was_not_known_before() -> None:
+    """Its game is handed over; what was learned elsewhere counts."""
+    game = random_game(0, "ball")
+    fresh = pm.Game([[1.0, 0, 0], [0, 1, 0]], [[[1.0, 0, 0]], [[0, 1, 0]]], game.parameters, 0.5)
+    grown = pm.ContextualGame([*game.games, fresh], [0.25] * 4)
+    policy = pm.IDS()
+    state, other = policy.init(game, 1), policy.init(grown, 1)
+    rng = np.random.default_rng(0)
+    for t in range(10):
+        shown = rng.normal(size=(1, game.m))
+        if t % 3 == 2:
+            one = policy.decide(state, np.array([0.5]), context=fresh)
+            two = policy.decide(other, np.array([0.5]), context=np.array([3]))
+            places = grown.positions(3)
+            np.testing.assert_allclose(one.gaps, two.gaps[:, places], atol=1e-9)
+            assert places[one.action[0]] == two.action[0]
+            state = policy.update(state, one.action, shown, context=fresh)
+            other = policy.update(other, two.action, shown, context=np.array([3]))
+        else:
+            one = policy.decide(state, np.array([0.5]), context=np.array([t % 3]))
+            state = policy.update(state, one.action, shown, context=np.array([t % 3]))
+            two = policy.decide(other, np.array([0.5]), context=np.array([t % 3]))
+            other = policy.update(other, two.action, shown, context=np.array([t % 3]))
+            np.testing.assert_array_equal(one.action, two.action)
+
+
+def test_only_what_is_available_is_played() -> None:
+    game = random_game(0, "box")
+    for policy in (pm.IDS(), pm.ContextualIDS()):
+        state = policy.init(game, 1)
+        for z in range(3):
+            for a in game.positions(z):
+                mask = np.arange(game.k) == a
+                choice = policy.decide(state, np.array([0.5]), mask, np.array([z]))
+                assert choice.action[0] == a
+            outside = ~game.available[z]
+            with pytest.raises(InvalidInput, match="available must hold an action of the context"):
+                policy.decide(state, np.array([0.5]), outside, np.array([z]))
+
+
+def test_bad_use_is_refused() -> None:
+    game = random_game(0, "box")
+    with pytest.raises(InvalidInput, match="context must be given, the game has contexts"):
+        pm.IDS().decide(pm.IDS().init(game, 1), np.array([0.5]))
+    elsewhere = pm.Game([[1.0, 0, 0]], [[]], pm.AllParameters(3))
+    with pytest.raises(InvalidInput, match="context must be a game over the parameters of all"):
+        pm.IDS().decide(pm.IDS().init(game, 1), np.array([0.5]), context=elsewhere)
+    with pytest.raises(InvalidInput, match="ContextualIDS plays games with contexts"):
+        pm.ContextualIDS().init(pm.games.apple_tasting(), 1)
+    with pytest.raises(InvalidInput, match="sampling of ContextualIDS must be exact or"):
+        pm.ContextualIDS(sampling=pm.sampling.e2d(1.0))
+    with pytest.raises(InvalidInput, match="solver must be one of"):
+        pm.ContextualIDS(solver="guess")
+    with pytest.raises(InvalidInput, match="chances must be one of"):
+        pm.ContextualIDS(chances="guessed")
