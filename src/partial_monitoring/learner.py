@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
-from numbers import Real
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
+from partial_monitoring.observation import observation_vector, plain
+from partial_monitoring.place import Place, place_of, saved_place
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
     Choices,
@@ -28,7 +29,7 @@ from partial_monitoring.policy import (
 )
 from partial_monitoring.states import arrays_of, with_arrays
 from partial_monitoring.status import Status, status
-from partial_monitoring.validation import Array, boolean, file_path, is_whole, observation_array
+from partial_monitoring.validation import Array, boolean, file_path, is_whole
 
 FORMAT = 1
 """Version of the files that ``save`` writes."""
@@ -60,14 +61,14 @@ class Learner:
 
     def __init__(
         self,
-        game: Game,
+        game: AnyGame,
         policy: Policy[Any] | None = None,
         seed: int = 0,
         *,
         allow_hopeless: bool = False,
     ) -> None:
-        if not isinstance(game, Game):
-            raise InvalidInput(f"game must be a Game; got {game!r}.")
+        if not isinstance(game, Game | ContextualGame):
+            raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
         if policy is None:
             from partial_monitoring.ids.policy import IDS
 
@@ -77,14 +78,14 @@ class Learner:
         self.game, self.policy = game, policy
         self.seed = randomness.checked_seed("seed", seed)
         self.allow_hopeless = boolean("allow_hopeless", allow_hopeless)
-        if not allow_hopeless:
+        if not allow_hopeless and isinstance(game, Game):
             refuse_hopeless(game)
         self._state = policy.init(game, 1)
         self._uniforms = uniforms_of(policy, self._state, np.array([self.seed]))
         self._asked = 0
-        self._open: dict[int, Decision] = {}
+        self._open: dict[int, tuple[Decision, Place]] = {}
         self._history: list[dict[str, Any]] = []
-        self._told: list[tuple[int, Array]] = []
+        self._told: list[tuple[int, Array, Any]] = []
 
     # -- what it uses ------------------------------------------------------------------------
 
@@ -136,33 +137,38 @@ class Learner:
         Parameters
         ----------
         context
-            What is seen before acting; only games with contexts have one.
+            What is seen before acting, only in games with contexts: one of theirs by label or
+            index, or one that was not known before, as a ``Game`` over the same parameters or as a
+            dict with its ``features`` and ``observation_maps``.
         available
             The actions that can be played this time; all of them unless given.
         """
-        if context is not None:
-            raise InvalidInput(f"context must be left out, the game has none; got {context!r}.")
-        mask = self._mask(available)
-        choice = self.policy.decide(self._state, self._uniforms(self._asked), mask)
-        action, place = int(choice.action[0]), int(choice.places[0])
+        place = place_of(self.game, context)
+        mask = self._mask(place, available)
+        uniforms = self._uniforms(self._asked)
+        choice = self.policy.decide(self._state, uniforms, mask, **place.options)
+        action, where = (place.local(int(x[0])) for x in (choice.action, choice.places))
+        distribution = place.own(choice.distribution)
         decision = Decision(
             self._asked,
             self.round,
             action,
-            self.game.action_label(action),
-            choice.distribution[0],
-            float(choice.distribution[0, place]),
-            choice.gaps[0],
-            choice.information[0],
+            place.game.action_label(action),
+            distribution,
+            float(distribution[where]),
+            place.own(choice.gaps),
+            place.own(choice.information),
             float(choice.ratio[0]),
             float(choice.beta[0]),
             choice.estimate[0],
-            self._labels(choice),
-            place,
-            None if choice.index is None else choice.index[0],
+            self._labels(place, choice),
+            where,
+            None if choice.index is None else place.own(choice.index),
+            place.name,
         )
-        self._open[decision.id] = decision
-        self._history.append(decision.to_dict() | {"observation": None})
+        self._open[decision.id] = decision, place
+        row = decision.to_dict() | {"observation": None}
+        self._history.append(row if place.name is None else row | {"context": place.name})
         self._asked += 1
         return decision
 
@@ -189,32 +195,55 @@ class Learner:
         ids = [self._open_id(item) for item in decisions]
         if len(set(ids)) < len(ids):
             raise InvalidInput("decision must not name the same decision twice.")
-        vectors = [
-            self._vector(self._open[number].action, seen)
-            for number, seen in zip(ids, observations, strict=True)
-        ]
+        vectors = []
+        for number, seen in zip(ids, observations, strict=True):
+            asked, place = self._open[number]
+            vectors.append(self._vector(place, asked.action, seen))
         for number, vector, seen in zip(ids, vectors, observations, strict=True):
-            self._learn(self._open.pop(number).action, vector)
-            self._history[number]["observation"] = _plain(seen)
+            asked, place = self._open.pop(number)
+            self._learn(place, asked.action, vector)
+            self._history[number]["observation"] = plain(seen)
 
-    def tell_past(self, actions: Iterable[int | str], observations: Iterable[Any]) -> None:
-        """Start from logged data: actions that were played before and what was seen after them."""
-        for name, value in (("actions", actions), ("observations", observations)):
+    def tell_past(
+        self,
+        actions: Iterable[int | str],
+        observations: Iterable[Any],
+        contexts: Iterable[Any] | None = None,
+    ) -> None:
+        """Start from logged data: actions that were played before and what was seen after them.
+
+        Of games with contexts these are given too, one per action.
+        """
+        lists: dict[str, list[Any]] = {}
+        given = {"actions": actions, "observations": observations}
+        for name, value in (given if contexts is None else given | {"contexts": contexts}).items():
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(f"{name} must be a list; got {value!r}.")
-        played = [self.game.action_index(action) for action in actions]
-        seen = list(observations)
-        if len(played) != len(seen):
-            raise InvalidInput(
-                f"observations must hold one entry per action, {len(played)}; got {len(seen)}."
-            )
-        vectors = [self._vector(a, entry) for a, entry in zip(played, seen, strict=True)]
-        for a, vector in zip(played, vectors, strict=True):
-            self._learn(a, vector)
+            lists[name] = list(value)
+            if len(lists[name]) != len(lists["actions"]):
+                raise InvalidInput(
+                    f"{name} must hold one entry per action, {len(lists['actions'])}; got "
+                    f"{len(lists[name])}."
+                )
+        where = lists.get("contexts", [None] * len(lists["actions"]))
+        steps = []
+        for context, action, seen in zip(
+            where, lists["actions"], lists["observations"], strict=True
+        ):
+            place = place_of(self.game, context)
+            played = place.game.action_index(action)
+            steps.append((place, played, self._vector(place, played, seen)))
+        for place, played, vector in steps:
+            self._learn(place, played, vector)
 
-    def _learn(self, action: int, vector: Array) -> None:
-        self._state = self.policy.update(self._state, np.array([action]), vector[None])
-        self._told.append((action, vector))
+    def _vector(self, place: Place, action: int, observation: Any) -> Array:
+        length = max(self.game.m, place.game.m)
+        return observation_vector(place.game, action, observation, length)
+
+    def _learn(self, place: Place, action: int, vector: Array) -> None:
+        played = np.array([place.outer(action)])
+        self._state = self.policy.update(self._state, played, vector[None], **place.options)
+        self._told.append((action, vector, place.name))
 
     def _open_id(self, decision: Decision | int) -> int:
         number = decision.id if isinstance(decision, Decision) else decision
@@ -228,58 +257,36 @@ class Learner:
 
     def _recognize(self, decision: Decision | int) -> None:
         """Refuse a decision that only shares its number with one of this learner."""
-        if not isinstance(decision, Decision) or decision is self._open[decision.id]:
+        if not isinstance(decision, Decision) or decision is self._open[decision.id][0]:
             return
-        own = self._open[decision.id]
+        own, _ = self._open[decision.id]
         if decision.to_dict() != own.to_dict():
             raise InvalidInput(
                 f"decision must be one of this learner, whose decision {own.id} was {own.label!r} "
                 f"in round {own.round}; got {decision.label!r} in round {decision.round}."
             )
 
-    def _vector(self, action: int, observation: Any) -> Array:
-        """Return an observation as a vector of length m, or refuse it."""
-        vector = np.zeros(self.game.m)
-        rows = self.game.row_count(action)
-        if isinstance(self.game, FiniteGame):
-            if not isinstance(observation, Hashable):
-                raise InvalidInput(f"observation must be a signal; got {observation!r}.")
-            vector[:rows] = self.game.observation(action, observation)
-            return vector
-        if observation is None and rows == 0:
-            return vector
-        lengths = (rows, self.game.m)
-        if isinstance(observation, list) and len(observation) in lengths:
-            vector[:rows] = observation_array("observation", observation[:rows], (rows,))
-            return vector
-        seen = np.atleast_1d(np.asarray(observation, dtype=object))
-        if seen.ndim != 1 or len(seen) not in lengths:
-            raise InvalidInput(
-                f"observation must be a vector of length {rows}, what action "
-                f"{self.game.action_label(action)!r} shows; got shape {seen.shape}."
-            )
-        vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
-        return vector
-
-    def _labels(self, choice: Choices) -> Sequence[str]:
+    def _labels(self, place: Place, choice: Choices) -> Sequence[str]:
         if choice.candidates is None:
-            return self.game.actions
-        return [self.game.action_label(int(action)) for action in choice.candidates[0]]
+            return place.game.actions
+        return [place.game.action_label(int(action)) for action in choice.candidates[0]]
 
-    def _mask(self, available: Iterable[int | str] | None) -> Array | None:
+    def _mask(self, place: Place, available: Iterable[int | str] | None) -> Array | None:
         if available is None:
             return None
         if isinstance(available, str) or not isinstance(available, Iterable):
             raise InvalidInput(f"available must be a list of actions; got {available!r}.")
-        mask = np.zeros(self.game.k, dtype=bool)
+        mask = np.zeros(place.game.k if place.positions is None else self.game.k, dtype=bool)
         for action in available:
-            mask[self.game.action_index(action)] = True
+            mask[place.outer(place.game.action_index(action))] = True
         if not mask.any():
             raise InvalidInput("available must hold at least one action; got none.")
         return mask
 
-    def status(self) -> Status:
+    def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
+
+        Of a game with contexts, in one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting())
@@ -293,13 +300,17 @@ class Learner:
                 f"status needs a policy with a confidence set; {type(self.policy).__name__} has "
                 f"none."
             )
+        place = place_of(self.game, context)
         width = draws_of(self.policy, self._state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
-        choice = self.policy.decide(self._state, middle)
-        confidence = self.policy.confidence_set(self._state)  # type: ignore[union-attr]
+        choice = self.policy.decide(self._state, middle, **place.options)
+        confidence = self.policy.confidence_set(self._state, **place.options)  # type: ignore[union-attr]
         known = confidence.data.model.game  # of duels, the items
-        gaps = exact_gaps(known, confidence) if np.isnan(choice.gaps).any() else choice.gaps
-        return status(self.game, confidence, choice.distribution[0], gaps[0], self._told)
+        gaps = place.own(choice.gaps)
+        if np.isnan(gaps).any():
+            gaps = exact_gaps(known, confidence)[0]
+        told = [(action, vector) for action, vector, name in self._told if name == place.name]
+        return status(place.game, confidence, place.own(choice.distribution), gaps, told)
 
     # -- save and load -----------------------------------------------------------------------
 
@@ -313,7 +324,7 @@ class Learner:
             "allow_hopeless": self.allow_hopeless,
             "history": self._history,
             "open": list(self._open),
-            "told": [[action, vector.tolist()] for action, vector in self._told],
+            "told": [[action, vector.tolist(), name] for action, vector, name in self._told],
             "arrays": arrays_of(self._state),
         }
         target = file_path(path)
@@ -338,7 +349,7 @@ class Learner:
         try:
             game = game_from_dict(data["game"])
             policy = policy_from_dict(data["policy"])
-            learner = cls(game, policy, data["seed"], allow_hopeless=True)  # type: ignore[arg-type]
+            learner = cls(game, policy, data["seed"], allow_hopeless=True)
             learner.allow_hopeless = data["allow_hopeless"]
             learner._restore(data)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
@@ -348,15 +359,18 @@ class Learner:
     def _restore(self, data: dict[str, Any]) -> None:
         self._state = with_arrays(self._state, data["arrays"])
         self._history = data["history"]
-        self._told = [(action, np.array(vector, dtype=float)) for action, vector in data["told"]]
+        self._told = [
+            (action, np.array(vector, dtype=float), name) for action, vector, name in data["told"]
+        ]
         self._asked = len(self._history)
         self._open = {number: self._blank(number) for number in data["open"]}
 
-    def _blank(self, number: int) -> Decision:
+    def _blank(self, number: int) -> tuple[Decision, Place]:
         """Return what is needed of a decision whose observation is still to come."""
         row, nothing = self._history[number], np.zeros(0)
         blank = np.full(self.game.d, np.nan)
-        return Decision(
+        place = saved_place(self.game, row.get("context"))
+        decision = Decision(
             number,
             row["round"],
             row["action"],
@@ -370,15 +384,6 @@ class Learner:
             blank,
             (),
             0,
+            context=place.name,
         )
-
-
-def _plain(observation: Any) -> Any:
-    """Return an observation as plain data: strings, numbers, lists of them."""
-    if isinstance(observation, np.ndarray | np.generic):
-        return _plain(observation.tolist())
-    if isinstance(observation, list | tuple):
-        return [_plain(item) for item in observation]
-    if observation is None or isinstance(observation, str | int | float):
-        return observation
-    return float(observation) if isinstance(observation, Real) else str(observation)
+        return decision, place

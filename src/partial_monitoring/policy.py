@@ -148,6 +148,8 @@ class Decision:
     """Where the action stands among them."""
     index: Array | None = None
     """What the policy played the largest of, shape (k,), if it decides in that way."""
+    context: Any = None
+    """The context in which it was made, as plain data, if the game has contexts."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

@@ -38,6 +38,8 @@ ORDER = (
     "baselines",
     "policies",
     "status",
+    "observation",
+    "place",
     "learner",
     "truth",
     "world",

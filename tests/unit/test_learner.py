@@ -604,7 +604,6 @@ def test_games_that_can_be_learned_are_not_refused(name: str) -> None:
 
 BAD_ARGUMENTS: dict[str, tuple[tuple[Any, ...], str]] = {
     "no game": ((None,), "game"),
-    "a contextual game": ((pm.games.survey(),), "game"),
     "a name": (("dynamic_pricing",), "game"),
     "a policy by class": ((pm.games.dynamic_pricing(), pm.IDS), "policy"),
     "a word as policy": ((pm.games.dynamic_pricing(), "best"), "policy"),

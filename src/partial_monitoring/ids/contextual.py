@@ -148,6 +148,14 @@ def groups(context: Indices) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         yield int(z), context == z
 
 
+def part_at(state: ContextualState, context: Context | None) -> tuple[Model, Shape]:
+    """Return one context as the estimate sees it; replicates must all be in it."""
+    if isinstance(context, Game):
+        part = part_of(state.estimate.model, checked_context(state, context))
+        return part, shape_of(part)
+    return state.parts[int(checked_indices(state, context)[0])]
+
+
 def checked_indices(state: ContextualState, context: Context | None) -> Indices:
     """Return the contexts of the replicates, which must be there."""
     if context is None:

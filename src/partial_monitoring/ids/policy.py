@@ -16,6 +16,7 @@ from partial_monitoring.estimation.least_squares import (
     initial,
     restricted,
     updated,
+    viewed,
 )
 from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
@@ -162,8 +163,13 @@ class IDS:
             return contexts.update_in_context(state, action, observation, context)
         return IDSState(updated(state.estimate, action, observation), state.shape)
 
-    def confidence_set(self, state: AnyState) -> ConfidenceSet:
-        """Return E_t."""
+    def confidence_set(
+        self, state: AnyState, context: contexts.Context | None = None
+    ) -> ConfidenceSet:
+        """Return E_t, with contexts seen through the actions of one."""
+        if isinstance(state, contexts.ContextualState):
+            part, shape = contexts.part_at(state, context)
+            return confidence_set(viewed(state.estimate, part), shape, self.confidence)
         return confidence_set(state.estimate, state.shape, self.confidence)
 
     def _lazily(self, confidence: ConfidenceSet) -> bool:

@@ -1,0 +1,94 @@
+"""Where a live decision is made: the game that is played now, and how a policy is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.game import Game
+from partial_monitoring.game_files import game_from_dict, game_to_dict
+from partial_monitoring.validation import Array, is_whole
+
+KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
+"""What a context that was not known before is described by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The game of one round."""
+
+    game: Game
+    options: Mapping[str, Any]
+    """What the policy is handed: nothing, or the context."""
+    positions: NDArray[np.intp] | None = None
+    """Where the actions stand in what the policy answers, if that is over more of them."""
+    name: Any = None
+    """The context as plain data: its label, or the game itself."""
+
+    def own(self, values: Array) -> Array:
+        """Return the part of an answer (1, ...) that is about the actions of this game."""
+        return np.asarray(values[0] if self.positions is None else values[0][self.positions])
+
+    def local(self, action: int) -> int:
+        """Return the number of an action of the answer in this game."""
+        if self.positions is None:
+            return action
+        return int(np.flatnonzero(self.positions == action)[0])
+
+    def outer(self, action: int) -> int:
+        """Return the number of an action of this game in what the policy answers."""
+        return action if self.positions is None else int(self.positions[action])
+
+
+def place_of(game: AnyGame, context: Any) -> Place:
+    """Return the place of a context: a label, an index, a game, or the features and maps of one."""
+    if not isinstance(game, ContextualGame):
+        if context is not None:
+            raise InvalidInput(f"context must be left out, the game has none; got {context!r}.")
+        return Place(game, {})
+    if context is None:
+        raise InvalidInput("context must be given, the game has contexts.")
+    if isinstance(context, str) or is_whole(context):
+        z = game.context_index(context)
+        return Place(
+            game.at(z), {"context": np.array([z])}, game.positions(z), name=game.contexts[z]
+        )
+    if isinstance(context, Mapping):
+        context = _described(game, context)
+    if not isinstance(context, Game):
+        raise InvalidInput(
+            f"context must be one of the game's, a Game, or a dict with features and "
+            f"observation_maps; got {context!r}."
+        )
+    if not context.parameters.equals(game.parameters):
+        raise InvalidInput(
+            f"context must be a game over the parameters of all contexts, {game.parameters!r}; got "
+            f"{context.parameters!r}."
+        )
+    return Place(context, {"context": context}, name=game_to_dict(context))
+
+
+def saved_place(game: AnyGame, name: Any) -> Place:
+    """Return the place of a context that was written as plain data."""
+    return place_of(game, game_from_dict(name) if isinstance(name, Mapping) else name)
+
+
+def _described(game: ContextualGame, context: Mapping[str, Any]) -> Game:
+    for key in context:
+        if key not in KEYS:
+            raise unknown_name("key of a context", key, KEYS)
+    for key in ("features", "observation_maps"):
+        if key not in context:
+            raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
+    options = {key: context[key] for key in ("noise_std", "actions", "noise") if key in context}
+    first = game.games[0]
+    options.setdefault("noise", first.noise if first.noise in Game.NOISES else "gaussian")
+    if np.ndim(first.noise_std) == 0:
+        options.setdefault("noise_std", first.noise_std)
+    return Game(context["features"], context["observation_maps"], game.parameters, **options)
