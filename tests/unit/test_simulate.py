@@ -731,3 +731,16 @@ def test_the_order_of_policies_does_not_matter_when_seeds_merge() -> None:
     merged = one.merged(two)
     for name in ("a", "b"):
         assert np.array_equal(merged.regret[name], full.regret[name])
+
+
+@pytest.mark.parametrize("normal", [False, True])
+def test_streams_are_those_of_fresh_generators(normal: bool) -> None:
+    seeds = np.array([0, 7, 2**62])
+    stream = randomness.Stream(seeds, randomness.NOISE, 3, normal=normal)
+    for t in (0, 511, 512, 5000, 3):
+        block, row = divmod(t, randomness.BLOCK)
+        for i, seed in enumerate(seeds):
+            fresh = randomness.generator(int(seed), randomness.NOISE, block)
+            shape = (randomness.BLOCK, 3)
+            numbers = fresh.standard_normal(shape) if normal else fresh.random(shape)
+            np.testing.assert_array_equal(stream.at(t)[i], numbers[row])

@@ -61,6 +61,22 @@ def least_slope(gaps, information, slope, psi):
 
 
 @njit(cache=True, error_model="numpy")
+def first_least(gaps, information, slope, psi, limit):
+    """Return the first action with slope * D_a - psi * I_a up to a limit.
+
+    Rounded in another way than the limit was, none may be: then the first with the least.
+    """
+    lowest, best = np.inf, 0
+    for a in range(len(gaps)):
+        h = slope * gaps[a] - psi * information[a]
+        if h <= limit:
+            return a
+        if h < lowest:
+            lowest, best = h, a
+    return best
+
+
+@njit(cache=True, error_model="numpy")
 def usable_numbers(values):
     """Whether no number is negative or not finite."""
     bad = 0
@@ -97,11 +113,7 @@ def minimize(gaps, information, kappa):
         least = least_slope(gaps, information, slope, psi)
         if not least < slope * gap - psi * gain - tie:
             break
-        entering, lowest = 0, np.inf
-        for a in range(len(gaps)):
-            h = slope * gaps[a] - psi * information[a]
-            if h < lowest - tie:
-                entering, lowest = a, h
+        entering = first_least(gaps, information, slope, psi, least + tie)
         best, x, y, p = psi, first, second, share
         for old in (first, second):
             one, two = (old, entering) if gaps[old] <= gaps[entering] else (entering, old)

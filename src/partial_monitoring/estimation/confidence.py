@@ -100,7 +100,8 @@ class ConfidenceSet:
     def center(self) -> Array:
         """theta_hat, the least-squares estimate over Theta, shape (n, d)."""
         model = self.data.model
-        return model.prior_mean + applied(model.basis, self.local_center)
+        x = self.local_center
+        return model.prior_mean + (x if model.identity else applied(model.basis, x))
 
     @property
     def gram(self) -> Array:

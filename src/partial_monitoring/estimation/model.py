@@ -79,6 +79,12 @@ class Model:
         return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
 
     @cached_property
+    def identity(self) -> bool:
+        """Whether the coordinates are theta - theta_0 itself."""
+        d, count = self.basis.shape
+        return d == count and bool(np.array_equal(self.basis, np.eye(d)))
+
+    @cached_property
     def columns(self) -> Array:
         """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
         if self.game.k > MOST_IN_COLUMNS:
