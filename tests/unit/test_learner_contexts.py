@@ -1,0 +1,135 @@
+"""A live learner in contexts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.contextual_world import ContextualWorld
+from partial_monitoring.errors import InvalidInput
+
+SURVEY = pm.games.survey(3, answer_rate=0.4)
+PRICING = pm.games.segment_pricing()
+THETA = {"survey": np.array([0.2, 0.5, 0.8]), "pricing": np.array([0.2, 0.5, 0.3])}
+POLICIES = [pm.IDS(), pm.ContextualIDS(), pm.ContextualIDS(chances="estimated")]
+
+
+def told(game: pm.Game, action: int, shown: Any) -> Any:
+    if isinstance(game, pm.FiniteGame):
+        return game.symbols[action][int(shown[: len(game.symbols[action])].argmax())]
+    return shown[: game.row_count(action)].tolist()
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["conditional", "contextual", "estimated"])
+@pytest.mark.parametrize("name", ["survey", "pricing"])
+def test_a_learner_does_what_the_simulation_does(policy: Any, name: str, tmp_path: Path) -> None:
+    """Also when it is saved and loaded on the way, with a decision still open."""
+    game = {"survey": SURVEY, "pricing": PRICING}[name]
+    theta = THETA[name]
+    result = pm.simulate(
+        game, {"it": policy}, theta, horizon=40, seeds=[7], checkpoints=range(1, 41)
+    )
+    world = ContextualWorld(game, theta[None], np.array([7]))
+    learner = pm.Learner(game, policy, seed=7)
+    played = np.zeros(game.k, dtype=int)
+    for t in range(40):
+        z = int(world.context(t)[0])
+        decision = learner.ask(context=game.contexts[z] if t % 2 else z)
+        own = game.at(z)
+        assert own.actions[decision.action] == decision.label
+        assert len(decision.distribution) == own.k
+        assert decision.context == game.contexts[z]
+        assert decision.label in decision.explain()
+        outer = int(game.positions(z)[decision.action])
+        played[outer] += 1
+        np.testing.assert_array_equal(result.plays["it"][0, t], played)
+        if t == 20:
+            learner.save(tmp_path / "learner.json")
+            learner = pm.Learner.load(tmp_path / "learner.json")
+        shown = world.observe(np.array([outer]), t)[0]
+        learner.tell(decision.id, told(own, decision.action, shown))
+    assert learner.round == 41
+    assert learner.history[3]["context"] in game.contexts
+
+
+def test_a_context_that_was_not_known_before(tmp_path: Path) -> None:
+    features = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
+    fresh = {"features": features, "observation_maps": [[row] for row in features]}
+    as_game = pm.Game(
+        features, [[row] for row in features], SURVEY.parameters, 0.5, noise="bernoulli"
+    )
+    learners = [pm.Learner(SURVEY, pm.IDS(), seed=1) for _ in range(3)]
+    for t in range(12):
+        context: Any = "answers" if t % 3 else "new"
+        decisions = []
+        for learner, form in zip(learners, (fresh, as_game, fresh), strict=True):
+            decisions.append(learner.ask(context=form if context == "new" else context))
+        assert len({decision.action for decision in decisions}) == 1
+        if t == 6:
+            learners[2].save(tmp_path / "learner.json")
+            learners[2] = pm.Learner.load(tmp_path / "learner.json")
+        for learner, decision in zip(learners, decisions, strict=True):
+            learner.tell(decision.id, [float(t % 2)])
+    estimates = [learner.ask(context="silent").estimate for learner in learners]
+    np.testing.assert_array_equal(estimates[0], estimates[1])
+    np.testing.assert_allclose(estimates[0], estimates[2], atol=1e-12)
+
+
+def test_logged_data_with_contexts() -> None:
+    one, two = pm.Learner(SURVEY, seed=1), pm.Learner(SURVEY, seed=1)
+    for z, action, seen in (("answers", "product 2", 1.0), ("silent", "product 1", None)):
+        decision = one.ask(context=z, available=[action])
+        assert decision.label == action
+        one.tell(decision, [] if seen is None else [seen])
+    two.tell_past(["product 2", 1], [[1.0], None], ["answers", "silent"])
+    np.testing.assert_allclose(one.ask(context=0).gaps, two.ask(context=0).gaps)
+
+
+def test_the_status_of_a_context() -> None:
+    learner = pm.Learner(SURVEY)
+    learner.tell_past(
+        ["product 2"] * 300 + ["product 0"] * 300, [[1.0]] * 300 + [[0.0]] * 300, ["answers"] * 600
+    )
+    status = learner.status(context="silent")
+    assert status.best == "product 2"
+    assert "product 0" not in status.plausible
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda own: own.ask(), "context must be given, the game has contexts"),
+        (lambda own: own.ask(context="loud"), "no context named 'loud'"),
+        (lambda own: own.ask(context=5), "context"),
+        (lambda own: own.ask(context=3.5), "context must be one of the game's, a Game, or a dict"),
+        (lambda own: own.ask(context={"features": [[1, 0, 0]]}), "have the key 'observation_maps'"),
+        (lambda own: own.ask(context={"feature": 1}), "no key of a context named 'feature'"),
+        (
+            lambda own: own.ask(context=pm.games.apple_tasting()),
+            "context must be a game over the parameters of all contexts",
+        ),
+        (lambda own: own.ask(context=0, available=[]), "available must hold at least one action"),
+        (lambda own: own.tell_past([0], [[1.0]]), "context must be given, the game has contexts"),
+        (
+            lambda own: own.tell_past([0], [[1.0]], [0, 1]),
+            "contexts must hold one entry per action",
+        ),
+        (lambda own: own.status(), "context must be given, the game has contexts"),
+    ],
+)
+def test_bad_use_changes_nothing(use: Any, message: str) -> None:
+    learner = pm.Learner(SURVEY, seed=3)
+    with pytest.raises(InvalidInput) as caught:
+        use(learner)
+    assert message in str(caught.value)
+    assert learner.round == 1
+    assert learner.history == []
+
+
+def test_games_without_contexts_take_none() -> None:
+    with pytest.raises(InvalidInput, match="context must be left out, the game has none; got 0"):
+        pm.Learner(pm.games.apple_tasting()).ask(context=0)
