@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from partial_monitoring.game import Game
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.policy import Policy
 from partial_monitoring.result import Result
 
@@ -17,7 +17,7 @@ class Comparison:
 
     game_name: str
     """What the game is called in the experiment, such as "dynamic_pricing"."""
-    game: Game
+    game: AnyGame
     instance: str
     """What the true parameters are called: "random", "worst", or the parameter itself."""
     policies: Mapping[str, Policy[Any]]

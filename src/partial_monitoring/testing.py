@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import games
-from partial_monitoring.contextual_game import ContextualGame
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
@@ -28,11 +29,11 @@ from partial_monitoring.instance import Instance
 from partial_monitoring.learner import Learner
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.place import place_of
 from partial_monitoring.policy import Choices, Policy, draws_of, uniforms_of
-from partial_monitoring.simulation import play
+from partial_monitoring.simulation import play, world_of
 from partial_monitoring.truth import random_theta
 from partial_monitoring.validation import Array
-from partial_monitoring.world import World
 
 CLOSE = 1e-7
 """Numbers that should be equal may differ by this fraction of the numbers involved."""
@@ -138,7 +139,7 @@ def _check_support(parameters: ParameterSet, points: Array, rng: np.random.Gener
 # -- games -------------------------------------------------------------------------------------
 
 
-def check_game(game: Game | ContextualGame, *, seed: int = 0) -> None:
+def check_game(game: AnyGame, *, seed: int = 0) -> None:
     """Check that a game is whole: shapes, parameter set, files, observations, analysis."""
     if isinstance(game, ContextualGame):
         for context in game.contexts:
@@ -181,7 +182,7 @@ def check_game(game: Game | ContextualGame, *, seed: int = 0) -> None:
 
 
 def check_policy(
-    policy: Policy[Any], on: Game | Iterable[Game] | None = None, *, rounds: int = 30
+    policy: Policy[Any], on: AnyGame | Iterable[AnyGame] | None = None, *, rounds: int = 30
 ) -> None:
     """Check that a policy can be simulated, learn live, and be trusted.
 
@@ -202,7 +203,9 @@ def check_policy(
     replicate as if it were alone; take ``available`` or refuse it in a sentence; and do with
     ``Learner`` what it does with ``simulate``.
     """
-    chosen = [on] if isinstance(on, Game) else list(on) if on is not None else _some_games()
+    if isinstance(on, Game | ContextualGame):
+        on = [on]
+    chosen = _some_games() if on is None else list(on)
     refusals = []
     for game in chosen:
         try:
@@ -215,17 +218,19 @@ def check_policy(
     _require(len(refusals) < len(chosen), f"it refuses every game: {refusals[:1]}")
 
 
-def _some_games() -> Sequence[Game]:
+def _some_games() -> Sequence[AnyGame]:
     return [
         games.apple_tasting(),
         games.dynamic_pricing(),
         games.label_efficient(),
         games.linear_bandit([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]),
         games.dueling([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+        games.survey(),
+        games.segment_pricing(),
     ]
 
 
-def _check_on(policy: Policy[Any], game: Game, rounds: int) -> None:
+def _check_on(policy: Policy[Any], game: AnyGame, rounds: int) -> None:
     theta = game.parameters.relative_interior_point()
     seeds = np.array([3, 4, 5])
     before = np.random.get_state()  # noqa: NPY002
@@ -241,26 +246,30 @@ def _check_on(policy: Policy[Any], game: Game, rounds: int) -> None:
     _check_available(policy, game)
     _check_learner(policy, game, theta, int(seeds[0]), together[:, 0])
     marks = np.array([rounds])
-    run = play(game, policy, World(game, np.repeat(theta[None], 3, axis=0), seeds), marks)
+    run = play(game, policy, world_of(game, np.repeat(theta[None], 3, axis=0), seeds), marks)
     _require(bool((run.regret >= -1e-9).all()), "its regret is negative")
 
 
-def _actions(policy: Policy[Any], game: Game, theta: Array, seeds: Any, rounds: int) -> Array:
+def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, rounds: int) -> Array:
     """Play some rounds with every check of a round, and return the actions, shape (rounds, n)."""
     n = len(seeds)
-    world = World(game, np.repeat(theta[None], n, axis=0), seeds)
+    world = world_of(game, np.repeat(theta[None], n, axis=0), seeds)
     state = policy.init(game, n)
     uniforms = uniforms_of(policy, state, seeds)
     played = []
     for t in range(rounds):
         before = list(_arrays(state))
-        choice = policy.decide(state, uniforms(t))
+        seen: dict[str, Any] = {}
+        if isinstance(world, ContextualWorld):
+            seen = {"context": world.context(t)}
+        choice = policy.decide(state, uniforms(t), **seen)
         _check_choices(choice, game, n)
         _require(
-            bool((policy.decide(state, uniforms(t)).action == choice.action).all()),
+            bool((policy.decide(state, uniforms(t), **seen).action == choice.action).all()),
             "it answers the same question differently",
         )
-        following = policy.update(state, choice.action, world.observe(choice.action, t))
+        shown = world.observe(choice.action, t)
+        following = policy.update(state, choice.action, shown, **seen)
         _require(list(_arrays(state)) == before, "it changes the state that it is handed")
         state = following
         played.append(choice.action)
@@ -279,7 +288,7 @@ def _arrays(state: Any) -> Iterator[bytes]:
         yield from (part for f in fields(state) for part in _arrays(getattr(state, f.name)))
 
 
-def _check_choices(choice: Choices, game: Game, n: int) -> None:
+def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     action = np.asarray(choice.action)
     _require(action.shape == (n,), f"its actions have shape {action.shape}, not ({n},)")
     _require(
@@ -292,36 +301,45 @@ def _check_choices(choice: Choices, game: Game, n: int) -> None:
     _require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
 
 
-def _check_available(policy: Policy[Any], game: Game) -> None:
+def _check_available(policy: Policy[Any], game: AnyGame) -> None:
     state = policy.init(game, 1)
     width = draws_of(policy, state)
     uniforms = np.full((1,) if width is None else (1, width), 0.3)
-    for only in range(min(game.k, 4)):
-        mask = np.arange(game.k) == only
-        try:
-            choice = policy.decide(state, uniforms, mask)
-        except InvalidInput:
-            return  # it says that it cannot
-        _require(int(choice.action[0]) == only, "it plays an action that is not available")
+    contexts = range(len(game.games)) if isinstance(game, ContextualGame) else [None]
+    for z in contexts:
+        offered: Any = range(game.k)
+        seen: dict[str, Any] = {}
+        if z is not None and isinstance(game, ContextualGame):
+            offered, seen = game.positions(z), {"context": np.array([z])}
+        for only in offered[:4]:
+            mask = np.arange(game.k) == only
+            try:
+                choice = policy.decide(state, uniforms, mask, **seen)
+            except InvalidInput:
+                return  # it says that it cannot
+            _require(int(choice.action[0]) == only, "it plays an action that is not available")
 
 
 def _check_learner(
-    policy: Policy[Any], game: Game, theta: Array, seed: int, expected: Array
+    policy: Policy[Any], game: AnyGame, theta: Array, seed: int, expected: Array
 ) -> None:
     """A learner that is told what the simulated world shows must make the same decisions."""
     learner = Learner(game, policy, seed=seed, allow_hopeless=True)
-    world = World(game, theta[None], np.array([seed]))
+    world = world_of(game, theta[None], np.array([seed]))
     for t, action in enumerate(expected):
-        decision = learner.ask()
-        _require(decision.action == action, "a Learner decides differently than simulate")
+        context = int(world.context(t)[0]) if isinstance(world, ContextualWorld) else None
+        place = place_of(game, context)
+        decision = learner.ask(context=context)
+        same = place.outer(decision.action) == action
+        _require(same, "a Learner decides differently than simulate")
         shown = world.observe(np.array([action]), t)[0]
-        learner.tell(decision, _told(game, decision.action, shown))
+        learner.tell(decision, _told(place.game, decision.action, shown))
 
 
 def _told(game: Game, action: int, shown: Array) -> Any:
     """Return an observation as a user would tell it."""
     if isinstance(game, FiniteGame):
-        return game.symbols[action][int(shown.argmax())]
+        return game.symbols[action][int(shown[: len(game.symbols[action])].argmax())]
     return shown[: game.row_count(action)].tolist()
 
 

@@ -147,6 +147,24 @@ def test_true_parameters_from_several() -> None:
     assert ((found.result.theta == rows[1]).all(axis=1) | first).all()
 
 
+def test_games_with_contexts(tmp_path: Path) -> None:
+    policies = {"conditional": pm.IDS(), "contextual": pm.ContextualIDS()}
+    experiment = pm.Experiment(
+        ["survey", "segment_pricing"], policies, "random", horizon=30, seeds=3, checkpoints=[10]
+    )
+    table = experiment.run(tmp_path)
+    assert_same(experiment.run(tmp_path), table)
+    assert_same(experiment.run(engine="processes", workers=2), table)
+    for one, two in zip(
+        experiment.compare(tmp_path), stored_comparisons(Store(tmp_path)), strict=True
+    ):
+        np.testing.assert_array_equal(
+            one.result.regret["contextual"], two.result.regret["contextual"]
+        )
+    page = pm.write_report(experiment.compare(tmp_path), tmp_path, figures=False).read_text()
+    assert "The game has 2 contexts" in page
+
+
 def test_the_worst_case_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searches = []
     original = runner.worst_for
@@ -383,7 +401,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
             "shape",
         ),
         (lambda: pm.Experiment("apple_tasting", "ids", "worse", horizon=1, seeds=1), "'worst'"),
-        (lambda: pm.Experiment("survey", "ids", horizon=1, seeds=1), "without contexts"),
+        (lambda: pm.Experiment("survey", "cbp", horizon=1, seeds=1), "CBP plays finite games"),
         (lambda: pm.Experiment([], "ids", horizon=1, seeds=1), "at least one game"),
         (
             lambda: pm.Experiment("apple_tasting", "ids", {"pears": "random"}, horizon=1, seeds=1),

@@ -77,6 +77,16 @@ def test_conditional_ids_is_ids_with_the_actions_of_the_context(kind: str, gap: 
             other = policy.update(other, two.action, shown)
 
 
+@pytest.mark.parametrize("policy", [pm.LinUCB(), pm.LinTS(), pm.LinUCB(relative=True)])
+def test_one_context_is_the_plain_bandit(policy: Any) -> None:
+    game = pm.games.linear_bandit()
+    one = pm.simulate(game, {"it": policy}, [0.5, 0.2, 0], horizon=150, seeds=4)
+    two = pm.simulate(
+        pm.ContextualGame([game]), {"it": policy}, [0.5, 0.2, 0], horizon=150, seeds=4
+    )
+    np.testing.assert_array_equal(two.plays["it"], one.plays["it"])
+
+
 @pytest.mark.parametrize("policy", [pm.IDS(), pm.ContextualIDS(), pm.IDS(gap=pm.gaps.mean)])
 @pytest.mark.parametrize(
     "name", ["dynamic_pricing", "linear_bandit", "apple_tasting", "transductive"]

@@ -422,7 +422,6 @@ def test_progress_is_shown_on_standard_error(capsys: pytest.CaptureFixture[str])
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no game": ({"game": None}, "game"),
     "a name as game": ({"game": "pricing"}, "game"),
-    "a contextual game": ({"game": pm.games.survey()}, "game"),
     "unknown policy": ({"policies": "idss"}, "idss"),
     "no policy": ({"policies": []}, "policies"),
     "no policy in a dict": ({"policies": {}}, "policies"),

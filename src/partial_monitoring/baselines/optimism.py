@@ -14,11 +14,13 @@ find out what is best, so such games are refused unless asked for, as a negative
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import randomness
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
@@ -28,10 +30,12 @@ from partial_monitoring.estimation.least_squares import (
     affine_estimate,
     initial,
     updated,
+    viewed,
 )
 from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import Shape, shape_of
 from partial_monitoring.game import Game
+from partial_monitoring.ids import contextual as contexts
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.linalg import RANK_TOLERANCE
@@ -53,6 +57,9 @@ class LinearState:
     shape: Shape
 
 
+AnyState = LinearState | contexts.ContextualState
+
+
 @dataclass(frozen=True)
 class _Linear:
     """What LinUCB and LinTS share: the estimate, and everything but the index."""
@@ -67,33 +74,69 @@ class _Linear:
         checked_options(self, ("confidence",))
         boolean("allow_partial", self.allow_partial)
 
-    def init(self, game: Game, replicates: int) -> LinearState:
+    def init(self, game: AnyGame, replicates: int) -> AnyState:
         """Return the state before the first round."""
         name = type(self).__name__
-        if isinstance(game, DuelingGame):
-            raise InvalidInput(f"{name} cannot play duels, which show differences; use DuelingIDS.")
-        if not self.allow_partial:
-            silent = np.flatnonzero(~shows_reward(game))
-            if len(silent):
+        each = game.games if isinstance(game, ContextualGame) else (game,)
+        for own in each:
+            if isinstance(own, DuelingGame):
+                raise InvalidInput(
+                    f"{name} cannot play duels, which show differences; use DuelingIDS."
+                )
+            silent = np.flatnonzero(~shows_reward(own))
+            if len(silent) and not self.allow_partial:
                 raise InvalidInput(
                     f"{name} plays bandits, whose actions show their own reward, which action "
-                    f"{game.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
+                    f"{own.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
                 )
-        prior = model(
-            game,
-            regularization=self.regularization,
-            prior_mean=self.prior_mean,
-            norm_bound=self.norm_bound,
-        )
+        options: dict[str, Any] = {
+            "regularization": self.regularization,
+            "prior_mean": self.prior_mean,
+            "norm_bound": self.norm_bound,
+        }
+        if isinstance(game, ContextualGame):
+            return contexts.initial_state(game, replicates, **options)
+        prior = model(game, **options)
         return LinearState(initial(prior, replicates), shape_of(prior))
 
-    def update(self, state: LinearState, action: Indices, observation: Array) -> LinearState:
+    def decide(
+        self,
+        state: AnyState,
+        uniforms: Array,
+        available: Array | None = None,
+        context: contexts.Context | None = None,
+    ) -> Choices:
+        """Choose actions, with contexts in the game of each."""
+        if isinstance(state, contexts.ContextualState):
+            return contexts.decide_in_context(self._within, state, uniforms, available, context)
+        return self._within(state.estimate, state.shape, uniforms, available)
+
+    def _within(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+    ) -> Choices:
+        raise NotImplementedError
+
+    def update(
+        self,
+        state: AnyState,
+        action: Indices,
+        observation: Array,
+        context: contexts.Context | None = None,
+    ) -> AnyState:
         """Return the state after one more observation."""
+        if isinstance(state, contexts.ContextualState):
+            return contexts.update_in_context(state, action, observation, context)
         return LinearState(updated(state.estimate, action, observation), state.shape)
 
-    def confidence_set(self, state: LinearState) -> ConfidenceSet:
-        """Return E_t."""
-        return confidence_set(state.estimate, state.shape, self.confidence)
+    def confidence_set(
+        self, state: AnyState, context: contexts.Context | None = None
+    ) -> ConfidenceSet:
+        """Return E_t, with contexts seen through the actions of one."""
+        estimate, shape = state.estimate, state.shape
+        if isinstance(state, contexts.ContextualState):
+            part, shape = contexts.part_at(state, context)
+            estimate = viewed(estimate, part)
+        return confidence_set(estimate, shape, self.confidence)
 
     def _choices(
         self, confidence: ConfidenceSet, width: Array, index: Array, available: Array | None
@@ -150,17 +193,16 @@ class LinUCB(_Linear):
         super().__post_init__()
         boolean("relative", self.relative)
 
-    def decide(
-        self, state: LinearState, uniforms: Array, available: Array | None = None
+    def _within(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
-        """Choose actions."""
-        confidence = self.confidence_set(state)
+        confidence = confidence_set(estimate, shape, self.confidence)
         reach = np.sqrt(confidence.beta)[:, None]
-        width = reach * np.sqrt(squared_lengths(state.estimate))
+        width = reach * np.sqrt(squared_lengths(estimate))
         if self.relative:
-            index = self._relative_index(state.estimate, reach, available)
+            index = self._relative_index(estimate, reach, available)
         else:
-            index = state.estimate.means + width
+            index = estimate.means + width
         return self._choices(confidence, width, index, available)
 
     def _relative_index(self, data: Estimate, reach: Array, available: Array | None) -> Array:
@@ -213,23 +255,20 @@ class LinTS(_Linear):
         one_of("width", self.width, WIDTHS)
         positive_number("factor", self.factor)
 
-    def draws(self, state: LinearState) -> int:
+    def draws(self, state: AnyState) -> int:
         """Return the number of uniform numbers per round: one for each direction of Theta."""
         return int(state.estimate.model.basis.shape[1])
 
-    def decide(
-        self, state: LinearState, uniforms: Array, available: Array | None = None
+    def _within(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
-        """Choose actions, with uniforms (n, draws)."""
-        confidence = self.confidence_set(state)
+        confidence = confidence_set(estimate, shape, self.confidence)
         radius = np.sqrt(confidence.beta)[:, None]
-        index = self.sampled_rewards(state, confidence, uniforms)
-        width = radius * np.sqrt(squared_lengths(state.estimate))
+        index = self.sampled_rewards(confidence, uniforms)
+        width = radius * np.sqrt(squared_lengths(estimate))
         return self._choices(confidence, width, index, available)
 
-    def sampled_rewards(
-        self, state: LinearState, confidence: ConfidenceSet, uniforms: Array
-    ) -> Array:
+    def sampled_rewards(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
         """Return <phi_a, theta> for one draw of theta per replicate, shape (n, k).
 
         With W_t = L L' the coordinates are x = x_hat + c L^-T z in the directions that are seen
@@ -237,7 +276,7 @@ class LinTS(_Linear):
         """
         from partial_monitoring.compiled import posterior
 
-        data, model = state.estimate, state.estimate.model
+        data, model = confidence.data, confidence.data.model
         z = randomness.normals(uniforms)
         seen = np.ascontiguousarray(z[:, : model.rank])
         deviation = posterior.deviations(data.gram, seen, model.regularization)

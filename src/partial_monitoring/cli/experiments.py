@@ -18,7 +18,7 @@ from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
     console,
-    plain_game,
+    find_game,
     read_policies,
     read_value,
     takes_game,
@@ -148,7 +148,7 @@ def simulate(
     label = Path(game).stem if Path(game).exists() else game
     what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
     experiment = pm.Experiment(
-        {label: plain_game(game, options, param)},
+        {label: find_game(game, options, param)},
         read_policies(chosen),
         {label: read_value(theta)},
         horizon=horizon,

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 import partial_monitoring
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.experiments.identity import content_key, described
 from partial_monitoring.experiments.truths import Among, Fixed, Random, name_of
-from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_to_dict
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.policy import Policy
 from partial_monitoring.result import Result
-from partial_monitoring.simulation import play
+from partial_monitoring.simulation import play, world_of
 from partial_monitoring.validation import Indices
-from partial_monitoring.world import World
 
 FORMAT = 1
 """Version of what a cell's key stands for."""
@@ -31,7 +30,7 @@ RECORDED = "policy"
 class Cell:
     """Everything about some runs except their seeds."""
 
-    game: Game
+    game: AnyGame
     truth: Fixed | Random | Among
     policy: Policy[Any]
     checkpoints: Indices
@@ -68,7 +67,7 @@ class Cell:
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        world = World(self.game, self.truth.draw(self.game, seeds), seeds, self.noise)
+        world = world_of(self.game, self.truth.draw(self.game, seeds), seeds, self.noise)
         run = play(self.game, self.policy, world, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt

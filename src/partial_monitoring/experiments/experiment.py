@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments.truths import Truth, name_of, read_truth
 from partial_monitoring.game import Game
@@ -20,16 +21,16 @@ from partial_monitoring.simulation import (
     checkpoint_rounds,
     named_policies,
     seed_numbers,
+    world_of,
 )
 from partial_monitoring.validation import Indices, set_fields, whole_number
-from partial_monitoring.world import World
 
 if TYPE_CHECKING:
     import pyarrow
 
     from partial_monitoring.comparison import Comparison
 
-Games = str | Game | Sequence[str | Game] | Mapping[str, str | Game]
+Games = str | AnyGame | Sequence[str | AnyGame] | Mapping[str, str | AnyGame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Setting:
     """A game with its true parameters, and who plays there."""
 
     game_name: str
-    game: Game
+    game: AnyGame
     truth_name: str
     truth: Truth
     players: tuple[str, ...]
@@ -171,12 +172,13 @@ class Experiment:
         )
 
 
-def named_games(games: Games) -> dict[str, Game]:
+def named_games(games: Games) -> dict[str, AnyGame]:
     """Return games by name."""
     if isinstance(games, Mapping):
         named = {str(name): _game(game) for name, game in games.items()}
     else:
-        listed = [games] if isinstance(games, str | Game) else list(games)
+        single = isinstance(games, str | Game | ContextualGame)
+        listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
         named = {}
         for i, item in enumerate(listed):
             name = (
@@ -192,16 +194,14 @@ def named_games(games: Games) -> dict[str, Game]:
     return named
 
 
-def _game(game: str | Game) -> Game:
+def _game(game: str | AnyGame) -> AnyGame:
     found = game_registry.make(game) if isinstance(game, str) else game
-    if not isinstance(found, Game):
-        raise InvalidInput(
-            f"games must be games without contexts, or names of them; got {found!r}."
-        )
+    if not isinstance(found, Game | ContextualGame):
+        raise InvalidInput(f"games must be games, or names of them; got {found!r}.")
     return found
 
 
-def _truths(theta: Any, game_name: str, game: Game, names: Sequence[str]) -> dict[str, Truth]:
+def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> dict[str, Truth]:
     """Return the truths of one game by name."""
     if isinstance(theta, Mapping) and "among" not in theta:
         for name in theta:
@@ -222,7 +222,7 @@ def _truths(theta: Any, game_name: str, game: Game, names: Sequence[str]) -> dic
 
 def _setting(
     game_name: str,
-    game: Game,
+    game: AnyGame,
     truth_name: str,
     truth: Truth,
     policies: Mapping[str, Policy[Any]],
@@ -231,7 +231,7 @@ def _setting(
 ) -> Setting:
     """Find out which policies play a game; true parameters that cannot be played are refused."""
     if hasattr(truth, "draw"):
-        World(game, truth.draw(game, seeds[:1]), seeds[:1], noise)
+        world_of(game, truth.draw(game, seeds[:1]), seeds[:1], noise)
     refused = {}
     for name, policy in policies.items():
         try:

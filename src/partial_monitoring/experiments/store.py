@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.cell import Cell
-from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_to_dict, load_game
 from partial_monitoring.result import Result
 from partial_monitoring.validation import Indices
@@ -71,17 +71,15 @@ class Store:
         part.save(target)
         self._checked[target] = part
 
-    def add_game(self, key: str, game: Game) -> None:
+    def add_game(self, key: str, game: AnyGame) -> None:
         """Keep a game under its content key."""
         path = self.folder / "games" / f"{key}.json"
         if self.read_json(path) is None:
             self.write_json(path, game_to_dict(game))
 
-    def game(self, key: str) -> Game:
+    def game(self, key: str) -> AnyGame:
         """Return the game of a content key."""
-        found = load_game(self.folder / "games" / f"{key}.json")
-        assert isinstance(found, Game)
-        return found
+        return load_game(self.folder / "games" / f"{key}.json")
 
     def write_json(self, path: Path, data: Any) -> None:
         """Write plain data to a file, whole or not at all."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.game import Game
 from partial_monitoring.instance import checked_theta
 from partial_monitoring.truth import THETA, random_theta
 from partial_monitoring.validation import Array, Indices, axes, probabilities
@@ -23,7 +23,7 @@ class Fixed:
 
     theta: Array
 
-    def draw(self, game: Game, seeds: Indices) -> Array:
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
         return np.repeat(self.theta[None], len(seeds), axis=0)
 
@@ -32,7 +32,7 @@ class Fixed:
 class Random:
     """A parameter of its own for each seed: uniform on bounded sets, standard normal on R^d."""
 
-    def draw(self, game: Game, seeds: Indices) -> Array:
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
         return random_theta(game.parameters, seeds)
 
@@ -46,7 +46,7 @@ class Among:
     weights: Array
     """Shape (n,)."""
 
-    def draw(self, game: Game, seeds: Indices) -> Array:
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
         uniforms = [randomness.generator(int(seed), THETA, 1).random() for seed in seeds]
         chosen = np.searchsorted(np.cumsum(self.weights), uniforms, side="right")
@@ -63,7 +63,7 @@ Truth = Fixed | Random | Among | Worst
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 
 
-def read_truth(value: Any, game: Game) -> Truth:
+def read_truth(value: Any, game: AnyGame) -> Truth:
     """Return what a value of a file or an argument says about the true parameters.
 
     A parameter, "random", "worst", or {"among": parameters, "weights": probabilities}.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from partial_monitoring.comparison import Comparison
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import PartialMonitoringError
-from partial_monitoring.game import Game
 from partial_monitoring.observability.bounds import bounds
 from partial_monitoring.observability.classify import Analysis, analyze
 from partial_monitoring.validation import Array, Indices
@@ -25,7 +25,7 @@ MOST_ACTIONS = 100
 class Verdict:
     """The class of a game with its reasons."""
 
-    game: Game
+    game: AnyGame
     analysis: Analysis | None
     missing: str = ""
     """Why there is no analysis."""
@@ -57,7 +57,7 @@ class Verdict:
 
     def bound(self, rounds: Indices) -> Array | None:
         """Return the regret that theory guarantees for IDS after so many rounds, if it does."""
-        if self.analysis is None:
+        if self.analysis is None or isinstance(self.game, ContextualGame):
             return None
         try:
             regret = bounds(self.game, rounds, analysis=self.analysis).regret
@@ -66,8 +66,11 @@ class Verdict:
         return regret if np.isfinite(regret).all() and (regret > 0).any() else None
 
 
-def verdict(game: Game) -> Verdict:
+def verdict(game: AnyGame) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
+    if isinstance(game, ContextualGame):
+        count = len(game.games)
+        return Verdict(game, None, f"The game has {count} contexts; each is a game of its own.")
     if game.k > MOST_ACTIONS:
         return Verdict(
             game,
