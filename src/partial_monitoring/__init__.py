@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from partial_monitoring import testing as testing
     from partial_monitoring.baselines.cbp import CBP as CBP
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
+    from partial_monitoring.baselines.greedy import EpsilonGreedy as EpsilonGreedy
+    from partial_monitoring.baselines.greedy import Greedy as Greedy
+    from partial_monitoring.baselines.greedy import SquareCB as SquareCB
     from partial_monitoring.baselines.optimism import LinTS as LinTS
     from partial_monitoring.baselines.optimism import LinUCB as LinUCB
     from partial_monitoring.comparison import Comparison as Comparison
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "baselines.cbp": ("CBP", "RandCBP"),
+    "baselines.greedy": ("EpsilonGreedy", "Greedy", "SquareCB"),
     "baselines.optimism": ("LinTS", "LinUCB"),
     "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),

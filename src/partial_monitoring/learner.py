@@ -25,6 +25,7 @@ from partial_monitoring.policy import (
     Policy,
     draws_of,
     is_policy,
+    started,
     uniforms_of,
 )
 from partial_monitoring.states import arrays_of, with_arrays
@@ -80,7 +81,7 @@ class Learner:
         self.allow_hopeless = boolean("allow_hopeless", allow_hopeless)
         if not allow_hopeless and isinstance(game, Game):
             refuse_hopeless(game)
-        self._state = policy.init(game, 1)
+        self._state = started(policy, game, 1)
         self._uniforms = uniforms_of(policy, self._state, np.array([self.seed]))
         self._asked = 0
         self._open: dict[int, tuple[Decision, Place]] = {}

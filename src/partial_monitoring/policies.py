@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.baselines.cbp import CBP, RandCBP
+from partial_monitoring.baselines.greedy import EpsilonGreedy, Greedy, SquareCB
 from partial_monitoring.baselines.optimism import LinTS, LinUCB
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
@@ -28,6 +29,9 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "randcbp": RandCBP,
         "linucb": LinUCB,
         "lints": LinTS,
+        "greedy": Greedy,
+        "epsilon_greedy": EpsilonGreedy,
+        "squarecb": SquareCB,
     }
 )
 """Every policy by name."""

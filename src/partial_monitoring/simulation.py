@@ -17,7 +17,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
-from partial_monitoring.policy import Policy, is_policy, uniforms_of
+from partial_monitoring.policy import Policy, is_policy, started, uniforms_of
 from partial_monitoring.result import Result, Run
 from partial_monitoring.truth import true_parameters
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
@@ -110,7 +110,7 @@ def play(
 ) -> Run:
     """Play one policy to the last checkpoint and record it."""
     n, horizon = len(world.seeds), int(marks[-1])
-    state = policy.init(game, n)
+    state = started(policy, game, n)
     uniforms = uniforms_of(policy, state, world.seeds)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
     counted = game.k if n * len(marks) * game.k <= MOST_COUNTS else 0

@@ -30,7 +30,7 @@ from partial_monitoring.learner import Learner
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.place import place_of
-from partial_monitoring.policy import Choices, Policy, draws_of, uniforms_of
+from partial_monitoring.policy import Choices, Policy, draws_of, started, uniforms_of
 from partial_monitoring.simulation import play, world_of
 from partial_monitoring.truth import random_theta
 from partial_monitoring.validation import Array
@@ -209,7 +209,7 @@ def check_policy(
     refusals = []
     for game in chosen:
         try:
-            policy.init(game, 1)
+            started(policy, game, 1)
         except InvalidInput as refusal:
             _require(on is None, f"it refuses the game: {refusal}")
             refusals.append(refusal)

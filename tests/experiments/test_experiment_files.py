@@ -136,7 +136,10 @@ SHORT = 'horizon = 30\nseeds = 2\npolicies = ["ids"]\n'
         (SHORT + "games = []", "games must hold at least one game"),
         (SHORT + "games = [1]", "games must be a table, or a list of names; got 1"),
         (SHORT + 'games = "apple_tasting"', "games must be a table; got 'apple_tasting'"),
-        (SHORT.replace("ids", "cbp") + 'games = ["survey"]', "CBP plays finite games"),
+        (
+            SHORT.replace("ids", "cbp") + 'games = ["survey"]',
+            "CBP takes no contexts; the game has 2",
+        ),
         (
             SHORT + '[games.apple_tasting]\ntheta = "random"\ninstances = { a = "random" }',
             "has both theta and instances",

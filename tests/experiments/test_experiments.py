@@ -401,7 +401,10 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
             "shape",
         ),
         (lambda: pm.Experiment("apple_tasting", "ids", "worse", horizon=1, seeds=1), "'worst'"),
-        (lambda: pm.Experiment("survey", "cbp", horizon=1, seeds=1), "CBP plays finite games"),
+        (
+            lambda: pm.Experiment("survey", "cbp", horizon=1, seeds=1),
+            "CBP takes no contexts; the game has 2",
+        ),
         (lambda: pm.Experiment([], "ids", horizon=1, seeds=1), "at least one game"),
         (
             lambda: pm.Experiment("apple_tasting", "ids", {"pears": "random"}, horizon=1, seeds=1),

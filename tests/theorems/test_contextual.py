@@ -223,3 +223,13 @@ def test_bad_use_is_refused() -> None:
         pm.ContextualIDS(solver="guess")
     with pytest.raises(InvalidInput, match="chances must be one of"):
         pm.ContextualIDS(chances="guessed")
+
+
+def test_policies_that_take_no_contexts_are_refused() -> None:
+    for use in (
+        lambda: pm.simulate(pm.games.survey(), "cbp", "random", horizon=3, seeds=1),
+        lambda: pm.Learner(pm.games.survey(), pm.DuelingIDS()),
+        lambda: pm.Experiment("survey", "randcbp", horizon=3, seeds=1),
+    ):
+        with pytest.raises(InvalidInput, match="takes no contexts; the game has 2"):
+            use()

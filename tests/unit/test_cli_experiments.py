@@ -137,7 +137,7 @@ def test_policies_on_the_command_line() -> None:
         (("simulate", "apple_tasting", "--theta", "1,0,0"), "shape"),
         (("simulate", "apple_tasting", "--seeds", "0"), "pm: seeds must be a whole number >= 1"),
         (("simulate", "apple_tasting", "--policy", "linucb"), "LinUCB plays bandits"),
-        (("simulate", "survey", "--policy", "cbp"), "CBP plays finite games"),
+        (("simulate", "survey", "--policy", "cbp"), "CBP takes no contexts; the game has 2"),
         (("simulate", "apple_tasting", "--scheduler", "x"), "scheduler is for the engine 'dask'"),
         (("run", "nothing.toml"), "pm: nothing.toml: cannot be read: No such file or directory"),
         (("report", "nothing"), "pm: nothing: is not a folder with results of experiments"),

@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments.truths import Truth, name_of, read_truth
 from partial_monitoring.game import Game
 from partial_monitoring.noise import NoiseFunction
-from partial_monitoring.policy import Policy
+from partial_monitoring.policy import Policy, started
 from partial_monitoring.simulation import (
     Policies,
     checkpoint_rounds,
@@ -235,7 +235,7 @@ def _setting(
     refused = {}
     for name, policy in policies.items():
         try:
-            policy.init(game, 1)
+            started(policy, game, 1)
         except UnknownName:
             raise
         except InvalidInput as error:
