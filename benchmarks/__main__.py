@@ -6,12 +6,13 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, engine, model, scaling
+from benchmarks import classification, contextual, engine, model, scaling
 
 PARTS = {
     "model": model,
     "classification": classification,
     "engine": engine,
+    "contextual": contextual,
     "scaling": scaling,
 }
 

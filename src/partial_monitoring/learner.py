@@ -17,7 +17,7 @@ from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
 from partial_monitoring.observation import observation_vector, plain
-from partial_monitoring.place import Place, place_of, saved_place
+from partial_monitoring.place import Place, place_of, read, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
     Choices,
@@ -323,9 +323,14 @@ class Learner:
             "policy": policy_to_dict(self.policy),
             "seed": self.seed,
             "allow_hopeless": self.allow_hopeless,
-            "history": self._history,
+            "history": [
+                row | {"context": written(row["context"])} if "context" in row else row
+                for row in self._history
+            ],
             "open": list(self._open),
-            "told": [[action, vector.tolist(), name] for action, vector, name in self._told],
+            "told": [
+                [action, vector.tolist(), written(name)] for action, vector, name in self._told
+            ],
             "arrays": arrays_of(self._state),
         }
         target = file_path(path)
@@ -360,8 +365,12 @@ class Learner:
     def _restore(self, data: dict[str, Any]) -> None:
         self._state = with_arrays(self._state, data["arrays"])
         self._history = data["history"]
+        for row in self._history:
+            if "context" in row:
+                row["context"] = read(row["context"])
         self._told = [
-            (action, np.array(vector, dtype=float), name) for action, vector, name in data["told"]
+            (action, np.array(vector, dtype=float), read(name))
+            for action, vector, name in data["told"]
         ]
         self._asked = len(self._history)
         self._open = {number: self._blank(number) for number in data["open"]}
@@ -370,7 +379,7 @@ class Learner:
         """Return what is needed of a decision whose observation is still to come."""
         row, nothing = self._history[number], np.zeros(0)
         blank = np.full(self.game.d, np.nan)
-        place = saved_place(self.game, row.get("context"))
+        place = place_of(self.game, row.get("context"))
         decision = Decision(
             number,
             row["round"],

@@ -28,8 +28,8 @@ class Place:
     """What the policy is handed: nothing, or the context."""
     positions: NDArray[np.intp] | None = None
     """Where the actions stand in what the policy answers, if that is over more of them."""
-    name: Any = None
-    """The context as plain data: its label, or the game itself."""
+    name: str | Game | None = None
+    """The label of the context, or its game if it was not known before."""
 
     def own(self, values: Array) -> Array:
         """Return the part of an answer (1, ...) that is about the actions of this game."""
@@ -71,12 +71,17 @@ def place_of(game: AnyGame, context: Any) -> Place:
             f"context must be a game over the parameters of all contexts, {game.parameters!r}; got "
             f"{context.parameters!r}."
         )
-    return Place(context, {"context": context}, name=game_to_dict(context))
+    return Place(context, {"context": context}, name=context)
 
 
-def saved_place(game: AnyGame, name: Any) -> Place:
-    """Return the place of a context that was written as plain data."""
-    return place_of(game, game_from_dict(name) if isinstance(name, Mapping) else name)
+def written(name: str | Game | None) -> Any:
+    """Return the name of a place as plain data."""
+    return game_to_dict(name) if isinstance(name, Game) else name
+
+
+def read(name: Any) -> Any:
+    """Return the name of a place from plain data."""
+    return game_from_dict(name) if isinstance(name, Mapping) else name
 
 
 def _described(game: ContextualGame, context: Mapping[str, Any]) -> Game:

@@ -164,7 +164,7 @@ class Decision:
     index: Array | None = None
     """What the policy played the largest of, shape (k,), if it decides in that way."""
     context: Any = None
-    """The context in which it was made, as plain data, if the game has contexts."""
+    """The label of the context in which it was made, or its game if it was not known before."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

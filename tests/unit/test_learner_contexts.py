@@ -89,11 +89,14 @@ def test_logged_data_with_contexts() -> None:
     np.testing.assert_allclose(one.ask(context=0).gaps, two.ask(context=0).gaps)
 
 
-def test_the_status_of_a_context() -> None:
+def test_the_status_of_a_context(tmp_path: Path) -> None:
     learner = pm.Learner(SURVEY)
     learner.tell_past(
         ["product 2"] * 300 + ["product 0"] * 300, [[1.0]] * 300 + [[0.0]] * 300, ["answers"] * 600
     )
+    learner.save(tmp_path / "learner.json")
+    loud = pm.Learner.load(tmp_path / "learner.json").status(context="answers")
+    assert loud.explain() == learner.status(context="answers").explain()
     status = learner.status(context="silent")
     assert status.best == "product 2"
     assert "product 0" not in status.plausible

@@ -190,13 +190,15 @@ def refreshed(estimate: Estimate) -> Estimate:
 def _of_actions(model: Model, inverse: Array, x: Array) -> dict[str, Any]:
     """Return what follows for the actions of a model: means, variances and signals."""
     pulled = model.seen @ inverse  # (n, k, r)
-    n, (k, m, r) = len(inverse), model.maps.shape
-    shown = (model.rows @ inverse).reshape(n, k, m, r)
-    return {
-        "means": model.offsets + applied(model.seen, x),
-        "variances": (pulled * model.seen).sum(axis=-1),
-        "signals": (shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1),
-    }
+    variances = (pulled * model.seen).sum(axis=-1)
+    if model.mirrored:
+        signals = variances[:, :, None, None]
+    else:
+        n, (k, m, r) = len(inverse), model.maps.shape
+        shown = (model.rows @ inverse).reshape(n, k, m, r)
+        signals = (shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1)
+    means = model.offsets + applied(model.seen, x)
+    return {"means": means, "variances": variances, "signals": signals}
 
 
 def viewed(estimate: Estimate, part: Model) -> Estimate:
