@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from papers.kirschner2023.findings import against_first, growth, tradeoffs
 from partial_monitoring.comparison import Comparison
 
@@ -47,10 +45,6 @@ CLAIMS = (
     Claim("sampling", "Exact, approximate and deterministic sampling", against_first),
     Claim("kappa", "The exponent of the information ratio", against_first),
     Claim("e2d", "Estimation to decisions", tradeoffs),
+    Claim("contexts", "Conditional and contextual IDS", against_first),
     Claim("competitors", "Beside other algorithms", against_first),
 )
-
-
-def worst_case(comparisons: Sequence[Comparison], policy: str) -> np.ndarray:
-    """Return the largest mean regret over instances of a game at every checkpoint."""
-    return np.max([comparison.result.mean(policy) for comparison in comparisons], axis=0)

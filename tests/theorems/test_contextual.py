@@ -233,3 +233,17 @@ def test_policies_that_take_no_contexts_are_refused() -> None:
     ):
         with pytest.raises(InvalidInput, match="takes no contexts; the game has 2"):
             use()
+
+
+def test_one_context_explores_for_another() -> None:
+    """A voucher is best where answers come: conditional IDS never asks, contextual IDS does."""
+    game = pm.games.survey(2, answer_rate=0.5, voucher=True)
+    policies = {"conditional": pm.IDS(), "contextual": pm.ContextualIDS()}
+    result = pm.simulate(game, policies, [0.2, 0.8, 1.0], horizon=1500, seeds=4)
+    assert result.exponent("conditional").value > 0.95
+    assert result.exponent("contextual").value < 0.7
+    assert result.mean("contextual")[-1] < 0.3 * result.mean("conditional")[-1]
+    vouchers = game.actions.index("voucher")
+    answers = result.plays["conditional"][:, -1, vouchers]
+    assert (result.information["conditional"][:, -1] == 0).all()
+    assert (answers > 0.4 * 1500).all()

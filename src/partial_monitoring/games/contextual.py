@@ -15,15 +15,17 @@ from partial_monitoring.games.dueling import dueling
 from partial_monitoring.games.linear_bandit import linear_bandit
 from partial_monitoring.games.pricing import dynamic_pricing
 from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
-from partial_monitoring.validation import Array, real_array, real_number, whole_number
+from partial_monitoring.validation import Array, boolean, real_array, real_number, whole_number
 
 
-def survey(products: int = 2, answer_rate: float = 0.3) -> ContextualGame:
+def survey(products: int = 2, answer_rate: float = 0.3, voucher: bool = False) -> ContextualGame:
     """Survey: some clients say whether they were satisfied, the others never answer.
 
     Model: theta_a in [0, 1] is the chance that product a satisfies. In the context "answers" (with
     probability ``answer_rate``) a 0/1 answer is seen, in the context "silent" nothing: what is
-    learned from the first kind of client has to serve the second.
+    learned from the first kind of client has to serve the second. With ``voucher`` those who answer
+    can be given a voucher instead, which satisfies for certain and so shows nothing: nobody would
+    try a product on them, were it not for the others.
 
     Example
     -------
@@ -38,7 +40,22 @@ def survey(products: int = 2, answer_rate: float = 0.3) -> ContextualGame:
         raise InvalidInput(f"answer_rate must lie between 0 and 1; got {answer_rate!r}.")
     eye, box = np.eye(k), Box(np.zeros(k), np.ones(k))
     names = tuple(f"product {a}" for a in range(k))
-    answers = Game(eye, eye[:, None, :], box, 0.5, names, noise="bernoulli")
+    maps = list(eye[:, None, :])
+    if boolean("voucher", voucher):
+        # The constant reward of the voucher is a last coordinate of theta, which is 1.
+        box = Box(np.append(np.zeros(k), 1.0), np.ones(k + 1))
+        one = np.eye(k + 1)
+        given = Game(
+            one,
+            [*one[:k, None, :], np.zeros((0, k + 1))],
+            box,
+            0.5,
+            (*names, "voucher"),
+            noise="bernoulli",
+        )
+        none = Game(one[:k], np.zeros((k, 0, k + 1)), box, 0.5, names, noise="bernoulli")
+        return ContextualGame((given, none), np.array([rate, 1 - rate]), ("answers", "silent"))
+    answers = Game(eye, maps, box, 0.5, names, noise="bernoulli")
     silent = Game(eye, np.zeros((k, 0, k)), box, 0.5, names, noise="bernoulli")
     return ContextualGame((answers, silent), np.array([rate, 1 - rate]), ("answers", "silent"))
 
