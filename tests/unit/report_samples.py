@@ -75,6 +75,13 @@ def without_regret() -> pm.Result:
     return made_up({"ids": 0.5, "other": 0.5}, scale=0.0)
 
 
+def regret_in_one_run() -> pm.Result:
+    """The mean is above the 95 % quantile, which is zero."""
+    result = made_up({"ids": 0.5}, seeds=40)
+    result.regret["ids"][1:] = 0.0
+    return result
+
+
 def without_information() -> pm.Result:
     """One policy measures no information, another has infinite ratios and learned nothing."""
     result = made_up({"ids": 0.5, "plain": 0.6, "infinite": 0.7})

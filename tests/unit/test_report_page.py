@@ -88,6 +88,14 @@ def odd_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def test_regret_in_few_runs_leaves_a_range_to_draw() -> None:
+    (section,) = sections([comparison(samples.regret_in_one_run())])
+    chart = charts.regret_chart(section, policy_styles([section.comparison]))
+    limits = chart["views"]["log-log"]["layout"]["yaxis"]["range"]
+    assert np.isfinite(limits).all()
+    assert limits[0] < limits[1]
+
+
 def test_the_page_is_valid_and_holds_everything_it_needs(odd_page: str) -> None:
     page = Page(odd_page)
     assert all(address.startswith(("data:", "#")) for address in page.addresses)

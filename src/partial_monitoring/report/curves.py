@@ -78,7 +78,8 @@ def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, 
     positive = np.concatenate([curve.mean[curve.mean > 0] for curve in drawn.values()])
     if not positive.size:
         return None
-    top = max(float(curve.high.max()) for curve in drawn.values())
+    # With regret in a few runs only, the mean may be above the quantile.
+    top = max(float(max(curve.high.max(), curve.mean.max())) for curve in drawn.values())
     high = top if bound is None else min(float(bound.max()), FAR * top)
     return float(positive.min()) / 2, 1.5 * max(top, high)
 

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from math import isfinite
 from typing import Any
 
 from partial_monitoring.report import words
@@ -106,9 +107,25 @@ def data_uri(svg: bytes) -> str:
 
 
 def script_json(value: object) -> str:
-    """Return JSON that cannot end the script element around it."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    """Return JSON that cannot end the script element around it; numbers that are none are null."""
+    clean = only_finite(value)
+    text = json.dumps(clean, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def only_finite(value: Any) -> Any:
+    """Return nested plain data with None in the place of nan and infinities.
+
+    >>> only_finite({"x": [1.0, float("inf")], "y": "nan"})
+    {'x': [1.0, None], 'y': 'nan'}
+    """
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: only_finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [only_finite(item) for item in value]
+    return value
 
 
 def _instance(
