@@ -13,7 +13,7 @@ from benchmarks import reference
 from benchmarks.timing import fastest, most_memory, show
 from partial_monitoring.compiled import polyhedron
 from partial_monitoring.compiled.ratio import minimize_rows
-from partial_monitoring.ids.policy import IDSState
+from partial_monitoring.linear_policy import LinearState
 
 Array = np.ndarray
 
@@ -139,7 +139,7 @@ def limits() -> Table:
         policy = pm.IDS(gap=getattr(pm.gaps, name))
         state = policy.init(game, 1)
 
-        def one_round(policy: pm.IDS = policy, state: IDSState = state) -> IDSState:
+        def one_round(policy: pm.IDS = policy, state: LinearState = state) -> LinearState:
             choice = policy.decide(state, np.array([0.3]))
             return policy.update(state, choice.action, np.array([[0.1]]))
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.optimism import LinearState, shows_reward
+from partial_monitoring.baselines.optimism import shows_reward
+from partial_monitoring.linear_policy import LinearState
 
 Array = NDArray[np.float64]
 

@@ -33,6 +33,8 @@ ORDER = (
     "randomness",
     "estimation",
     "policy",
+    "in_context",
+    "linear_policy",
     "states",
     "ids",
     "baselines",

@@ -11,23 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.baselines.optimism import LinearState
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set, paper
-from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
-from partial_monitoring.estimation.model import checked_options, model
-from partial_monitoring.estimation.shapes import Shape, shape_of
-from partial_monitoring.ids import contextual as contexts
+from partial_monitoring.estimation.confidence import confidence_set, paper
+from partial_monitoring.estimation.least_squares import Estimate
+from partial_monitoring.estimation.model import checked_options
+from partial_monitoring.estimation.shapes import Shape
+from partial_monitoring.linear_policy import LinearPolicy
 from partial_monitoring.policy import Choices, draw
 from partial_monitoring.validation import Array, Indices, positive_number, real_number
 
-AnyState = LinearState | contexts.ContextualState
-
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(LinearPolicy):
     """Play what looks best.
 
     Parameters
@@ -48,56 +45,17 @@ class Greedy:
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
 
+    confidence = staticmethod(paper())
+    """Only a status asks for the confidence set."""
+
     def __post_init__(self) -> None:
         checked_options(self, ())
 
-    def init(self, game: AnyGame, replicates: int) -> AnyState:
-        """Return the state before the first round."""
-        if isinstance(game, DuelingGame):
-            raise InvalidInput(f"{type(self).__name__} cannot play duels; use DuelingIDS.")
-        options = {
-            "regularization": self.regularization,
-            "prior_mean": self.prior_mean,
-            "norm_bound": self.norm_bound,
-        }
-        if isinstance(game, ContextualGame):
-            return contexts.initial_state(game, replicates, **options)  # type: ignore[arg-type]
-        prior = model(game, **options)  # type: ignore[arg-type]
-        return LinearState(initial(prior, replicates), shape_of(prior))
-
-    def decide(
-        self,
-        state: AnyState,
-        uniforms: Array,
-        available: Array | None = None,
-        context: contexts.Context | None = None,
-    ) -> Choices:
-        """Choose actions, with contexts in the game of each."""
-        if isinstance(state, contexts.ContextualState):
-            return contexts.decide_in_context(self._within, state, uniforms, available, context)
-        return self._within(state.estimate, state.shape, uniforms, available)
-
-    def update(
-        self,
-        state: AnyState,
-        action: Indices,
-        observation: Array,
-        context: contexts.Context | None = None,
-    ) -> AnyState:
-        """Return the state after one more observation."""
-        if isinstance(state, contexts.ContextualState):
-            return contexts.update_in_context(state, action, observation, context)
-        return LinearState(updated(state.estimate, action, observation), state.shape)
-
-    def confidence_set(
-        self, state: AnyState, context: contexts.Context | None = None
-    ) -> ConfidenceSet:
-        """Return E_t, which the policy does not use; a status does."""
-        estimate, shape = state.estimate, state.shape
-        if isinstance(state, contexts.ContextualState):
-            part, shape = contexts.part_at(state, context)
-            estimate = viewed(estimate, part)
-        return confidence_set(estimate, shape, paper())
+    def accept(self, game: AnyGame) -> None:
+        """Refuse duels, whose pairs are not listed."""
+        for own in game.games if isinstance(game, ContextualGame) else (game,):
+            if isinstance(own, DuelingGame):
+                raise InvalidInput(f"{type(self).__name__} cannot play duels; use DuelingIDS.")
 
     def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
         """Return the probabilities (n, k) from estimated rewards (n, k) of available actions."""
@@ -106,10 +64,11 @@ class Greedy:
         mu[np.arange(len(mu)), best] = 1.0
         return mu
 
-    def _within(
+    def choose(
         self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
-        confidence = confidence_set(estimate, shape, paper())
+        """Choose actions."""
+        confidence = confidence_set(estimate, shape, self.confidence)
         means = confidence.means
         n, k = means.shape
         open_ = np.ones(k, dtype=bool) if available is None else np.asarray(available, dtype=bool)

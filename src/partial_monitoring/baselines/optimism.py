@@ -14,7 +14,6 @@ find out what is best, so such games are refused unless asked for, as a negative
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,22 +24,16 @@ from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
-from partial_monitoring.estimation.least_squares import (
-    Estimate,
-    affine_estimate,
-    initial,
-    updated,
-    viewed,
-)
-from partial_monitoring.estimation.model import checked_options, model
-from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.estimation.least_squares import Estimate, affine_estimate
+from partial_monitoring.estimation.model import checked_options
+from partial_monitoring.estimation.shapes import Shape
 from partial_monitoring.game import Game
-from partial_monitoring.ids import contextual as contexts
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.linalg import RANK_TOLERANCE
+from partial_monitoring.linear_policy import AnyState, LinearPolicy
 from partial_monitoring.policy import Choices, all_on
-from partial_monitoring.validation import Array, Indices, boolean, one_of, positive_number
+from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
 SHOWN = 1e-8
 """A reward is shown by an action if less than this fraction of it is left over."""
@@ -49,19 +42,8 @@ WIDTHS = ("posterior", "confidence")
 """How widely LinTS draws: c is rho, the size of the noise, or beta_t^(1/2)."""
 
 
-@dataclass(frozen=True, eq=False)
-class LinearState:
-    """What a policy for linear bandits knows after some rounds."""
-
-    estimate: Estimate
-    shape: Shape
-
-
-AnyState = LinearState | contexts.ContextualState
-
-
 @dataclass(frozen=True)
-class _Linear:
+class _Linear(LinearPolicy):
     """What LinUCB and LinTS share: the estimate, and everything but the index."""
 
     confidence: Schedule = field(default_factory=schedules.paper)
@@ -74,11 +56,10 @@ class _Linear:
         checked_options(self, ("confidence",))
         boolean("allow_partial", self.allow_partial)
 
-    def init(self, game: AnyGame, replicates: int) -> AnyState:
-        """Return the state before the first round."""
+    def accept(self, game: AnyGame) -> None:
+        """Refuse duels, and games whose actions do not show their own reward."""
         name = type(self).__name__
-        each = game.games if isinstance(game, ContextualGame) else (game,)
-        for own in each:
+        for own in game.games if isinstance(game, ContextualGame) else (game,):
             if isinstance(own, DuelingGame):
                 raise InvalidInput(
                     f"{name} cannot play duels, which show differences; use DuelingIDS."
@@ -89,54 +70,6 @@ class _Linear:
                     f"{name} plays bandits, whose actions show their own reward, which action "
                     f"{own.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
                 )
-        options: dict[str, Any] = {
-            "regularization": self.regularization,
-            "prior_mean": self.prior_mean,
-            "norm_bound": self.norm_bound,
-        }
-        if isinstance(game, ContextualGame):
-            return contexts.initial_state(game, replicates, **options)
-        prior = model(game, **options)
-        return LinearState(initial(prior, replicates), shape_of(prior))
-
-    def decide(
-        self,
-        state: AnyState,
-        uniforms: Array,
-        available: Array | None = None,
-        context: contexts.Context | None = None,
-    ) -> Choices:
-        """Choose actions, with contexts in the game of each."""
-        if isinstance(state, contexts.ContextualState):
-            return contexts.decide_in_context(self._within, state, uniforms, available, context)
-        return self._within(state.estimate, state.shape, uniforms, available)
-
-    def _within(
-        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
-    ) -> Choices:
-        raise NotImplementedError
-
-    def update(
-        self,
-        state: AnyState,
-        action: Indices,
-        observation: Array,
-        context: contexts.Context | None = None,
-    ) -> AnyState:
-        """Return the state after one more observation."""
-        if isinstance(state, contexts.ContextualState):
-            return contexts.update_in_context(state, action, observation, context)
-        return LinearState(updated(state.estimate, action, observation), state.shape)
-
-    def confidence_set(
-        self, state: AnyState, context: contexts.Context | None = None
-    ) -> ConfidenceSet:
-        """Return E_t, with contexts seen through the actions of one."""
-        estimate, shape = state.estimate, state.shape
-        if isinstance(state, contexts.ContextualState):
-            part, shape = contexts.part_at(state, context)
-            estimate = viewed(estimate, part)
-        return confidence_set(estimate, shape, self.confidence)
 
     def _choices(
         self, confidence: ConfidenceSet, width: Array, index: Array, available: Array | None
@@ -193,9 +126,10 @@ class LinUCB(_Linear):
         super().__post_init__()
         boolean("relative", self.relative)
 
-    def _within(
+    def choose(
         self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
+        """Choose actions."""
         confidence = confidence_set(estimate, shape, self.confidence)
         reach = np.sqrt(confidence.beta)[:, None]
         width = reach * np.sqrt(squared_lengths(estimate))
@@ -259,9 +193,10 @@ class LinTS(_Linear):
         """Return the number of uniform numbers per round: one for each direction of Theta."""
         return int(state.estimate.model.basis.shape[1])
 
-    def _within(
+    def choose(
         self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
+        """Choose actions."""
         confidence = confidence_set(estimate, shape, self.confidence)
         radius = np.sqrt(confidence.beta)[:, None]
         index = self.sampled_rewards(confidence, uniforms)

@@ -126,7 +126,7 @@ def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finis
     cluster = None
     if scheduler is None:
         cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
         )
     try:
         client = Client(cluster if scheduler is None else scheduler)

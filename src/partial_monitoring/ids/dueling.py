@@ -25,9 +25,10 @@ from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids import sampling as sampling_rules
-from partial_monitoring.ids.policy import IDSState, apply_rule
+from partial_monitoring.ids.policy import apply_rule
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule
+from partial_monitoring.linear_policy import LinearState
 from partial_monitoring.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices
 
@@ -61,7 +62,7 @@ class DuelingIDS:
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
 
-    def init(self, game: Game, replicates: int) -> IDSState:
+    def init(self, game: Game, replicates: int) -> LinearState:
         """Return the state before the first round."""
         if not isinstance(game, DuelingGame):
             raise InvalidInput(f"DuelingIDS plays dueling games (pm.games.dueling); got {game!r}.")
@@ -76,9 +77,11 @@ class DuelingIDS:
         )
         nothing = np.zeros((game.count, 0, prior.rank))
         prior = replace(prior, maps=nothing, expected=np.zeros((game.count, 0)))
-        return IDSState(initial(prior, replicates, by_rows=True), shape_of(prior))
+        return LinearState(initial(prior, replicates, by_rows=True), shape_of(prior))
 
-    def decide(self, state: IDSState, uniforms: Array, available: Array | None = None) -> Choices:
+    def decide(
+        self, state: LinearState, uniforms: Array, available: Array | None = None
+    ) -> Choices:
         """Choose duels."""
         from partial_monitoring.compiled import linear
 
@@ -122,11 +125,11 @@ class DuelingIDS:
             candidates=greedy[:, None] * count + np.arange(count),
         )
 
-    def confidence_set(self, state: IDSState) -> ConfidenceSet:
+    def confidence_set(self, state: LinearState) -> ConfidenceSet:
         """Return E_t of the utilities."""
         return confidence_set(state.estimate, state.shape, self.confidence)
 
-    def update(self, state: IDSState, action: Indices, observation: Array) -> IDSState:
+    def update(self, state: LinearState, action: Indices, observation: Array) -> LinearState:
         """Return the state after the outcomes of duels."""
         items = state.estimate.model
         first, second = np.divmod(action, items.game.k)
@@ -134,4 +137,4 @@ class DuelingIDS:
         expected = items.offsets[first] - items.offsets[second]
         residual = observation[:, 0] - expected
         moved = updated_by_rows(state.estimate, rows[:, None, :], residual[:, None])
-        return IDSState(moved, state.shape)
+        return LinearState(moved, state.shape)

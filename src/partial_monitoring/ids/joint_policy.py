@@ -11,11 +11,11 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import confidence_set
 from partial_monitoring.estimation.least_squares import viewed
 from partial_monitoring.game import Game
-from partial_monitoring.ids import contextual as contexts
-from partial_monitoring.ids.contextual import Context, ContextualState
 from partial_monitoring.ids.joint import Contexts, frank_wolfe, joint_pairs, joint_ratio, prepared
-from partial_monitoring.ids.policy import IDS, AnyState
+from partial_monitoring.ids.policy import IDS
 from partial_monitoring.ids.sampling import Generalized, pair_rule
+from partial_monitoring.in_context import Context, ContextualState, checked_indices, some_action
+from partial_monitoring.linear_policy import AnyState
 from partial_monitoring.policy import Choices, draw
 from partial_monitoring.validation import Array, Indices, one_of, whole_number
 
@@ -101,13 +101,13 @@ class ContextualIDS(IDS):
             return super().decide(state, uniforms, available, context)
         if isinstance(context, Game):  # not among those that the kernel is over
             return super().decide(_plain(state), uniforms, available, context)
-        own = contexts.checked_indices(state, context)
+        own = checked_indices(state, context)
         gaps, information, beta, center = self._everywhere(state)
         n, k = len(own), state.game.k
         offered = np.array(np.broadcast_to(state.game.available, (n, *state.game.available.shape)))
         if available is not None:
             offered[np.arange(n), own] &= np.asarray(available)
-            contexts.some_action(offered[np.arange(n), own])
+            some_action(offered[np.arange(n), own])
         distribution, ratio = np.zeros((n, k)), np.zeros(n)
         for i in range(n):
             problem = prepared(
@@ -136,7 +136,7 @@ class ContextualIDS(IDS):
         following = super().update(state, action, observation, context)
         if isinstance(following, CountingState) and not isinstance(context, Game):
             seen = following.seen.copy()
-            seen[np.arange(len(action)), contexts.checked_indices(following, context)] += 1
+            seen[np.arange(len(action)), checked_indices(following, context)] += 1
             return replace(following, seen=seen)
         return following
 

@@ -7,20 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
-from partial_monitoring.estimation.least_squares import (
-    Estimate,
-    initial,
-    restricted,
-    updated,
-    viewed,
-)
-from partial_monitoring.estimation.model import checked_options, model
+from partial_monitoring.estimation.least_squares import Estimate, restricted
+from partial_monitoring.estimation.model import checked_options
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
-from partial_monitoring.ids import contextual as contexts
 from partial_monitoring.ids import gaps as gap_estimates
 from partial_monitoring.ids import information as information_gains
 from partial_monitoring.ids import sampling as sampling_rules
@@ -30,23 +22,13 @@ from partial_monitoring.ids.lazy import FROM as LAZY_FROM
 from partial_monitoring.ids.lazy import lazy_exact
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule, pair_rule
+from partial_monitoring.linear_policy import LinearPolicy
 from partial_monitoring.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices, real_array
 
 
-@dataclass(frozen=True, eq=False)
-class IDSState:
-    """What IDS knows after some rounds."""
-
-    estimate: Estimate
-    shape: Shape
-
-
-AnyState = IDSState | contexts.ContextualState
-
-
 @dataclass(frozen=True)
-class IDS:
+class IDS(LinearPolicy):
     """Play the distribution that trades least regret for most information.
 
     Parameters
@@ -85,30 +67,8 @@ class IDS:
     def __post_init__(self) -> None:
         checked_options(self, ("gap", "information", "sampling", "confidence"))
 
-    def init(self, game: AnyGame, replicates: int) -> AnyState:
-        """Return the state before the first round."""
-        if isinstance(game, ContextualGame):
-            return contexts.initial_state(
-                game,
-                replicates,
-                regularization=self.regularization,
-                prior_mean=self.prior_mean,
-                norm_bound=self.norm_bound,
-            )
-        prior = model(
-            game,
-            regularization=self.regularization,
-            prior_mean=self.prior_mean,
-            norm_bound=self.norm_bound,
-        )
-        return IDSState(initial(prior, replicates), shape_of(prior))
-
-    def decide(
-        self,
-        state: AnyState,
-        uniforms: Array,
-        available: Array | None = None,
-        context: contexts.Context | None = None,
+    def choose(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None = None
     ) -> Choices:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t.
 
@@ -116,19 +76,17 @@ class IDS:
         nothing, and there is nothing to find out. With contexts this happens in the game of the
         context (conditional IDS).
         """
-        if isinstance(state, contexts.ContextualState):
-            return contexts.decide_in_context(self._within, state, uniforms, available, context)
         if available is not None:
-            return self._among(state, uniforms, np.flatnonzero(available))
-        game = state.estimate.model.game
-        confidence = self.confidence_set(state)
-        shape = (state.estimate.replicates, game.k)
-        information = fitting("information", self.information(game, confidence), shape)
+            return self._among(estimate, uniforms, np.flatnonzero(available))
+        game = estimate.model.game
+        confidence = confidence_set(estimate, shape, self.confidence)
+        size = (estimate.replicates, game.k)
+        information = fitting("information", self.information(game, confidence), size)
         if self._lazily(confidence):
             gaps, _ = lazy_exact(confidence, information, self.sampling)
         else:
-            gaps = fitting("gap", self.gap(game, confidence), shape)
-        dominant, rule = state.estimate.model.dominant, pair_rule(self.sampling)
+            gaps = fitting("gap", self.gap(game, confidence), size)
+        dominant, rule = estimate.model.dominant, pair_rule(self.sampling)
         if dominant.any():
             gaps = np.where(dominant, 0.0, gaps)
             action = np.full(len(gaps), dominant.argmax())
@@ -145,33 +103,6 @@ class IDS:
             action, distribution, gaps, information, ratio, confidence.beta, confidence.center
         )
 
-    def _within(
-        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
-    ) -> Choices:
-        """Decide in one context."""
-        return self.decide(IDSState(estimate, shape), uniforms, available)
-
-    def update(
-        self,
-        state: AnyState,
-        action: Indices,
-        observation: Array,
-        context: contexts.Context | None = None,
-    ) -> AnyState:
-        """Return the state after one more observation."""
-        if isinstance(state, contexts.ContextualState):
-            return contexts.update_in_context(state, action, observation, context)
-        return IDSState(updated(state.estimate, action, observation), state.shape)
-
-    def confidence_set(
-        self, state: AnyState, context: contexts.Context | None = None
-    ) -> ConfidenceSet:
-        """Return E_t, with contexts seen through the actions of one."""
-        if isinstance(state, contexts.ContextualState):
-            part, shape = contexts.part_at(state, context)
-            return confidence_set(viewed(state.estimate, part), shape, self.confidence)
-        return confidence_set(state.estimate, state.shape, self.confidence)
-
     def _lazily(self, confidence: ConfidenceSet) -> bool:
         """Whether exact gaps are better computed only where the sampling rule needs them."""
         ratio_rule = self.sampling is sampling_rules.exact or isinstance(
@@ -181,11 +112,11 @@ class IDS:
         free = isinstance(confidence.shape, Everything)
         return self.gap is gap_estimates.exact and ratio_rule and many and free
 
-    def _among(self, state: IDSState, uniforms: Array, chosen: Indices) -> Choices:
+    def _among(self, estimate: Estimate, uniforms: Array, chosen: Indices) -> Choices:
         """Decide in the game with only the chosen actions, and place the answer in the whole."""
-        whole = state.estimate.model.game
-        part = restricted(state.estimate, chosen)
-        choice = self.decide(IDSState(part, shape_of(part.model)), uniforms)
+        whole = estimate.model.game
+        part = restricted(estimate, chosen)
+        choice = self.choose(part, shape_of(part.model), uniforms)
 
         def placed(values: Array, other: float) -> Array:
             full = np.full((len(values), whole.k), other)
