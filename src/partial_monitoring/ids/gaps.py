@@ -24,6 +24,9 @@ COMPILED = 128
 BLOCK = 2**22
 """Pairs of actions that are compared at once, to bound the memory."""
 
+PAIRS = 2**14
+"""Numbers in the directions of which supports are asked for at once."""
+
 
 def exact(game: Game, confidence: ConfidenceSet) -> Array:
     """Return max over b and theta in E_t of <phi_b - phi_a, theta>, the largest plausible gap.
@@ -44,16 +47,23 @@ def exact(game: Game, confidence: ConfidenceSet) -> Array:
 
 
 def _exact_one_by_one(confidence: ConfidenceSet, ceiling: Array | None = None) -> Array:
-    """Return the exact gaps by one support call per pair, shape (n, k).
+    """Return the exact gaps by one support call per pair, in blocks of actions, shape (n, k).
 
     No pair is further apart than on all of Theta, by ``ceiling`` (k, k).
     """
     model = confidence.data.model
-    gaps = np.zeros((confidence.data.replicates, model.game.k))
-    for a in range(model.game.k):
-        values, _ = confidence.local_supports(model.slopes - model.slopes[a])
-        ahead = values + model.offsets - model.offsets[a]
-        gaps[:, a] = (ahead if ceiling is None else np.minimum(ahead, ceiling[a])).max(axis=1)
+    slopes, offsets = model.slopes, model.offsets
+    (k, dim), n = slopes.shape, confidence.data.replicates
+    gaps = np.zeros((n, k))
+    block = max(1, PAIRS // max(1, k * dim))
+    for start in range(0, k, block):
+        part = slice(start, start + block)
+        away = (slopes[None] - slopes[part, None]).reshape(-1, dim)
+        values = confidence.local_supports(away)[0].reshape(n, -1, k)
+        ahead = values + offsets - offsets[part, None]
+        if ceiling is not None:
+            ahead = np.minimum(ahead, ceiling[part])
+        gaps[:, part] = ahead.max(axis=2)
     return gaps
 
 
