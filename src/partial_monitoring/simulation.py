@@ -23,8 +23,11 @@ from partial_monitoring.truth import true_parameters
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
 from partial_monitoring.world import World
 
-MOST_COUNTS = 50_000_000
-"""Plays are only counted if there are at most so many numbers (seeds, checkpoints, actions)."""
+MOST_ROUNDS = 10**12
+"""No horizon is longer."""
+
+MOST_COUNTS = 1_000_000
+"""Plays are only counted if a seed has at most so many numbers (checkpoints, actions)."""
 
 AnyWorld = World | ContextualWorld
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
@@ -113,7 +116,7 @@ def play(
     state = started(policy, game, n)
     uniforms = uniforms_of(policy, state, world.seeds)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
-    counted = game.k if n * len(marks) * game.k <= MOST_COUNTS else 0
+    counted = game.k if len(marks) * game.k <= MOST_COUNTS else 0
     plays = np.zeros((n, counted), dtype=np.int64)
     run = Run.empty(n, len(marks), counted)
     each = np.arange(n)
@@ -136,10 +139,12 @@ def play(
                 if t + 1 == marks[done]:
                     run.record(done, regret, gained, ratios / (t + 1), plays)
                     done += 1
+                if t == 0 and horizon > 1:
+                    start = perf_counter()  # the first round may load or compile code
                 bar(t + 1)
         except KeyboardInterrupt:
             run.interrupted = True
-    run.seconds = perf_counter() - start
+    run.seconds = (perf_counter() - start) * (horizon / max(1, horizon - 1))
     run.recorded = done
     return run
 
@@ -196,6 +201,8 @@ def seed_numbers(seeds: int | Iterable[int]) -> Indices:
 
 def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
     """Return increasing rounds that end with the horizon."""
+    if horizon > MOST_ROUNDS:
+        raise InvalidInput(f"horizon must be at most {MOST_ROUNDS:,}; got {horizon}.")
     if checkpoints is None:
         marks = np.geomspace(1, horizon, 50)
     else:
@@ -226,11 +233,12 @@ class _bar:  # noqa: N801
         if self.title is None:
             return lambda done: None
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress
 
         self.progress = Progress(console=Console(stderr=True), transient=True)
         self.progress.start()
-        task = self.progress.add_task(self.title, total=self.total)
+        task = self.progress.add_task(escape(self.title), total=self.total)
         step = max(1, self.total // 200)
 
         def advance(done: int) -> None:

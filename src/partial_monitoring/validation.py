@@ -145,6 +145,21 @@ def probabilities(name: str, value: ArrayLike, count: int) -> Array:
     return array
 
 
+def file_name(name: str, value: object) -> str:
+    """Return ``value`` if it is a word that can be the name of a file in any folder."""
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= 100
+        or value != value.strip()
+        or value.startswith(".")
+        or any(letter in '/\\:*?"<>|' or ord(letter) < 32 for letter in value)
+    ):
+        raise InvalidInput(
+            f"{name} must be plain words that can name a file, up to 100 letters; got {value!r}."
+        )
+    return value
+
+
 def file_path(path: object) -> Path:
     """Return the path of a file."""
     if not isinstance(path, str | PathLike) or not str(path):

@@ -15,9 +15,11 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from types import MappingProxyType
 from typing import Any
 
+import partial_monitoring
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 from partial_monitoring.experiments.cell import Cell
 from partial_monitoring.result import Result
@@ -25,6 +27,9 @@ from partial_monitoring.validation import Indices
 
 LOSSES = 3
 """So many times in a row all workers may be lost before the experiment is given up."""
+
+
+NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
 
 
 class WorkersLost(PartialMonitoringError, RuntimeError):
@@ -37,9 +42,16 @@ class Task:
 
     cell: Cell
     seeds: Indices
+    version: str = partial_monitoring.__version__
+    """Of the library that the results are kept under."""
 
     def play(self) -> Result:
-        """Play the runs."""
+        """Play the runs, with the version they are meant for."""
+        if self.version != partial_monitoring.__version__:
+            raise WorkersLost(
+                f"workers must have partial-monitoring {self.version}; one has "
+                f"{partial_monitoring.__version__}."
+            )
         return self.cell.play(self.seeds)
 
 
@@ -72,7 +84,7 @@ def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> 
 
 def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
     with _one_thread_each():
         try:
             # A few tasks ahead of the workers, so that little is waited for in the end.
@@ -94,9 +106,17 @@ def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_interrupts() -> None:
-    """Let an interruption from the keyboard end the parent only, which then ends the workers."""
+def _follow_parent() -> None:
+    """Leave interruptions from the keyboard to the parent, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def wait_for_its_end() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait_for_its_end, daemon=True).start()
 
 
 @contextmanager
@@ -118,28 +138,43 @@ def _one_thread_each() -> Iterator[None]:
 def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
     """Play the tasks on a Dask cluster: the one at an address, or one started on this machine."""
     try:
-        from distributed import Client, LocalCluster, as_completed
+        from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
     except ImportError:
-        raise InvalidInput(
-            "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
-        ) from None
+        raise InvalidInput(NO_DASK) from None
     cluster = None
     if scheduler is None:
         cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
         )
-    try:
-        client = Client(cluster if scheduler is None else scheduler)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"scheduler {scheduler!r} cannot be reached: {error}.") from None
+    client = Client(cluster) if scheduler is None else _client(scheduler)
     try:
         futures = {client.submit(Task.play, task, pure=False): task for task in tasks}
+        left = len(futures)
         for future in as_completed(list(futures)):
-            yield futures[future], future.result()
+            try:
+                result = future.result()
+            except (KilledWorker, CancelledError, OSError) as error:
+                raise WorkersLost(
+                    f"the workers were lost with {left} chunks left: {error}"
+                ) from None
+            left -= 1
+            yield futures[future], result
     finally:
         client.close()
         if cluster is not None:
             cluster.close()
+
+
+def _client(scheduler: str) -> Any:
+    """Connect to a Dask scheduler."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InvalidInput(NO_DASK) from None
+    try:
+        return Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"scheduler {scheduler!r} cannot be reached: {error}.") from None
 
 
 Engine = Callable[..., Finished]
@@ -148,6 +183,14 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
     {"here": here, "processes": processes, "dask": dask}
 )
 """Every engine by name."""
+
+
+def worker_count(scheduler: str | None = None) -> int:
+    """Return how many workers there are: the threads of a Dask cluster, or the cores here."""
+    if scheduler is None:
+        return core_count()
+    with _client(scheduler) as client:
+        return max(1, int(sum(client.nthreads().values())))
 
 
 def core_count() -> int:

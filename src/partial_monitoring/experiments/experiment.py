@@ -7,14 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
-from partial_monitoring.experiments.truths import Truth, name_of, read_truth
+from partial_monitoring.experiments.truths import (
+    Among,
+    Fixed,
+    Random,
+    Truth,
+    Worst,
+    name_of,
+    read_truth,
+)
 from partial_monitoring.game import Game
-from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.noise import NOISE, NoiseFunction
 from partial_monitoring.policy import Policy, started
 from partial_monitoring.simulation import (
     Policies,
@@ -23,7 +32,7 @@ from partial_monitoring.simulation import (
     seed_numbers,
     world_of,
 )
-from partial_monitoring.validation import Indices, set_fields, whole_number
+from partial_monitoring.validation import Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -106,7 +115,7 @@ class Experiment:
         _refuse_idle_policies(settings, chosen)
         set_fields(
             self,
-            name=str(name),
+            name=file_name("name", name),
             settings=settings,
             policies=chosen,
             seeds=numbers,
@@ -174,8 +183,12 @@ class Experiment:
 
 def named_games(games: Games) -> dict[str, AnyGame]:
     """Return games by name."""
+    if not isinstance(games, str | Game | ContextualGame | Mapping | Sequence):
+        raise InvalidInput(f"games must be games, or names of them; got {games!r}.")
     if isinstance(games, Mapping):
         named = {str(name): _game(game) for name, game in games.items()}
+        if len(named) < len(games):
+            raise InvalidInput(f"games must have different names; got {list(games)}.")
     else:
         single = isinstance(games, str | Game | ContextualGame)
         listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
@@ -203,21 +216,27 @@ def _game(game: str | AnyGame) -> AnyGame:
 
 def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> dict[str, Truth]:
     """Return the truths of one game by name."""
-    if isinstance(theta, Mapping) and "among" not in theta:
-        for name in theta:
-            if name not in names:
-                raise unknown_name("game of the experiment", name, names)
+    if isinstance(theta, Mapping) and set(theta) <= set(names):
         if game_name not in theta:
             raise InvalidInput(
                 f"theta must say the true parameters of every game; {game_name!r} is missing."
             )
         theta = theta[game_name]
-        if isinstance(theta, Mapping) and "among" not in theta:
+        if isinstance(theta, Mapping) and not _is_one(theta):
             if not theta:
                 raise InvalidInput(f"theta of {game_name!r} must hold at least one; got none.")
             return {str(name): read_truth(value, game) for name, value in theta.items()}
+    elif isinstance(theta, Mapping) and not _is_one(theta):
+        unknown = next(name for name in theta if name not in names)
+        raise unknown_name("game of the experiment", unknown, names)
     truth = read_truth(theta, game)
     return {name_of(truth): truth}
+
+
+def _is_one(theta: Mapping[str, Any]) -> bool:
+    """Whether a table says one truth, and not several by name."""
+    read = any(isinstance(value, Fixed | Random | Among | Worst) for value in theta.values())
+    return "among" in theta and set(theta) <= {"among", "weights"} and not read
 
 
 def _setting(
@@ -230,8 +249,16 @@ def _setting(
     noise: str | NoiseFunction | None,
 ) -> Setting:
     """Find out which policies play a game; true parameters that cannot be played are refused."""
-    if hasattr(truth, "draw"):
-        world_of(game, truth.draw(game, seeds[:1]), seeds[:1], noise)
+    if isinstance(noise, str) and noise not in NOISE:
+        raise unknown_name("noise", noise, NOISE)
+    try:
+        if isinstance(truth, Among):
+            count = len(truth.parameters)
+            world_of(game, truth.parameters, np.arange(count), noise)
+        elif not isinstance(truth, Worst):
+            world_of(game, truth.draw(game, seeds), seeds, noise)
+    except InvalidInput as error:
+        raise InvalidInput(f"game {game_name!r}: {error}") from None
     refused = {}
     for name, policy in policies.items():
         try:

@@ -18,6 +18,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.experiments.truths import read_truth
 from partial_monitoring.game_files import load_game
+from partial_monitoring.validation import file_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ POLICY_KEYS = ("policy", "options")
 
 def load_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a .toml file."""
-    source = Path(path)
+    source = file_path(path)
     with _at(str(source)):
         try:
             data = tomllib.loads(source.read_text(encoding="utf-8"))
@@ -83,16 +84,14 @@ def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyG
     else:
         found = game_registry.make(called, **options)
     if "instances" not in entry:
-        theta = entry.get("theta", "random")
         with _at("theta"):
-            read_truth(theta, found)
-        return found, theta
+            return found, read_truth(entry.get("theta", "random"), found)
     if "theta" in entry:
         raise InvalidInput("has both theta and instances; one of them says the true parameters.")
-    instances = _table("instances", entry["instances"])
-    for name, value in instances.items():
+    instances = {}
+    for name, value in _table("instances", entry["instances"]).items():
         with _at(f"instances.{name}"):
-            read_truth(value, found)
+            instances[name] = read_truth(value, found)
     return found, instances
 
 
@@ -102,6 +101,8 @@ def _entries(key: str, value: Any, kind: str) -> dict[str, Mapping[str, Any]]:
         for name in value:
             if not isinstance(name, str):
                 raise InvalidInput(f"{key} must be a table, or a list of names; got {name!r}.")
+        if len(set(value)) < len(value):
+            raise InvalidInput(f"{key} must have different names; got {list(value)}.")
         value = {name: {} for name in value}
     entries = _table(key, value)
     if not entries:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from hashlib import sha256
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -30,19 +32,39 @@ def described(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): described(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: described(getattr(value, field.name)) for field in fields(value)}
-        return {"kind": _place(type(value)), **own}
+        names = [field.name for field in fields(value)]
+        more = set(getattr(value, "__dict__", {})) - set(names)
+        if more - _cached(type(value)):
+            raise _nameless(value)
+        return {"kind": _place(type(value)), **{n: described(getattr(value, n)) for n in names}}
+    if isinstance(value, MethodType):
+        return {"method": _place(value.__func__), "of": described(value.__self__)}
     return _place(value)
+
+
+def _cached(kind: type) -> set[str]:
+    """Return the names of attributes that follow from the others."""
+    return {
+        name
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, cached_property)
+    }
 
 
 def _place(value: Any) -> str:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-    if not module or not name or "<" in name:
-        raise InvalidInput(
-            f"the parts of an experiment must be dataclasses or functions that have a name; "
-            f"got {value!r}."
-        )
+    hidden = getattr(value, "__closure__", None) or getattr(value, "__wrapped__", None)
+    if not module or not name or "<" in name or hidden:
+        raise _nameless(value)
     return f"{module}:{name}"
+
+
+def _nameless(value: Any) -> InvalidInput:
+    return InvalidInput(
+        f"the parts of an experiment must be dataclasses or functions that have a name; got "
+        f"{value!r}."
+    )
 
 
 def content_key(definition: Any) -> str:

@@ -48,7 +48,9 @@ class Progress:
         self._rounds[key] = horizon
         if self._bars is None:
             return
-        game, theta, policy = key
+        from rich.markup import escape
+
+        game, theta, policy = map(escape, key)
         there = runs - missing
         note = "all were there" if not missing else f"{there} were there" if there else ""
         title = f"{game} [dim]{theta}[/dim] {policy}"

@@ -13,7 +13,7 @@ import numpy as np
 from partial_monitoring.comparison import Comparison
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.experiments.cell import RECORDED, Cell
-from partial_monitoring.experiments.engines import ENGINES, Task, core_count
+from partial_monitoring.experiments.engines import ENGINES, Task, worker_count
 from partial_monitoring.experiments.experiment import Experiment, Setting
 from partial_monitoring.experiments.identity import content_key, described
 from partial_monitoring.experiments.progress import Progress
@@ -44,11 +44,15 @@ def compare(
     progress: bool,
 ) -> list[Comparison]:
     """Play what is missing of an experiment and return its comparisons."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if scheduler is not None and engine != "dask":
         raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
-    count = core_count() if workers is None else whole_number("workers", workers, at_least=1)
+    if scheduler is not None and not isinstance(scheduler, str):
+        raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
+    count = (
+        worker_count(scheduler) if workers is None else whole_number("workers", workers, at_least=1)
+    )
     with ExitStack() as stack:
         folder = store if store is not None else stack.enter_context(TemporaryDirectory())
         shown = stack.enter_context(Progress(visible=progress))
@@ -135,6 +139,7 @@ def note(experiment: Experiment, store: Store, cells: dict[Key, Cell]) -> None:
                 "game_name": setting.game_name,
                 "game": first.game_key,
                 "truth": setting.truth_name,
+                "truth_key": content_key(first.definition["truth"]),
                 "cells": {name: cell.key for name, cell in own.items()},
                 "policies": {name: _policy_dict(cell.policy) for name, cell in own.items()},
                 "refused": dict(setting.refused),

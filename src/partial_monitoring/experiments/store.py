@@ -27,7 +27,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.cell import Cell
 from partial_monitoring.game_files import game_to_dict, load_game
 from partial_monitoring.result import Result
-from partial_monitoring.validation import Indices
+from partial_monitoring.validation import Indices, file_path
 
 
 class Store:
@@ -42,7 +42,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> None:
-        self.folder, self.warn = Path(folder), warn
+        self.folder, self.warn = file_path(folder), warn
         self._checked: dict[Path, Result] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -70,6 +70,10 @@ class Store:
         target = folder / f"{_seeds_name(part.seeds)}.parquet"
         part.save(target)
         self._checked[target] = part
+
+    def cell(self, key: str) -> Any:
+        """Return what the runs of a cell depend on, as plain data; None if it is not there."""
+        return self.read_json(self.folder / "runs" / key / "cell.json")
 
     def add_game(self, key: str, game: AnyGame) -> None:
         """Keep a game under its content key."""

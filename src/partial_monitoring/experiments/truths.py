@@ -30,7 +30,7 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Random:
-    """A parameter of its own for each seed: uniform on bounded sets, standard normal on R^d."""
+    """A parameter of its own for each seed: uniform on bounded sets, near the prior on others."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
@@ -68,6 +68,8 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
 
     A parameter, "random", "worst", or {"among": parameters, "weights": probabilities}.
     """
+    if isinstance(value, Fixed | Random | Among | Worst):
+        return value
     if isinstance(value, str):
         if value not in WORDS:
             raise unknown_name("kind of true parameter", value, WORDS)
@@ -79,7 +81,7 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
         listed = value.get("among")
         if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
             raise InvalidInput(f"among must be a list of parameters; got {listed!r}.")
-        rows = np.stack([checked_theta(own, game.parameters) for own in listed])
+        rows = np.stack([checked_theta(own, game.parameters, "among") for own in listed])
         even = np.full(len(rows), 1 / len(rows))
         weights = probabilities("weights", value.get("weights", even), len(rows))
         return Among(rows, weights)
@@ -88,7 +90,7 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
             f"{value!r}."
         )
-    return Fixed(checked_theta(value, game.parameters))
+    return Fixed(checked_theta(value, game.parameters, "theta"))
 
 
 def name_of(truth: Truth) -> str:

@@ -15,6 +15,7 @@ from partial_monitoring.report.curves import plays
 from partial_monitoring.report.ranking import duels, ranking
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
+from partial_monitoring.validation import file_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,12 +68,15 @@ def write_report(
     styles = policy_styles([section.comparison for section in counted])
     standings = ranking(counted)
     played = duels(counted, [standing.policy for standing in standings])
-    target = _made(Path(folder))
-    write_tables(target / "tables", counted, standings, played)
-    drawings = draw(counted, styles, target / "figures" if figures else None)
-    page = render(counted, standings, played, styles, drawings, title=title, command=command)
+    target = file_path(folder)
     path = target / "report.html"
-    path.write_text(page, encoding="utf-8")
+    try:
+        write_tables(target / "tables", counted, standings, played)
+        drawings = draw(counted, styles, target / "figures" if figures else None)
+        page = render(counted, standings, played, styles, drawings, title=title, command=command)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{folder}: cannot be written: {error.strerror or error}.") from None
     return path
 
 
@@ -138,12 +142,3 @@ def file_names(comparisons: Sequence[Comparison]) -> list[str]:
         plain = re.sub(r"[^a-z0-9]+", "-", comparison.game_name.lower()).strip("-")[:40]
         names.append(f"{place:02d}-{plain}" if plain else f"{place:02d}")
     return names
-
-
-def _made(folder: Path) -> Path:
-    """Create a folder, or say why not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{folder}: cannot be written: {error.strerror or error}.") from None
-    return folder

@@ -33,6 +33,8 @@ def describe(policy: Policy[Any]) -> str:
     >>> describe(pm.IDS()), describe(pm.IDS(gap=pm.gaps.relaxed, regularization=2.0))
     ('IDS()', 'IDS(gap=relaxed, regularization=2.0)')
     """
+    if isinstance(policy, str):
+        return policy  # of a kind that is not the library's, as it described itself
     options: list[str] = []
     if is_dataclass(policy):
         for field in fields(policy):
