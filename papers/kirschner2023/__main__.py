@@ -12,6 +12,7 @@ import partial_monitoring as pm
 from papers.kirschner2023.claims import CLAIMS, HERE, Claim
 from papers.kirschner2023.drawing import growth_panels, regret_panels
 from papers.kirschner2023.page import Shown, write_page
+from partial_monitoring.experiments.engines import ENGINES
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.experiments.files import experiment_from_dict
 
@@ -47,9 +48,14 @@ def show(claim: Claim, folder: Path, *, small: bool, engine: str, progress: bool
 
 @click.command()
 @click.option("--small", is_flag=True, help="A few short runs, to see that everything works.")
-@click.option("--only", multiple=True, help="Only these claims.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([claim.name for claim in CLAIMS]),
+    help="Only these claims.",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=HERE / "results", show_default=True)
-@click.option("--engine", default="processes", show_default=True)
+@click.option("--engine", type=click.Choice(list(ENGINES)), default="processes", show_default=True)
 def main(small: bool, only: tuple[str, ...], out: Path, engine: str) -> None:
     """Play the claims of the paper and write the page."""
     shown = []

@@ -37,10 +37,13 @@ def growth_exponent(instances: Sequence[Comparison], policy: str = "ids") -> tup
     slopes = []
     for pick in picks:
         worst = regret[:, pick].mean(axis=1).max(axis=0)
-        if (worst <= 0).any():
-            return 0.0, 0.0, 0.0
-        slopes.append(float(np.polyfit(np.log(rounds[late]), np.log(worst), 1)[0]))
-    low, high = np.quantile(slopes[1:], [0.025, 0.975])
+        some = worst > 0
+        if some.sum() >= 2:
+            fit = np.polyfit(np.log(rounds[late][some]), np.log(worst[some]), 1)
+            slopes.append(float(fit[0]))
+        elif not slopes:
+            return 0.0, 0.0, 0.0  # no regret in all runs together
+    low, high = np.quantile(slopes, [0.025, 0.975])
     return slopes[0], float(low), float(high)
 
 

@@ -30,10 +30,10 @@ from partial_monitoring.learner import Learner
 from partial_monitoring.observability.classify import analyze
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.place import place_of
-from partial_monitoring.policy import Choices, Policy, draws_of, started, uniforms_of
+from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, started, uniforms_of
 from partial_monitoring.simulation import play, world_of
 from partial_monitoring.truth import random_theta
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, whole_number
 
 CLOSE = 1e-7
 """Numbers that should be equal may differ by this fraction of the numbers involved."""
@@ -203,8 +203,12 @@ def check_policy(
     replicate as if it were alone; take ``available`` or refuse it in a sentence; and do with
     ``Learner`` what it does with ``simulate``.
     """
+    _require(is_policy(policy), f"it has no init, decide and update: {policy!r}")
+    whole_number("rounds", rounds, at_least=1)
     if isinstance(on, Game | ContextualGame):
         on = [on]
+    for game in () if on is None else on:
+        _require(isinstance(game, Game | ContextualGame), f"it cannot be tried on {game!r}")
     chosen = _some_games() if on is None else list(on)
     refusals = []
     for game in chosen:
@@ -243,6 +247,7 @@ def _check_on(policy: Policy[Any], game: AnyGame, rounds: int) -> None:
         )
     after = np.random.get_state()  # noqa: NPY002
     _require(pickle.dumps(before) == pickle.dumps(after), "it uses NumPy's global generator")
+    _check_frequencies(policy, game)
     _check_available(policy, game)
     _check_learner(policy, game, theta, int(seeds[0]), together[:, 0])
     marks = np.array([rounds])
@@ -269,7 +274,9 @@ def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, round
             "it answers the same question differently",
         )
         shown = world.observe(choice.action, t)
-        following = policy.update(state, choice.action, shown, **seen)
+        told = shown.copy()
+        following = policy.update(state, choice.action, told, **seen)
+        _require(bool((told == shown).all()), "it changes the observation that it is handed")
         _require(list(_arrays(state)) == before, "it changes the state that it is handed")
         state = following
         played.append(choice.action)
@@ -286,19 +293,47 @@ def _arrays(state: Any) -> Iterator[bytes]:
         yield from (part for value in state for part in _arrays(value))
     elif is_dataclass(state) and not isinstance(state, type):
         yield from (part for f in fields(state) for part in _arrays(getattr(state, f.name)))
+    elif isinstance(state, bool | int | float | str):
+        yield repr(state).encode()
 
 
 def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     action = np.asarray(choice.action)
     _require(action.shape == (n,), f"its actions have shape {action.shape}, not ({n},)")
+    _require(action.dtype.kind in "iu", f"its actions are no whole numbers but {action.dtype}")
     _require(
         bool(((action >= 0) & (action < game.k)).all()), "it plays an action that is not there"
     )
     mu = choice.distribution
+    count = game.k if choice.candidates is None else choice.candidates.shape[1]
+    for name in ("distribution", "gaps", "information"):
+        shape = np.shape(getattr(choice, name))
+        _require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
+    _require(bool(np.isfinite(mu).all()), "its distribution is not finite")
     _require(bool((mu >= 0).all()), "its distribution has negative entries")
+    for name in ("gaps", "information", "ratio"):
+        _require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
     _require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
     chance = mu[np.arange(n), choice.places]
     _require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
+
+
+def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
+    """Whatever the uniform number is, actions come as often as their distribution says."""
+    state = policy.init(game, 1)
+    if draws_of(policy, state) is not None:
+        return  # what else it draws decides, too
+    seen: dict[str, Any] = {}
+    if isinstance(game, ContextualGame):
+        seen = {"context": np.zeros(1, dtype=np.int64)}
+    grid = (np.arange(200) + 0.5) / 200
+    answers = [policy.decide(state, np.array([u]), **seen) for u in grid]
+    places = np.array([int(answer.places[0]) for answer in answers])
+    mu = answers[0].distribution[0]
+    often = np.bincount(places, minlength=len(mu)) / len(grid)
+    _require(
+        np.abs(often - mu).max() <= 0.02, "it plays actions more often than its distribution says"
+    )
 
 
 def _check_available(policy: Policy[Any], game: AnyGame) -> None:

@@ -1,6 +1,7 @@
 """The numbers of a report against brute force and scipy."""
 
 import csv
+import io
 import itertools
 from pathlib import Path
 
@@ -266,3 +267,21 @@ def test_tables_can_be_read_back(tmp_path: Path) -> None:
     assert len(bars) == 1
     assert len(read("curves.csv")) == 10 * len(samples.ROUNDS)
     assert len(read("pairs.csv")) == 45
+
+
+@pytest.mark.parametrize(("width", "columns"), [(120, 8), (80, 5), (50, 3)])
+def test_narrow_terminals_keep_the_names(width: int, columns: int) -> None:
+    from rich.console import Console
+
+    from partial_monitoring.report.terminal import summary_table
+
+    table = summary_table(
+        [samples.comparison(samples.made_up({"ids": 0.5, "cbp": 0.6}))], width=width
+    )
+    assert len(table.columns) == columns
+    out = Console(width=width, record=True, file=io.StringIO())
+    out.print(table)
+    text = out.export_text()
+    assert "ids" in text
+    assert "dynamic_pr" in text
+    assert max(map(len, text.splitlines())) <= width

@@ -86,6 +86,41 @@ class Global(Wrong):
         return choice
 
 
+class Liar(Wrong):
+    """Says that all actions are as likely, and plays the first."""
+
+    def changed(self, state: Any, choice: Any) -> Any:
+        mu = np.full_like(choice.distribution, 1 / choice.distribution.shape[1])
+        return replace(choice, action=np.zeros_like(choice.action), distribution=mu)
+
+
+class Wide(Wrong):
+    def changed(self, state: Any, choice: Any) -> Any:
+        return replace(choice, distribution=np.tile(choice.distribution, 2) / 2)
+
+
+class Gains(Wrong):
+    def changed(self, state: Any, choice: Any) -> Any:
+        return replace(choice, gaps=choice.gaps - 99.0)
+
+
+class Fractions(Wrong):
+    def changed(self, state: Any, choice: Any) -> Any:
+        return replace(choice, action=choice.action + 0.0)
+
+
+class Lost(Wrong):
+    def changed(self, state: Any, choice: Any) -> Any:
+        return replace(choice, distribution=choice.distribution * np.nan)
+
+
+class Scribbles(IDS):
+    def update(self, state: Any, action: Any, observation: Any, context: Any = None) -> Any:
+        following = super().update(state, action, observation, context)
+        observation[:] = 7.0
+        return following
+
+
 class Touches(Wrong):
     def changed(self, state: Any, choice: Any) -> Any:
         state.estimate.means[:] += 1e-9
@@ -133,6 +168,12 @@ class Picky(IDS):
         (NotSummingToOne(), "its distribution does not sum to 1"),
         (Negative(), "its distribution has negative entries"),
         (Scattered(), "its actions have shape"),
+        (Liar(), "it plays actions more often than its distribution says"),
+        (Wide(), "its distribution has shape"),
+        (Gains(), "its gaps has negative entries"),
+        (Fractions(), "its actions are no whole numbers"),
+        (Lost(), "its distribution is not finite"),
+        (Scribbles(), "it changes the observation that it is handed"),
         (Global(), "it uses NumPy's global generator"),
         (Touches(), "it changes the state that it is handed"),
         (Crowded(), "a replicate plays differently when others run beside it"),
@@ -150,6 +191,14 @@ def test_what_is_wrong_with_a_policy_is_found(policy: Any, sentence: str) -> Non
 def test_a_policy_that_plays_what_it_rules_out_is_found() -> None:
     with pytest.raises(AssertionError, match="its distribution"):
         pm.testing.check_policy(RulesItselfOut())
+
+
+@pytest.mark.parametrize("policy", ["ids", pm.IDS, None])
+def test_what_is_no_policy_is_said(policy: Any) -> None:
+    with pytest.raises(AssertionError, match="it has no init, decide and update"):
+        pm.testing.check_policy(policy)
+    with pytest.raises(AssertionError, match="it cannot be tried on"):
+        pm.testing.check_policy(pm.IDS(), ["apple_tasting"])  # type: ignore[list-item]
 
 
 def test_a_given_game_must_not_be_refused() -> None:

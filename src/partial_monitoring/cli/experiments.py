@@ -234,7 +234,8 @@ def show_comparisons(comparisons: Sequence[Comparison], *, as_json: bool) -> Non
     if as_json:
         click.echo(json.dumps(summary_rows(comparisons)))
     else:
-        console().print(summary_table(comparisons))
+        out = console()
+        out.print(summary_table(comparisons, width=out.width))
 
 
 def write_page(

@@ -19,30 +19,52 @@ COLUMNS = ("game", "policy", "mean regret", "median", "95 %", "grows like", "cla
 NAMES = 2
 """So many columns hold names, the others numbers."""
 
+ROOMY, NARROW = 100, 70
+"""Widths below which some columns, and all but the mean, are left out."""
 
-def summary_table(comparisons: Comparison | Iterable[Comparison]) -> Table:
+
+def summary_table(
+    comparisons: Comparison | Iterable[Comparison], *, width: int | None = None
+) -> Table:
     """Return a table with a block per instance and a row per policy, the best one marked.
 
-    ``rich.print(summary_table(comparisons))`` shows it.
+    ``rich.print(summary_table(comparisons))`` shows it. For a terminal of little width (in letters)
+    the lesser columns are left out.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
-    for j, column in enumerate(COLUMNS):
-        name = j < NAMES
-        table.add_column(column, justify="left" if name else "right", no_wrap=not name)
     counted = sections(comparisons)
+    kept = [j for j in range(len(COLUMNS)) if j not in _left_out(width)]
+    for j in kept:
+        name = j < NAMES
+        table.add_column(
+            COLUMNS[j],
+            justify="left" if name else "right",
+            no_wrap=not name,
+            min_width=10 if name else None,
+            overflow="fold",
+        )
     for i, section in enumerate(counted):
         rows = [_cells(section, summary) for summary in section.summaries]
         rows += [[f"  {name}", "refused"] for name in section.comparison.refused]
         for game, row in zip_longest(_about(section), rows, fillvalue=""):
             style = "bold green" if row and row[0].startswith("*") else ""
-            table.add_row(Text(game), *(Text(cell, style=style) for cell in row))
+            cells = [game, *row, *[""] * (len(COLUMNS) - 1 - len(row))]
+            table.add_row(*(Text(cells[j], style=style if j else "") for j in kept))
         if i + 1 < len(counted):
             table.add_row()
     return table
+
+
+def _left_out(width: int | None) -> set[int]:
+    """Return the places of the columns that a narrow terminal does without."""
+    if width is None or width >= ROOMY:
+        return set()
+    lesser = ("median", "95 %", "class") if width >= NARROW else COLUMNS[NAMES + 1 :]
+    return {COLUMNS.index(column) for column in lesser}
 
 
 def _about(section: Section) -> list[str]:
