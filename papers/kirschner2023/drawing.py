@@ -52,7 +52,7 @@ def growth_panels(comparisons: Sequence[Comparison]) -> bytes:
                 label = f"n^{EXPONENTS[category]}"
                 axes.plot(rounds, guide, color="#444444", linestyle="--", linewidth=1, label=label)
                 axes.set(xscale="log", yscale="log")
-            axes.set(title=f"{name}: {instances[0].game_name}", xlabel="round", ylabel="regret")
+            axes.set(title=name, xlabel="round", ylabel="regret")
             axes.legend()
         return svg(figure)
 
@@ -60,7 +60,7 @@ def growth_panels(comparisons: Sequence[Comparison]) -> bytes:
 def _panels(count: int) -> tuple[Any, list[Any]]:
     from matplotlib.figure import Figure
 
-    columns = min(COLUMNS, count)
+    columns = 2 if count == 4 else min(COLUMNS, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(2.9 * columns, 2.5 * rows + 0.3), layout="constrained")
     panels = list(np.atleast_1d(figure.subplots(rows, columns)).ravel())
