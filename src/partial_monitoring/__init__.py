@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from partial_monitoring.observability.bounds import table_1 as table_1
     from partial_monitoring.observability.classify import Analysis as Analysis
     from partial_monitoring.observability.classify import analyze as analyze
+    from partial_monitoring.observability.contexts import ContextualAnalysis as ContextualAnalysis
     from partial_monitoring.observability.regions import alignment as alignment
     from partial_monitoring.observability.regions import local_alignment as local_alignment
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
@@ -93,6 +94,7 @@ _HOMES = {
         "table_1",
     ),
     "observability.classify": ("Analysis", "analyze"),
+    "observability.contexts": ("ContextualAnalysis",),
     "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),

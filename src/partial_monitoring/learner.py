@@ -79,7 +79,7 @@ class Learner:
         self.game, self.policy = game, policy
         self.seed = randomness.checked_seed("seed", seed)
         self.allow_hopeless = boolean("allow_hopeless", allow_hopeless)
-        if not allow_hopeless and isinstance(game, Game):
+        if not allow_hopeless:
             refuse_hopeless(game)
         self._state = started(policy, game, 1)
         self._uniforms = uniforms_of(policy, self._state, np.array([self.seed]))

@@ -179,7 +179,7 @@ def test_a_known_parameter_leaves_nothing_to_learn(point: Any) -> None:
     assert analysis.duplicates == [[1, 2]]
 
 
-def test_only_plain_games_are_analysed() -> None:
-    for wrong in (pm.games.survey(), "dynamic_pricing", None):
-        with pytest.raises(InvalidInput, match="game must be a Game; got"):
+def test_only_games_are_analysed() -> None:
+    for wrong in ("dynamic_pricing", None):
+        with pytest.raises(InvalidInput, match="game must be a Game or a ContextualGame; got"):
             pm.analyze(wrong)  # type: ignore[arg-type]

@@ -72,7 +72,8 @@ def test_show_takes_files_and_writes_them(tmp_path: Path) -> None:
             ("analyze", "dueling", "--plot", "/no/a.png"),
             "pm: /no/a.png: cannot be written: No such",
         ),
-        (("analyze", "survey"), "pm: survey has contexts; this command takes a game without."),
+        (("advise", "survey"), "pm: survey has contexts; this command takes a game without."),
+        (("analyze", "survey", "--plot", "x.svg"), "pm: --plot draws games without contexts"),
         (
             ("advise", "inspection", "--target", "trivial"),
             "pm: target must be one of 'easy', 'hard'",

@@ -25,6 +25,8 @@ from partial_monitoring.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from partial_monitoring.observability.contexts import ContextualAnalysis
+
 PICTURES = (".svg", ".png", ".pdf")
 
 
@@ -122,7 +124,11 @@ def analyze(
     """
     if plot is not None and plot.suffix not in PICTURES:
         raise InvalidInput(f"{plot}: a picture ends in {', '.join(PICTURES)}; got {plot.suffix!r}.")
-    analysis = pm.analyze(plain_game(game, options, param))
+    found = find_game(game, options, param)
+    if isinstance(found, pm.ContextualGame):
+        show_contexts(pm.analyze(found), plot, as_json=as_json)
+        return
+    analysis = pm.analyze(found)
     if plot is not None:
         try:
             analysis.plot().savefig(plot, bbox_inches="tight")
@@ -136,6 +142,16 @@ def analyze(
         f"Alignment constant {analysis.alignment:.6g}; of the {analysis.dimension} dimensions of "
         f"the unknown, {analysis.rank} can be observed."
     )
+
+
+def show_contexts(analysis: ContextualAnalysis, plot: Path | None, *, as_json: bool) -> None:
+    """Show the analysis of a game with contexts."""
+    if plot is not None:
+        raise InvalidInput(f"--plot draws games without contexts; got {plot}.")
+    if as_json:
+        click.echo(json.dumps(analysis.to_dict()))
+    else:
+        show_sentences(analysis.explain())
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability import verify, words
@@ -25,6 +26,8 @@ from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from partial_monitoring.observability.contexts import ContextualAnalysis
 
 Pair = tuple[int, int]
 
@@ -248,18 +251,25 @@ class Analysis:
         return words.as_html(self)
 
 
-def analyze(game: Game) -> Analysis:
+@overload
+def analyze(game: Game) -> Analysis: ...
+@overload
+def analyze(game: ContextualGame) -> ContextualAnalysis: ...
+
+
+def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
     """Classify a game and prove it.
 
     Parameters
     ----------
     game
-        Any game over R^d, a ball, a box, the simplex or a polytope.
+        Any game over R^d, a ball, a box, the simplex or a polytope, also with contexts.
 
     Returns
     -------
     Analysis
-        The class, the sets of actions, the neighbours, what can be observed, and the certificates.
+        The class, the sets of actions, the neighbours, what can be observed, and the certificates;
+        with contexts a ``ContextualAnalysis``: that of each context, and of all together.
 
     Notes
     -----
@@ -280,8 +290,12 @@ def analyze(game: Game) -> Analysis:
     ----------
     Section 4 of the paper; Bartok et al. (2014); Lattimore and Szepesvari (2019).
     """
+    if isinstance(game, ContextualGame):
+        from partial_monitoring.observability.contexts import analyze_contexts
+
+        return analyze_contexts(game)
     if not isinstance(game, Game):
-        raise InvalidInput(f"game must be a Game; got {game!r}.")
+        raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
     exact = ExactGame.of(game)
     cells = find_cells(game, exact)
     _refuse_nonsense(cells)

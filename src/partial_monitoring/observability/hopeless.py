@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game import Game
 from partial_monitoring.linalg import row_space
 from partial_monitoring.observability.classify import analyze
 
 
-def refuse_hopeless(game: Game) -> None:
+def refuse_hopeless(game: AnyGame) -> None:
     """Refuse a game in which no policy can learn, unless that is clearly not the case."""
+    if isinstance(game, ContextualGame):
+        _refuse_hopeless_contexts(game)
+        return
     if isinstance(game, DuelingGame):
         return
     reduced = game.reduced
@@ -31,3 +34,22 @@ def refuse_hopeless(game: Game) -> None:
             f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
             f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
         )
+
+
+def _refuse_hopeless_contexts(game: ContextualGame) -> None:
+    """Contexts may help each other; only what none of them shows is hopeless."""
+    maps = np.concatenate([own.observation_maps.reshape(-1, game.d) for own in game.games])
+    q = game.parameters.difference_basis()
+    seen = np.linalg.matrix_rank(maps @ q) if maps.size else 0
+    if seen == q.shape[1] and (game.context_distribution > 0).all():
+        return
+    analysis = analyze(game)
+    for combination in analysis.combinations if analysis.category == "hopeless" else ():
+        if not combination.seen:
+            own = game.at(combination.context)
+            one, two = own.actions[combination.first], own.actions[combination.second]
+            raise InvalidInput(
+                f"actions {one!r} and {two!r} of context {game.contexts[combination.context]!r} "
+                f"cannot be told apart by anything that any context shows, so this game is "
+                f"hopeless; pass allow_hopeless=True to play it anyway."
+            )

@@ -12,6 +12,7 @@ from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.observability.bounds import bounds
 from partial_monitoring.observability.classify import Analysis, analyze
+from partial_monitoring.observability.contexts import ContextualAnalysis
 from partial_monitoring.validation import Array, Indices
 
 EXPONENTS = {"trivial": 0.0, "easy": 1 / 2, "hard": 2 / 3, "hopeless": 1.0}
@@ -29,11 +30,14 @@ class Verdict:
     analysis: Analysis | None
     missing: str = ""
     """Why there is no analysis."""
+    whole: ContextualAnalysis | None = None
+    """That of a game with contexts."""
 
     @property
     def category(self) -> str:
         """The class, or "unknown"."""
-        return "unknown" if self.analysis is None else self.analysis.category
+        found = self.whole or self.analysis
+        return "unknown" if found is None else found.category
 
     @property
     def exponent(self) -> float | None:
@@ -43,9 +47,8 @@ class Verdict:
     @property
     def sentences(self) -> list[str]:
         """The explanation, a sentence or two each; the first one says what matters."""
-        if self.analysis is None:
-            return [self.missing]
-        return self.analysis.explain().splitlines()
+        found = self.whole or self.analysis
+        return [self.missing] if found is None else found.explain().splitlines()
 
     @property
     def alignment(self) -> float:
@@ -68,17 +71,17 @@ class Verdict:
 
 def verdict(game: AnyGame) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
-    if isinstance(game, ContextualGame):
-        count = len(game.games)
-        return Verdict(game, None, f"The game has {count} contexts; each is a game of its own.")
-    if game.k > MOST_ACTIONS:
+    contexts = len(game.games) if isinstance(game, ContextualGame) else 1
+    if game.k > MOST_ACTIONS or contexts > MOST_ACTIONS:
         return Verdict(
             game,
             None,
-            f"The game has {game.k:,} actions and was not analysed: that is done up to "
-            f"{MOST_ACTIONS} actions here. Call pm.analyze on it if you can wait.",
+            f"The game has {max(game.k, contexts):,} actions (or contexts) and was not analysed: "
+            f"that is done up to {MOST_ACTIONS} here. Call pm.analyze on it if you can wait.",
         )
     try:
+        if isinstance(game, ContextualGame):
+            return Verdict(game, None, whole=analyze(game))
         return Verdict(game, analyze(game))
     except PartialMonitoringError as error:
         return Verdict(game, None, f"The game could not be analysed: {error}")
