@@ -132,3 +132,71 @@ def test_the_command_line() -> None:
     data = json.loads(CliRunner().invoke(main, ["analyze", "survey", "--json"]).output)
     assert data["category"] == "learnable"
     assert set(data["contexts"]) == {"answers", "silent"}
+
+
+# -- the alignment constant --------------------------------------------------------------------
+
+
+def test_one_context_has_the_constant_of_the_plain_game() -> None:
+    for name in pm.games.GAMES:
+        plain = pm.games.make(name)
+        if isinstance(plain, pm.Game) and plain.k <= 6 and pm.analyze(plain).category != "hopeless":
+            whole = pm.analyze(pm.ContextualGame([plain]))
+            assert whole.alignment == pytest.approx(pm.analyze(plain).alignment, rel=1e-6)
+
+
+def ratio(found: pm.ContextualGame, away: Array, omega: Array) -> float:
+    """The quotient for differences (Z, d) and directions (Z, d), written out."""
+    chi = found.context_distribution
+    top = sum(chi[z] * away[z] @ omega[z] for z in range(len(chi))) ** 2
+    below = sum(
+        chi[y]
+        * max(
+            sum(chi[z] * np.sum((found.at(y).rows(c) @ omega[z]) ** 2) for z in range(len(chi)))
+            for c in range(found.at(y).k)
+        )
+        for y in range(len(chi))
+    )
+    return float(top / below) if below > 0 else 0.0
+
+
+def test_no_directions_have_a_larger_quotient() -> None:
+    """And by climbing from random ones the constant is nearly reached."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        games = []
+        for _ in range(2):
+            maps = [rng.normal(size=(1, 2)) for _ in range(2)]
+            games.append(pm.Game(rng.normal(size=(2, 2)), maps, pm.AllParameters(2)))
+        found = pm.ContextualGame(games, rng.dirichlet([2, 2]))
+        alpha = pm.analyze(found).alignment
+        away = np.array([own.features[1] - own.features[0] for own in games])
+        best = 0.0
+        for _ in range(60):
+            omega, step = rng.normal(size=(2, 2)), 1.0
+            value = ratio(found, away, omega)
+            for _ in range(400):
+                moved = omega + step * rng.normal(size=(2, 2))
+                if (tried := ratio(found, away, moved)) > value:
+                    omega, value = moved, tried
+                else:
+                    step = max(0.97 * step, 1e-4)
+            best = max(best, value)
+        assert best <= alpha * (1 + 1e-6)
+        assert best >= 0.97 * alpha
+
+
+def test_the_printed_bound_fails_by_the_number_of_actions() -> None:
+    """E20: one context with K actions that show one direction each, K needy ones: at least K."""
+    count = 4
+    eye = np.eye(count)
+    box = pm.Box([-1] * count, [1] * count)
+    shows = pm.Game(np.zeros((count, count)), eye[:, None, :], box)
+    needy = [pm.Game([0 * eye[i], eye[i]], [[], []], box) for i in range(count)]
+    found = pm.ContextualGame([shows, *needy], [0.5, *[0.5 / count] * count])
+    assert pm.analyze(found).alignment >= count * (1 - 1e-6)
+
+
+def test_a_constant_that_does_not_exist_is_infinite() -> None:
+    assert pm.analyze(game([[[1, 0]], [[0, 1]]], [1.0, 0.0])).alignment == np.inf
+    assert pm.analyze(game([[[1, 0]], [[0, 1]]])).alignment < np.inf

@@ -16,6 +16,7 @@ import numpy as np
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.display import number
 from partial_monitoring.observability.classify import Analysis, analyze
+from partial_monitoring.observability.contextual_alignment import contextual_alignment
 from partial_monitoring.validation import Array
 
 SEEN = 1e-9
@@ -90,6 +91,13 @@ class ContextualAnalysis:
             return "hopeless"
         return "easy" if own <= {"trivial", "easy"} else "learnable"
 
+    @cached_property
+    def alignment(self) -> float:
+        """alpha(chi), the alignment constant; infinite if what matters is shown nowhere."""
+        if not self.observable:
+            return np.inf
+        return contextual_alignment(self.game, [own.representatives for own in self.contexts])
+
     def verify(self) -> bool:
         """Check every context's proofs again, and every combination against the maps."""
         return all(analysis.verify() for analysis in self.contexts) and all(
@@ -127,6 +135,7 @@ class ContextualAnalysis:
         return {
             "category": self.category,
             "observable": self.observable,
+            "alignment": _plain(self.alignment),
             "silent": self.silent,
             "contexts": {
                 name: analysis.to_dict()
@@ -136,6 +145,10 @@ class ContextualAnalysis:
 
     def __repr__(self) -> str:
         return f"ContextualAnalysis({self.category}, {len(self.contexts)} contexts)"
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
