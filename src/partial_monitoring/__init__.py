@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from partial_monitoring.observability.classify import Analysis as Analysis
     from partial_monitoring.observability.classify import analyze as analyze
     from partial_monitoring.observability.contexts import ContextualAnalysis as ContextualAnalysis
+    from partial_monitoring.observability.contextual_bounds import (
+        ContextualBounds as ContextualBounds,
+    )
+    from partial_monitoring.observability.contextual_bounds import (
+        contextual_bounds as contextual_bounds,
+    )
     from partial_monitoring.observability.regions import alignment as alignment
     from partial_monitoring.observability.regions import local_alignment as local_alignment
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
@@ -95,6 +101,7 @@ _HOMES = {
     ),
     "observability.classify": ("Analysis", "analyze"),
     "observability.contexts": ("ContextualAnalysis",),
+    "observability.contextual_bounds": ("ContextualBounds", "contextual_bounds"),
     "observability.regions": ("alignment", "local_alignment"),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),

@@ -119,17 +119,11 @@ def bounds(
         game = whitened(game)
         analysis = None
     found = analyze(game) if analysis is None else analysis
-    big_b = _norm_bound(game, norm_bound)
-    rho, big_l = _noise_and_maps(game)
-    gap = _largest_gap(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
-    constant = information_constant(big_l, lam)
-    gamma = total_information_bound(game, n, lam)
-    gamma_before = total_information_bound(game, n - 1, lam)
-    beta = (rho * np.sqrt(2 * gamma_before + 4 * np.log(n)) + np.sqrt(lam) * big_b) ** 2
-    phi = float(np.linalg.norm(game.features, axis=1).max())
-    # Two plausible parameters are 2B apart on a bounded set, 2 (beta / lambda)^(1/2) on R^d (E23).
-    bounded = np.isfinite(game.parameters.diameter())
-    ceiling = gap + 4 * phi * (big_b if bounded else np.sqrt(beta / lam))
+    learned = learning(game, n, lam, norm_bound)
+    constant, gamma, beta = learned.constant, learned.information, learned.beta
+    big_b = learned.norm_bound
+    gap = largest_gap(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
+    ceiling = gap + learned.apart
     near = local_alignment
     if near is None:
         near = uniform_local_alignment(found) if found.locally_observable else np.inf
@@ -139,15 +133,15 @@ def bounds(
         far = close = np.zeros_like(n)
     else:
         psi_3 = 27 / 2 * constant * ratio * found.alignment * beta * ceiling
-        far = _finite_or_inf(psi_3, gamma, n, 3, missed)
-        close = _finite_or_inf(4 * constant * near * beta, gamma, n, 2, missed)
+        far = bound_or_inf(psi_3, gamma, n, 3, missed)
+        close = bound_or_inf(4 * constant * near * beta, gamma, n, 2, missed)
     return Bounds(
         horizon=n,
         rank=found.rank,
         regularization=lam,
         norm_bound=big_b,
-        noise_std=rho,
-        map_bound=big_l,
+        noise_std=learned.noise_std,
+        map_bound=learned.map_bound,
         information_constant=constant,
         max_gap=gap,
         total_information=gamma * (1.0 if information == "log_det" else 2 * constant),
@@ -160,7 +154,44 @@ def bounds(
     )
 
 
-def _finite_or_inf(psi: Array, gamma: Array, n: Array, kappa: float, missed: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """How fast information and confidence grow; arrays are over the horizons n."""
+
+    noise_std: float
+    map_bound: float
+    norm_bound: float
+    constant: float
+    """Of the information gain, see :func:`information_constant`."""
+    information: Array
+    """gamma_n."""
+    beta: Array
+    """beta_n (E15)."""
+    apart: float | Array
+    """By how much the rewards of two plausible parameters may differ, twice: 4 |phi| B (E23)."""
+
+
+def learning(game: Game, n: Array, lam: float, norm_bound: float | None) -> Learning:
+    """Return how fast information and confidence grow in a game with the same noise everywhere."""
+    big_b = _norm_bound(game, norm_bound)
+    rho, big_l = _noise_and_maps(game)
+    before = total_information_bound(game, n - 1, lam)
+    beta = (rho * np.sqrt(2 * before + 4 * np.log(n)) + np.sqrt(lam) * big_b) ** 2
+    phi = float(np.linalg.norm(game.features, axis=1).max())
+    # Two plausible parameters are 2B apart on a bounded set, 2 (beta / lambda)^(1/2) on R^d (E23).
+    bounded = np.isfinite(game.parameters.diameter())
+    return Learning(
+        rho,
+        big_l,
+        big_b,
+        information_constant(big_l, lam),
+        total_information_bound(game, n, lam),
+        beta,
+        4 * phi * (big_b if bounded else np.sqrt(beta / lam)),
+    )
+
+
+def bound_or_inf(psi: Array, gamma: Array, n: Array, kappa: float, missed: float) -> Array:
     """Apply the general theorem where the information ratio is bounded at all."""
     if not np.isfinite(psi).all():
         return np.full_like(n, np.inf)
@@ -368,7 +399,7 @@ def _noise_and_maps(game: Game) -> tuple[float, float]:
     return 1.0, float((sizes / noise).max())
 
 
-def _largest_gap(game: Game, norm_bound: float) -> float:
+def largest_gap(game: Game, norm_bound: float) -> float:
     """Return the largest gap over Theta; on an unbounded set over the ball of radius B."""
     best = -np.inf
     for phi in game.features:

@@ -15,6 +15,7 @@ import numpy as np
 
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.display import number
+from partial_monitoring.errors import SolverError
 from partial_monitoring.observability.classify import Analysis, analyze
 from partial_monitoring.observability.contextual_alignment import contextual_alignment
 from partial_monitoring.validation import Array
@@ -130,12 +131,18 @@ class ContextualAnalysis:
         helped = analysis.category == "hopeless" and all(combination.seen for combination in own)
         return f"{alone}, but what it needs to know is shown in other contexts" if helped else alone
 
+    def _alignment_or_none(self) -> float | None:
+        try:
+            return float(self.alignment) if np.isfinite(self.alignment) else None
+        except SolverError:
+            return None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
         return {
             "category": self.category,
             "observable": self.observable,
-            "alignment": _plain(self.alignment),
+            "alignment": self._alignment_or_none(),
             "silent": self.silent,
             "contexts": {
                 name: analysis.to_dict()
@@ -145,10 +152,6 @@ class ContextualAnalysis:
 
     def __repr__(self) -> str:
         return f"ContextualAnalysis({self.category}, {len(self.contexts)} contexts)"
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
