@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         finite_alignment_bounds as finite_alignment_bounds,
     )
     from partial_monitoring.observability.bounds import regret_bound as regret_bound
-    from partial_monitoring.observability.bounds import table_1 as table_1
     from partial_monitoring.observability.classify import Analysis as Analysis
     from partial_monitoring.observability.classify import analyze as analyze
     from partial_monitoring.observability.contexts import ContextualAnalysis as ContextualAnalysis
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     )
     from partial_monitoring.observability.regions import alignment as alignment
     from partial_monitoring.observability.regions import local_alignment as local_alignment
+    from partial_monitoring.observability.table_1 import table_1 as table_1
     from partial_monitoring.parameter_sets import AllParameters as AllParameters
     from partial_monitoring.parameter_sets import Ball as Ball
     from partial_monitoring.parameter_sets import Box as Box
@@ -97,12 +97,12 @@ _HOMES = {
         "bounds",
         "finite_alignment_bounds",
         "regret_bound",
-        "table_1",
     ),
     "observability.classify": ("Analysis", "analyze"),
     "observability.contexts": ("ContextualAnalysis",),
     "observability.contextual_bounds": ("ContextualBounds", "contextual_bounds"),
     "observability.regions": ("alignment", "local_alignment"),
+    "observability.table_1": ("table_1",),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
     "report.folder": ("write_report",),

@@ -12,9 +12,9 @@ import partial_monitoring as pm
 from partial_monitoring.observability.alignment import pair_alignment
 from partial_monitoring.observability.bounds import (
     finite_alignment_bounds,
-    graph_dueling_bound,
     uniform_local_alignment,
 )
+from partial_monitoring.observability.table_1 import graph_dueling_bound
 from tests.games.test_known_games import KNOWN, load
 
 

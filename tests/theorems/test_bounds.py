@@ -8,11 +8,11 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.observability.bounds import (
-    TABLE_1,
     information_constant,
     regret_bound,
     total_information_bound,
 )
+from partial_monitoring.observability.table_1 import TABLE_1
 
 
 def total_information(game: pm.Game, plays: np.ndarray, regularization: float) -> float:
