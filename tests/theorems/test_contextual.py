@@ -247,3 +247,63 @@ def test_one_context_explores_for_another() -> None:
     answers = result.plays["conditional"][:, -1, vouchers]
     assert (result.information["conditional"][:, -1] == 0).all()
     assert (answers > 0.4 * 1500).all()
+
+
+# -- gaps of whole plans -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_integrated_gaps_are_at_most_the_average_of_the_gaps(kind: str) -> None:
+    for seed in range(3):
+        game = random_game(seed, kind)
+        policy = pm.ContextualIDS(integrated=True)
+        state: Any = policy.init(game, 1)
+        rng = np.random.default_rng(seed)
+        for _ in range(6):
+            gaps, _, _, _ = policy._everywhere(state)
+            tight = state.plans.gaps(state.estimate, policy.gap, policy.confidence)
+            loose = state.plans.averaged(gaps)
+            assert (tight <= loose + 1e-7 * (1 + loose)).all()
+            # One plan after the other, from the definition.
+            confidence = policy.confidence_set(state, np.array([0]))
+            features = state.plans.part.game.features
+            a = int(rng.integers(len(features)))
+            assert tight[0, a] == pytest.approx(
+                max(confidence.support(features - features[a])[0].max(), 0.0), abs=1e-7
+            )
+            z = int(rng.integers(3))
+            action = np.array([rng.choice(game.positions(z))])
+            state = policy.update(state, action, rng.normal(size=(1, game.m)), np.array([z]))
+
+
+def test_integrated_gaps_play_the_rows_of_the_best_plans() -> None:
+    game = random_game(1, "ball")
+    policy = pm.ContextualIDS(integrated=True)
+    state: Any = policy.init(game, 3)
+    choice = policy.decide(state, np.array([0.1, 0.5, 0.9]), context=np.array([0, 1, 2]))
+    _, information, _, _ = policy._everywhere(state)
+    plans = state.plans
+    mu = pm.sampling.exact(
+        plans.gaps(state.estimate, policy.gap, policy.confidence), plans.averaged(information)
+    )
+    for i in range(3):
+        expected = np.zeros(game.k)
+        np.add.at(expected, plans.actions[:, i], mu[i])
+        np.testing.assert_allclose(choice.distribution[i], expected, atol=1e-12)
+
+
+def test_integrated_gaps_of_one_context_are_plain_ids() -> None:
+    game = pm.games.dynamic_pricing()
+    theta = [0.2, 0.5, 0.3]
+    one = pm.simulate(game, {"it": pm.IDS()}, theta, horizon=100, seeds=3)
+    policy = pm.ContextualIDS(integrated=True)
+    two = pm.simulate(pm.ContextualGame([game]), {"it": policy}, theta, horizon=100, seeds=3)
+    np.testing.assert_array_equal(two.plays["it"], one.plays["it"])
+
+
+def test_too_many_plans_are_said() -> None:
+    policy = pm.ContextualIDS(integrated=True)
+    with pytest.raises(InvalidInput, match=r"integrated gaps need at most 4096 plans.* has 8192"):
+        policy.init(pm.games.greedy_exploration(13), 1)
+    with pytest.raises(InvalidInput, match="integrated gaps need known chances"):
+        pm.ContextualIDS(integrated=True, chances="estimated")
