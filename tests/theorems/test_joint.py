@@ -127,6 +127,21 @@ def test_frank_wolfe_converges_to_it() -> None:
             assert exact * (1 - 1e-9) <= value(kernel, data) <= exact * (1 + close)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e4])
+def test_smoothing_is_added_to_the_information(scale: float) -> None:
+    """In the units of the information, whatever they are."""
+    for seed in range(6):
+        gaps, information, chi, mask = problem(seed)
+        information = scale * information
+        smooth = 0.3 * scale
+        options: dict[str, Any] = {"available": mask, "steps": 50, "step": "classic"}
+        one = pm.sampling.frank_wolfe(gaps, information, chi, smoothing=smooth, **options)
+        two = pm.sampling.frank_wolfe(gaps, information + smooth, chi, **options)
+        np.testing.assert_allclose(one, two, atol=1e-9)
+    with pytest.raises(InvalidInput, match="smoothing must not be negative; got -1"):
+        pm.sampling.frank_wolfe(gaps, information, chi, smoothing=-1)
+
+
 def test_the_duality_gap_bounds_what_is_left() -> None:
     for seed in range(12):
         gaps, information, chi, mask = data = problem(seed)

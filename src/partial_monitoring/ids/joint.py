@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.ids.ratio import ZERO_GAP
 from partial_monitoring.validation import (
     Array,
-    Indices,
+    non_negative_number,
     one_of,
     probabilities,
     real_array,
@@ -79,20 +79,13 @@ def contextual(
     array([[0., 1.],
            [1., 0.]])
     """
-    first, second, share = joint_pairs(
-        checked(gaps, information, context_distribution, available, kappa)
-    )
-    kernel = np.zeros(np.shape(gaps))
-    each = np.arange(len(kernel))
-    kernel[each, first] = 1.0 - share
-    kernel[each, second] += share
-    return kernel
+    return best_kernel(checked(gaps, information, context_distribution, available, kappa))
 
 
-def joint_pairs(problem: Contexts) -> tuple[Indices, Indices, Array]:
-    """Return the best kernel as two actions per context and the share of the second."""
+def best_kernel(problem: Contexts) -> Array:
+    """Return the best kernel of a problem that was checked, shape (contexts, actions)."""
     from partial_monitoring.compiled.joint import minimize_jointly
-    from partial_monitoring.compiled.ratio import minimize
+    from partial_monitoring.compiled.ratio import minimize, spread_rows
 
     p = problem
     first, second, share = minimize_jointly(p.gaps, p.information, p.weights, p.available, p.kappa)
@@ -103,7 +96,7 @@ def joint_pairs(problem: Contexts) -> tuple[Indices, Indices, Array]:
         actions = np.flatnonzero(p.available[z])
         one, two, part = minimize(p.gaps[z, actions], p.information[z, actions], p.kappa)
         first[z], second[z], share[z] = actions[one], actions[two], part
-    return first, second, share
+    return np.asarray(spread_rows(first, second, share, p.gaps.shape[1]))
 
 
 def frank_wolfe(
@@ -139,7 +132,8 @@ def frank_wolfe(
     count = whole_number("steps", steps, at_least=0)
     one_of("step", step, STEPS)
     d, i, chi = problem.gaps, problem.information, problem.weights
-    i = i + np.where(problem.available, real_number("smoothing", smoothing), 0.0)
+    extra = non_negative_number("smoothing", smoothing) / problem.units[1]
+    i = i + np.where(problem.available, extra, 0.0)
     kernel = problem.available / problem.available.sum(axis=1, keepdims=True)
     each = np.arange(len(chi))
     for k in range(1, count + 1):

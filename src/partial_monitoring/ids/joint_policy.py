@@ -12,7 +12,7 @@ from partial_monitoring.estimation.confidence import confidence_set
 from partial_monitoring.estimation.least_squares import viewed
 from partial_monitoring.game import Game
 from partial_monitoring.ids.integrated import Plans, plans_of
-from partial_monitoring.ids.joint import Contexts, frank_wolfe, joint_pairs, joint_ratio, prepared
+from partial_monitoring.ids.joint import Contexts, best_kernel, frank_wolfe, joint_ratio, prepared
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.ids.sampling import Generalized, pair_rule
 from partial_monitoring.in_context import Context, ContextualState, checked_indices, some_action
@@ -206,11 +206,7 @@ class ContextualIDS(IDS):
                 steps=self.steps,
             )
         else:
-            first, second, share = joint_pairs(p)
-            kernel = np.zeros(p.gaps.shape)
-            each = np.arange(len(kernel))
-            kernel[each, first] = 1.0 - share
-            kernel[each, second] += share
+            kernel = best_kernel(p)
         gap_unit, gain_unit = p.units
         scaled = joint_ratio(kernel, p.gaps, p.information, p.weights, kappa=p.kappa)
         return kernel[z], scaled * gap_unit**p.kappa / gain_unit if 0 < scaled < np.inf else scaled
