@@ -60,6 +60,26 @@ class Slow:
         return pm.IDS().update(state, action, observation)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A slow policy that leaves a mark in a folder whenever a run of it begins."""
+
+    marks: str
+    seconds: float
+
+    def init(self, game: pm.Game, replicates: int) -> Any:
+        return pm.IDS().init(game, replicates)
+
+    def decide(self, state: Any, uniforms: Any, available: Any = None) -> Choices:
+        if state.estimate.round[0] == 1:
+            (Path(self.marks) / str(time.monotonic_ns())).touch()
+        time.sleep(self.seconds)
+        return pm.IDS().decide(state, uniforms, available)
+
+    def update(self, state: Any, action: Any, observation: Any) -> Any:
+        return pm.IDS().update(state, action, observation)
+
+
 def halves(game: pm.Game, confidence: Any) -> Any:
     """A gap estimate of one's own."""
     return np.ones((len(confidence.beta), game.k)) / 2

@@ -24,7 +24,7 @@ from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.stored import stored_comparisons
 from partial_monitoring.experiments.truths import Fixed
 from partial_monitoring.result import Result
-from tests.experiments.fragile import AlwaysDies, DiesOnce, Slow, halves
+from tests.experiments.fragile import AlwaysDies, Counted, DiesOnce, Slow, halves
 
 ROOT = Path(__file__).parents[2]
 
@@ -199,10 +199,25 @@ def test_a_worker_that_dies_costs_only_its_chunk(engine: str, tmp_path: Path) ->
     assert_same(table, plain.run())
 
 
+def test_chunks_beside_one_that_dies_are_played_once(tmp_path: Path) -> None:
+    """The other worker is in the middle of its chunk when the first one is killed."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    policies = {
+        "fragile": DiesOnce(str(tmp_path / "died")),
+        "slow": Counted(str(marks), seconds=0.2),
+    }
+    pm.Experiment("apple_tasting", policies, [0.7, 0.3], horizon=20, seeds=1).run(
+        engine="processes", workers=2
+    )
+    assert (tmp_path / "died").exists()
+    assert len(list(marks.iterdir())) == 1
+
+
 def test_workers_that_always_die_end_the_experiment() -> None:
     policy = {"deadly": AlwaysDies("")}
     experiment = pm.Experiment("apple_tasting", policy, [0.7, 0.3], horizon=20, seeds=2)
-    with pytest.raises(WorkersLost, match="all workers died 3 times in a row; 2 chunks are left"):
+    with pytest.raises(WorkersLost, match="a chunk killed its worker 3 times; 2 chunks are left"):
         experiment.run(engine="processes", workers=2)
 
 

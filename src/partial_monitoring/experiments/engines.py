@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,8 +26,7 @@ from partial_monitoring.result import Result
 from partial_monitoring.validation import Indices
 
 LOSSES = 3
-"""So many times in a row all workers may be lost before the experiment is given up."""
-
+"""So many times a chunk may kill its worker before the experiment is given up."""
 
 NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
 
@@ -65,45 +64,50 @@ def here(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finis
 
 
 def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
-    """Play the tasks in worker processes; a worker that dies costs only the task it was at."""
-    left = list(tasks)
-    losses = 0
-    while left:
-        before = len(left)
-        try:
-            for task, result in _in_pool(left, min(workers, len(left))):
-                left.remove(task)
-                yield task, result
-        except BrokenProcessPool:
-            losses = losses + 1 if len(left) == before else 0
-            if losses == LOSSES:
-                raise WorkersLost(
-                    f"all workers died {LOSSES} times in a row; {len(left)} chunks are left."
-                ) from None
+    """Play the tasks in worker processes; a worker that dies costs only the task it was at.
 
-
-def _in_pool(tasks: Sequence[Task], workers: int) -> Finished:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
+    Every worker is a pool of its own, because a pool that loses one process gives up all of them.
+    """
+    waiting = list(tasks)
+    deaths = dict.fromkeys(tasks, 0)
+    running: dict[Future[Result], tuple[Task, ProcessPoolExecutor]] = {}
+    idle: list[ProcessPoolExecutor] = []
     with _one_thread_each():
         try:
-            # A few tasks ahead of the workers, so that little is waited for in the end.
-            waiting = list(tasks)
-            running: dict[Any, Task] = {}
             while waiting or running:
-                while waiting and len(running) < 2 * workers:
+                while waiting and len(running) < workers:
+                    pool = idle.pop() if idle else _worker()
                     task = waiting.pop(0)
-                    running[pool.submit(task.play)] = task
+                    running[pool.submit(task.play)] = task, pool
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield running.pop(future), future.result()
-        except BaseException:
-            # What runs is given up: it is not waited for, and stored nothing yet.
-            for process in list(pool._processes.values()):
-                process.kill()
-            raise
+                    task, pool = running.pop(future)
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        pool.shutdown()
+                        deaths[task] += 1
+                        if deaths[task] == LOSSES:
+                            left = 1 + len(waiting) + len(running)
+                            raise WorkersLost(
+                                f"a chunk killed its worker {LOSSES} times; {left} chunks are left."
+                            ) from None
+                        waiting.append(task)
+                        continue
+                    idle.append(pool)
+                    yield task, result
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            # After an error or an interruption what still runs is given up: it stored nothing yet.
+            for pool in [*idle, *(pool for _, pool in running.values())]:
+                for process in list(pool._processes.values()):
+                    process.kill()
+                pool.shutdown(cancel_futures=True)
+
+
+def _worker() -> ProcessPoolExecutor:
+    """Start a process that plays one task after the other."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=context, initializer=_follow_parent)
 
 
 def _follow_parent() -> None:
