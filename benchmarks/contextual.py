@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 import partial_monitoring as pm
-from benchmarks.engine import by_vowpal_wabbit, unit_features
+from benchmarks.engine import by_bayesianbandits, by_vowpal_wabbit, unit_features
 from benchmarks.timing import fastest, show
 from partial_monitoring.ids.joint import joint_ratio
 
@@ -69,33 +69,6 @@ def live() -> Table:
             cells += [show(theirs), f"{theirs / here:.1f}"]
         table.add_row(*cells)
     return table
-
-
-def by_bayesianbandits(phi: Array) -> Callable[[], object] | None:
-    try:
-        import bayesianbandits as bb
-    except ImportError:
-        return None
-    k, _ = phi.shape
-
-    def features(x: Array, tokens: list[int]) -> Array:
-        return np.asarray((phi[tokens] * x[0, 0]).T[None])
-
-    agent = bb.LipschitzContextualAgent(
-        [bb.Arm(a) for a in range(k)],
-        bb.InformationDirectedSampling(),
-        bb.FunctionArmFeaturizer(features),
-        bb.NormalRegressor(alpha=1.0, beta=1.0),
-        random_seed=0,
-    )
-    context = np.ones((1, 1))
-
-    def step() -> None:
-        agent.pull(context)
-        agent.update(context, np.array([0.1]))
-
-    step()
-    return step
 
 
 def by_mabwiser(phi: Array) -> Callable[[], object] | None:

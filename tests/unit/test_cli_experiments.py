@@ -116,6 +116,14 @@ def test_report_shows_what_is_kept(tmp_path: Path) -> None:
     assert "Apples &amp; pears" in page
 
 
+def test_game_files_of_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "my: game? (2).json"
+    pm.save_game(pm.games.apple_tasting(), path)
+    result = pm_command("simulate", str(path), *QUICK, "--out", str(tmp_path / "kept"))
+    assert result.exit_code == 0, result.output
+    assert pm_command("report", str(tmp_path / "kept"), "--json").exit_code == 0
+
+
 def test_policies_on_the_command_line() -> None:
     chosen = read_policies(["ids", "a=ids:gap=relaxed", "ids:sampling=e2d,2,regularization=3"])
     assert list(chosen) == ["ids", "a", "ids:sampling=e2d,2,regularization=3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -24,12 +25,11 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments.engines import ENGINES
 from partial_monitoring.experiments.store import Store
 
 if TYPE_CHECKING:
     from partial_monitoring.comparison import Comparison
-
-ENGINE_NAMES = ("here", "processes", "dask")
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
@@ -53,7 +53,7 @@ def plays(command: Any) -> Any:
         click.option("--workers", type=int, help="How many processes; all cores unless given."),
         click.option(
             "--engine",
-            type=click.Choice(ENGINE_NAMES),
+            type=click.Choice(list(ENGINES)),
             default="here",
             show_default=True,
             help="Where to play: in this process, in several, or on a Dask cluster.",
@@ -155,7 +155,7 @@ def simulate(
         seeds=read_value(seeds),  # type: ignore[arg-type]
         checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
         noise=noise,
-        name=f"{label}-{content_key(what)[:8]}",
+        name=f"{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}-{content_key(what)[:8]}",
     )
     comparisons = experiment.compare(
         out,
