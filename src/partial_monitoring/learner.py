@@ -28,7 +28,7 @@ from partial_monitoring.policy import (
     started,
     uniforms_of,
 )
-from partial_monitoring.states import arrays_of, with_arrays
+from partial_monitoring.states import saved, with_arrays
 from partial_monitoring.status import Status, status
 from partial_monitoring.validation import Array, boolean, file_path, is_whole
 
@@ -331,7 +331,7 @@ class Learner:
             "told": [
                 [action, vector.tolist(), written(name)] for action, vector, name in self._told
             ],
-            "arrays": arrays_of(self._state),
+            "arrays": saved(self._state),
         }
         target = file_path(path)
         try:
@@ -363,15 +363,16 @@ class Learner:
         return learner
 
     def _restore(self, data: dict[str, Any]) -> None:
-        self._state = with_arrays(self._state, data["arrays"])
         self._history = data["history"]
         for row in self._history:
             if "context" in row:
                 row["context"] = read(row["context"])
-        self._told = [
-            (action, np.array(vector, dtype=float), read(name))
-            for action, vector, name in data["told"]
-        ]
+        told = [(a, np.array(vector, dtype=float), read(name)) for a, vector, name in data["told"]]
+        if data["arrays"] is None:
+            for action, vector, name in told:
+                self._learn(place_of(self.game, name), action, vector)
+        else:
+            self._state, self._told = with_arrays(self._state, data["arrays"]), told
         self._asked = len(self._history)
         self._open = {number: self._blank(number) for number in data["open"]}
 

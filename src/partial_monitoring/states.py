@@ -16,6 +16,14 @@ import numpy as np
 from partial_monitoring.estimation.least_squares import Estimate
 
 
+def saved(state: Any) -> dict[str, Any] | None:
+    """Return the arrays of a state, or None if it is made again from what was told.
+
+    Some states grow, or follow from what was told sooner than their arrays can be read.
+    """
+    return None if getattr(state, "replayed", False) else arrays_of(state)
+
+
 def arrays_of(state: Any) -> dict[str, Any]:
     """Return the arrays of a state by name, as nested lists; JSON keeps every bit of a float."""
     found: dict[str, Any] = {}

@@ -158,6 +158,49 @@ def test_estimated_chances_come_near_the_known_ones() -> None:
     assert two <= 1.3 * one + 2
 
 
+@pytest.mark.parametrize("kind", ["everything", "ball", "simplex"])
+def test_contexts_that_join_are_as_if_they_had_been_listed(kind: str) -> None:
+    """With growing chances it makes no difference whether a context was listed before it came."""
+    whole = random_game(4, kind)
+    first = pm.ContextualGame([whole.at(0)], contexts=[whole.contexts[0]])
+    policy = pm.ContextualIDS(chances="growing", sampling=pm.sampling.generalized(3))
+    listed, joined = policy.init(whole, 2), policy.init(first, 2)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        z = int(rng.integers(3))
+        shown, uniforms = rng.normal(size=(2, whole.m)), rng.random(2)
+        context: Any = np.zeros(2, dtype=int) if z == 0 else whole.at(z)
+        one = policy.decide(listed, uniforms, context=np.full(2, z))
+        two = policy.decide(joined, uniforms, context=context)
+        places = whole.positions(z)
+        np.testing.assert_allclose(two.distribution, one.distribution[:, places], atol=1e-9)
+        np.testing.assert_allclose(two.gaps, one.gaps[:, places], atol=1e-9)
+        np.testing.assert_allclose(two.ratio, one.ratio, rtol=1e-6)
+        # The same uniforms may draw another action, because they stand in another order.
+        listed = policy.update(listed, places[two.action], shown, context=np.full(2, z))
+        joined = policy.update(joined, two.action, shown, context=context)
+    counts = dict(zip(whole.contexts, np.asarray(listed.seen[0]).tolist(), strict=True))
+    assert [counts[whole.contexts[0]]] == joined.seen[0].tolist()
+    assert sorted(own.seen[0] for own in joined.newcomers) == sorted(
+        counts[name] for name in whole.contexts[1:]
+    )
+
+
+def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partial_monitoring.ids.counting.MOST_NEWCOMERS", 3)
+    game = random_game(0, "ball")
+    policy = pm.ContextualIDS(chances="estimated")
+    state = policy.init(game, 1)
+    for t in range(6):
+        features = np.eye(3)[:2] * (1 + t)
+        fresh = pm.Game(features, features[:, None], game.parameters, 0.5)
+        choice = policy.decide(state, np.array([0.5]), context=fresh)
+        assert choice.distribution.shape == (1, 2)
+        state = policy.update(state, choice.action, np.zeros((1, 1)), context=fresh)
+    assert [own.part.game.features[0, 0] for own in state.newcomers] == [4, 5, 6]
+    assert [own.seen[0] for own in state.newcomers] == [1, 1, 1]
+
+
 def test_frank_wolfe_plays_nearly_the_same_kernel() -> None:
     game = random_game(3, "everything")
     exact, approximate = pm.ContextualIDS(), pm.ContextualIDS(solver="frank_wolfe", steps=3000)

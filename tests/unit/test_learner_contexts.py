@@ -56,13 +56,15 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, name: str, tmp_pat
     assert learner.history[3]["context"] in game.contexts
 
 
-def test_a_context_that_was_not_known_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("chances", [None, "known", "estimated", "growing"])
+def test_a_context_that_was_not_known_before(chances: str | None, tmp_path: Path) -> None:
+    policy = pm.IDS() if chances is None else pm.ContextualIDS(chances=chances)
     features = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
     fresh = {"features": features, "observation_maps": [[row] for row in features]}
     as_game = pm.Game(
         features, [[row] for row in features], SURVEY.parameters, 0.5, noise="bernoulli"
     )
-    learners = [pm.Learner(SURVEY, pm.IDS(), seed=1) for _ in range(3)]
+    learners = [pm.Learner(SURVEY, policy, seed=1) for _ in range(3)]
     for t in range(12):
         context: Any = "answers" if t % 3 else "new"
         decisions = []

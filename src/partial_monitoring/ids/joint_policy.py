@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,27 +11,18 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import confidence_set
 from partial_monitoring.estimation.least_squares import viewed
 from partial_monitoring.game import Game
+from partial_monitoring.ids.counting import CountingState, chances, counted, located
 from partial_monitoring.ids.integrated import Plans, plans_of
 from partial_monitoring.ids.joint import Contexts, best_kernel, frank_wolfe, joint_ratio, prepared
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.ids.sampling import Generalized, pair_rule
-from partial_monitoring.in_context import Context, ContextualState, checked_indices, some_action
+from partial_monitoring.in_context import Context, ContextualState, some_action
 from partial_monitoring.linear_policy import AnyState
 from partial_monitoring.policy import Choices, draw
 from partial_monitoring.validation import Array, Indices, boolean, one_of, whole_number
 
 SOLVERS = ("exact", "frank_wolfe")
-CHANCES = ("known", "estimated")
-
-
-@dataclass(frozen=True, eq=False)
-class CountingState(ContextualState):
-    """What contextual IDS knows, and how often each context has come."""
-
-    seen: Indices
-    """Shape (n, contexts)."""
-    plans: Plans | None = None
-    """What gaps are estimated over, if they are integrated over contexts."""
+CHANCES = ("known", "estimated", "growing")
 
 
 @dataclass(frozen=True)
@@ -51,7 +42,9 @@ class ContextualIDS(IDS):
         Of Frank-Wolfe, at most.
     chances
         "known": the context distribution is that of the game; "estimated": it is learned from the
-        contexts seen so far, each counted once more than it came.
+        contexts that came, each counted once more than it came; "growing": likewise, but only of
+        those that came. If it is learned, contexts that the game does not list join it when they
+        come; if it is known, in them the kernel is that of conditional IDS.
     integrated
         Estimate the gaps of whole plans, one action for each context, which is tighter; for games
         with few plans and known chances. A round in which not all actions are available is decided
@@ -76,7 +69,7 @@ class ContextualIDS(IDS):
         one_of("chances", self.chances, CHANCES)
         whole_number("steps", self.steps, at_least=1)
         if boolean("integrated", self.integrated) and self.chances != "known":
-            raise InvalidInput("integrated gaps need known chances; got 'estimated'.")
+            raise InvalidInput(f"integrated gaps need known chances; got {self.chances!r}.")
         if not isinstance(pair_rule(self.sampling), Generalized):
             raise InvalidInput(
                 f"sampling of ContextualIDS must be exact or generalized(kappa); got "
@@ -110,15 +103,16 @@ class ContextualIDS(IDS):
         """Choose the kernel, and an action from its row of the context that came."""
         if not isinstance(state, CountingState):
             return super().decide(state, uniforms, available, context)
-        if isinstance(context, Game):  # not among those that the kernel is over
+        if isinstance(context, Game) and self.chances == "known":
             return super().decide(_plain(state), uniforms, available, context)
-        own = checked_indices(state, context)
+        state, own = located(state, context)
         gaps, information, beta, center = self._everywhere(state)
-        n, k = len(own), state.game.k
-        offered = np.array(np.broadcast_to(state.game.available, (n, *state.game.available.shape)))
+        n, k = len(own), gaps.shape[2]
+        offered = np.array(np.broadcast_to(state.offered, gaps.shape))
         if available is not None:
-            offered[np.arange(n), own] &= np.asarray(available)
+            offered[np.arange(n), own, : len(available)] &= np.asarray(available, dtype=bool)
             some_action(offered[np.arange(n), own])
+        chi = chances(state, own, kind=self.chances)
         distribution, ratio = np.zeros((n, k)), np.zeros(n)
         planned = np.zeros(n, dtype=bool)
         if state.plans is not None and available is None:
@@ -126,16 +120,15 @@ class ContextualIDS(IDS):
             shares, ratios = self._planned(state, state.plans, information, own)
             distribution[planned], ratio[planned] = shares[planned], ratios[planned]
         for i in np.flatnonzero(~planned):
-            problem = prepared(
-                gaps[i], information[i], self._chances(state, int(i)), offered[i], self.kappa
-            )
+            problem = prepared(gaps[i], information[i], chi[i], offered[i], self.kappa)
             distribution[i], ratio[i] = self._row(problem, int(own[i]))
         each = np.arange(n)
+        shown = slice(context.k if isinstance(context, Game) else state.game.k)
         return Choices(
             draw(distribution, uniforms),
-            distribution,
-            np.where(offered[each, own], gaps[each, own], np.inf),
-            np.where(offered[each, own], information[each, own], 0.0),
+            distribution[:, shown],
+            np.where(offered[each, own], gaps[each, own], np.inf)[:, shown],
+            np.where(offered[each, own], information[each, own], 0.0)[:, shown],
             ratio,
             beta,
             center,
@@ -165,19 +158,18 @@ class ContextualIDS(IDS):
     ) -> AnyState:
         """Return the state after one more observation."""
         following = super().update(state, action, observation, context)
-        if isinstance(following, CountingState) and not isinstance(context, Game):
-            seen = following.seen.copy()
-            seen[np.arange(len(action)), checked_indices(following, context)] += 1
-            return replace(following, seen=seen)
-        return following
+        if not isinstance(following, CountingState):
+            return following
+        if isinstance(context, Game) and self.chances == "known":
+            return following
+        return counted(*located(following, context))
 
     def _everywhere(self, state: CountingState) -> tuple[Array, Array, Array, Array]:
         """Return gaps and information of all contexts (n, contexts, k), beta and the estimate."""
-        n, count, k = state.estimate.replicates, len(state.parts), state.game.k
-        gaps, information = np.zeros((n, count, k)), np.zeros((n, count, k))
+        n, size = state.estimate.replicates, state.offered.shape
+        gaps, information = np.zeros((n, *size)), np.zeros((n, *size))
         beta, center = np.zeros(n), np.zeros((n, state.game.d))
-        for z, (part, shape) in enumerate(state.parts):
-            places = state.game.positions(z)
+        for z, (part, shape, places) in enumerate(state.contexts()):
             confidence = confidence_set(viewed(state.estimate, part), shape, self.confidence)
             own = self.gap(part.game, confidence)
             gaps[:, z, places] = np.where(part.dominant, 0.0, own) if part.dominant.any() else own
@@ -185,13 +177,6 @@ class ContextualIDS(IDS):
             if z == 0:
                 beta, center = confidence.beta, confidence.center
         return gaps, information, beta, center
-
-    def _chances(self, state: CountingState, i: int) -> Array:
-        """Return chi as replicate i knows it."""
-        if self.chances == "known":
-            return state.game.context_distribution
-        counts = state.seen[i] + 1.0
-        return np.asarray(counts / counts.sum())
 
     def _row(self, problem: Contexts, z: int) -> tuple[Array, float]:
         """Return the row of the kernel for one context, and the ratio of the whole kernel."""
