@@ -292,6 +292,32 @@ def test_one_context_explores_for_another() -> None:
     assert (answers > 0.4 * 1500).all()
 
 
+def test_greedy_play_that_explores_is_counted_on() -> None:
+    """If the best actions of all contexts show everything, contextual IDS pays less to explore.
+
+    The price of a round is what its distribution may lose more than the action that may lose least.
+    """
+    game, n = pm.games.greedy_exploration(), 12
+    policies = {"conditional": pm.IDS(), "contextual": pm.ContextualIDS()}
+    angles = np.arange(n, dtype=float)
+    theta = np.array([np.cos(angles), np.sin(angles)]).T
+    price = {}
+    for name, policy in policies.items():
+        state, rng, paid = policy.init(game, n), np.random.default_rng(0), 0.0
+        for _ in range(150):
+            z = rng.integers(len(game.games), size=n)
+            choice = policy.decide(state, rng.random(n), context=z)
+            loses = (choice.distribution * choice.gaps).sum(axis=1) - choice.gaps.min(axis=1)
+            paid += float(loses.sum())
+            rows = game.observation_maps[z, choice.action]
+            shown = (rows @ theta[:, :, None])[:, :, 0] + rng.normal(size=(n, 1))
+            state = policy.update(state, choice.action, shown, context=z)
+        price[name] = paid
+    assert price["contextual"] < 0.7 * price["conditional"]
+    result = pm.simulate(game, policies, "random", horizon=600, seeds=10)
+    assert result.mean("contextual")[-1] < 0.8 * result.mean("conditional")[-1]
+
+
 # -- gaps of whole plans -----------------------------------------------------------------------
 
 
