@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
+    from partial_monitoring import kernels as kernels
     from partial_monitoring import testing as testing
     from partial_monitoring.baselines.cbp import CBP as CBP
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
@@ -116,6 +117,7 @@ _MODULES = {
     "games": "games",
     "gaps": "ids.gaps",
     "information": "ids.information",
+    "kernels": "kernels",
     "sampling": "ids.sampling",
     "testing": "testing",
 }

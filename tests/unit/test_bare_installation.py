@@ -15,6 +15,7 @@ EXTRAS = (
     "jinja2",
     "plotly",
     "distributed",
+    "sklearn",
     "hypothesis",
     "pytest",
 )

@@ -19,6 +19,7 @@ ORDER = (
     "conic",
     "compiled",
     "parameter_sets",
+    "kernels",
     "display",
     "game",
     "dueling_game",

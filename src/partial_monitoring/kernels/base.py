@@ -1,0 +1,202 @@
+"""What every covariance function can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.validation import Array, positive_number, real_array
+
+
+class Kernel(ABC):
+    """A symmetric positive semidefinite function k(x, y) of two points of R^p.
+
+    Kernels are added and multiplied with each other; a number times a kernel scales its variance,
+    and a kernel plus a number has a :class:`Constant` more.
+
+    A subclass computes with points that have been checked and returns new arrays: ``_values``,
+    ``_diagonal`` and, if ``differentiable``, ``_gradient`` and ``_mixed``; and it has
+    ``parameters`` and ``_with``. For a mere function there is :func:`from_function`.
+    """
+
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy's numbers leave products with kernels to the kernel."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
+        """Return the matrix of k(x_i, y_j). Shapes (n, p), (m, p) -> (n, m).
+
+        Without y the matrix is that of x with itself: exactly symmetric, ``diagonal(x)`` on its
+        diagonal.
+        """
+        left = points("x", x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if y is None:
+                return _finite(self._square(left))
+            return _finite(self._values(left, points("y", y, left.shape[1])))
+
+    def diagonal(self, x: ArrayLike) -> Array:
+        """Return k(x_i, x_i) for each point. Shape (n, p) -> (n,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._diagonal(points("x", x)))
+
+    def gradient(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
+        """Return d k(x, y) / d x_i. Shapes (n, p), (m, p) -> (n, m, p); y is x if not given.
+
+        The derivatives in y are ``gradient(y, x)`` with its first two axes exchanged.
+        """
+        self._require_derivatives()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._gradient(*_pair(x, y)))
+
+    def mixed(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
+        """Return d^2 k(x, y) / d x_i d y_j. Shapes (n, p), (m, p) -> (n, m, p, p)."""
+        self._require_derivatives()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._mixed(*_pair(x, y)))
+
+    @property
+    @abstractmethod
+    def differentiable(self) -> bool:
+        """Whether ``gradient`` and ``mixed`` exist."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float]:
+        """The free numbers, all positive, by name and always in the same order.
+
+        One number per dimension gives ``lengthscale[0]``, ``lengthscale[1]``, ...; the parts of
+        sums and products give ``terms[0].variance``, ``factors[1].period``, ... Whatever is not
+        listed stays as it is: ``nu``, ``degree``, and an offset of zero.
+        """
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Between which numbers each parameter may be looked for; (0, inf) unless one says so."""
+        return dict.fromkeys(self.parameters, (0.0, np.inf))
+
+    def with_parameters(self, values: Mapping[str, float] | ArrayLike) -> Self:
+        """Return the same kernel with other parameters.
+
+        Parameters
+        ----------
+        values
+            New numbers by name, for some or all of ``parameters``; or one number for each, in
+            their order.
+        """
+        known = self.parameters
+        if isinstance(values, Mapping):
+            for name in values:
+                if not known:
+                    raise InvalidInput(f"{self!r} has no parameters; got {name!r}.")
+                if name not in known:
+                    raise unknown_name("parameter", name, known)
+            given: Mapping[str, Any] = values
+        else:
+            given = dict(zip(known, real_array("values", values, (len(known),)), strict=True))
+        new = {name: positive_number(name, value) for name, value in given.items()}
+        return self._with(known | new)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the kernel as plain words, numbers and lists; ``from_dict`` reads them."""
+        raise InvalidInput(f"kernel must be one of this library's to be written; got {self!r}.")
+
+    def __add__(self, other: object) -> Kernel:
+        return _sum(self, other)
+
+    def __radd__(self, other: object) -> Kernel:
+        return _sum(other, self)
+
+    def __mul__(self, other: object) -> Kernel:
+        return _product(self, other)
+
+    def __rmul__(self, other: object) -> Kernel:
+        return _product(other, self)
+
+    @abstractmethod
+    def _values(self, x: Array, y: Array) -> Array: ...
+
+    @abstractmethod
+    def _diagonal(self, x: Array) -> Array: ...
+
+    @abstractmethod
+    def _with(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with these parameters, all of them given."""
+
+    def _square(self, x: Array) -> Array:
+        values = self._values(x, x)
+        even: Array = values + values.T
+        even *= 0.5
+        np.fill_diagonal(even, self._diagonal(x))
+        return even
+
+    def _gradient(self, x: Array, y: Array) -> Array:
+        raise NotImplementedError
+
+    def _mixed(self, x: Array, y: Array) -> Array:
+        raise NotImplementedError
+
+    def _scaled(self, factor: float) -> Kernel:
+        from partial_monitoring.kernels.combined import Product
+        from partial_monitoring.kernels.polynomial import Constant
+
+        return Product((Constant(factor), self))
+
+    def _require_derivatives(self) -> None:
+        if not self.differentiable:
+            raise InvalidInput(f"kernel must be differentiable; {self!r} is not.")
+
+
+def points(name: str, value: ArrayLike, p: int | None = None) -> Array:
+    """Validate points in rows; with ``p`` they must have that many coordinates."""
+    array = real_array(name, value, ("n", "p" if p is None else p))
+    if array.shape[1] == 0:
+        raise InvalidInput(f"{name} must have at least one column; got shape {array.shape}.")
+    return array
+
+
+def _pair(x: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array]:
+    left = points("x", x)
+    return left, left if y is None else points("y", y, left.shape[1])
+
+
+def _finite(values: Array) -> Array:
+    good = np.isfinite(values)
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise InvalidInput(
+            f"x and y must be of a size that gives finite covariances; got {values[where]} at "
+            f"index {where}."
+        )
+    return values
+
+
+def _sum(first: object, second: object) -> Kernel:
+    from partial_monitoring.kernels.combined import Sum
+    from partial_monitoring.kernels.polynomial import Constant
+
+    terms: list[Kernel] = []
+    for term in (first, second):
+        if isinstance(term, Kernel):
+            terms.append(term)
+        elif not isinstance(term, Real):
+            return NotImplemented  # type: ignore[no-any-return]
+        elif term != 0:  # nothing is added by zero, with which Python's sum begins
+            terms.append(Constant(term))  # type: ignore[arg-type]
+    return Sum(tuple(terms)) if len(terms) > 1 else terms[0]
+
+
+def _product(first: object, second: object) -> Kernel:
+    from partial_monitoring.kernels.combined import Product
+
+    if isinstance(first, Kernel) and isinstance(second, Kernel):
+        return Product((first, second))
+    number, kernel = (second, first) if isinstance(first, Kernel) else (first, second)
+    if not isinstance(number, Real) or not isinstance(kernel, Kernel):
+        return NotImplemented  # type: ignore[no-any-return]
+    return kernel._scaled(positive_number("a number times a kernel", number))

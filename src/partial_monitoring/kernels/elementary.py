@@ -1,0 +1,83 @@
+"""What the kernels that are given by a few numbers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.validation import Array, axes, positive_number, real_array
+
+Scales = float | Sequence[float] | Array
+"""One positive number for all dimensions, or one for each; kept as a float or a tuple."""
+
+
+class Elementary(Kernel):
+    """A frozen dataclass of numbers; those in ``FREE`` are parameters unless they are zero."""
+
+    TYPE: ClassVar[str]
+    """Its name in files."""
+    FREE: ClassVar[tuple[str, ...]]
+    SIZE: ClassVar[str] = "variance"
+    """The field that a factor multiplies."""
+
+    @property
+    def differentiable(self) -> bool:
+        return True
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name in self.FREE:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                found |= {f"{name}[{i}]": number for i, number in enumerate(value)}
+            elif value > 0:
+                found[name] = value
+        return found
+
+    def _with(self, values: Mapping[str, float]) -> Self:
+        new: dict[str, float | tuple[float, ...]] = {}
+        for name in self.FREE:
+            old = getattr(self, name)
+            if isinstance(old, tuple):
+                new[name] = tuple(values[f"{name}[{i}]"] for i in range(len(old)))
+            else:
+                new[name] = values.get(name, old)
+        return replace(self, **new)  # type: ignore[type-var]
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in numbers.items()}
+        return {"type": self.TYPE} | plain
+
+    def _scaled(self, factor: float) -> Kernel:
+        return replace(self, **{self.SIZE: factor * getattr(self, self.SIZE)})  # type: ignore[type-var]
+
+
+def positive_scales(name: str, value: object) -> float | tuple[float, ...]:
+    """Validate a positive number, or a sequence of them."""
+    if axes(value) == 0:
+        return positive_number(name, value)
+    array = real_array(name, value, ("p",))  # type: ignore[arg-type]
+    if len(array) == 0:
+        raise InvalidInput(f"{name} must have at least one entry; got none.")
+    if (array <= 0).any():
+        i = int((array <= 0).argmax())
+        raise InvalidInput(f"{name} must be positive; got {array[i]:g} at index {i}.")
+    return tuple(array.tolist())
+
+
+def per_dimension(name: str, value: Scales, x: Array) -> Array:
+    """Return one number for each column of x, shape (p,)."""
+    array = np.asarray(value, dtype=float)
+    p = x.shape[1]
+    if array.ndim == 1 and len(array) != p:
+        raise InvalidInput(
+            f"x must have {len(array)} columns, one for each {name}; got shape {x.shape}."
+        )
+    return np.broadcast_to(array, (p,))

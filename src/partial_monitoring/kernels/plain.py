@@ -1,0 +1,64 @@
+"""Kernels from plain words, numbers and lists, as they stand in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.kernels.combined import Combined, Product, Sum
+from partial_monitoring.kernels.elementary import Elementary
+from partial_monitoring.kernels.periodic import Periodic
+from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
+from partial_monitoring.kernels.stationary import Matern, SquaredExponential
+
+KINDS: Mapping[str, type[Elementary] | type[Combined]] = MappingProxyType(
+    {
+        kind.TYPE: kind
+        for kind in (
+            SquaredExponential,
+            Matern,
+            Linear,
+            Polynomial,
+            Periodic,
+            Constant,
+            Sum,
+            Product,
+        )
+    }
+)
+"""By the name that stands under ``type``."""
+
+
+def from_dict(data: Mapping[str, Any]) -> Kernel:
+    """Build a kernel from what ``kernel.to_dict()`` returned.
+
+    Numbers that are left out have their defaults. A sum has ``terms``, a product has ``factors``.
+
+    Examples
+    --------
+    >>> from_dict({"type": "matern", "nu": 1.5, "lengthscale": [0.2, 1]})
+    Matern(nu=1.5, lengthscale=(0.2, 1.0), variance=1.0)
+    """
+    if not isinstance(data, Mapping) or "type" not in data:
+        raise InvalidInput(f"kernel must be a table with the key 'type'; got {data!r}.")
+    name = data["type"]
+    if not isinstance(name, str) or name not in KINDS:
+        raise unknown_name("type of kernel", name, KINDS)
+    kind = KINDS[name]
+    values = {key: value for key, value in data.items() if key != "type"}
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise unknown_name(f"key of a {name} kernel", key, known)
+    if issubclass(kind, Combined):
+        parts = values.get(kind.FIELD)
+        if not isinstance(parts, list | tuple):
+            raise InvalidInput(
+                f"a {name} kernel needs {kind.FIELD!r}, a list of kernels; got {parts!r}."
+            )
+        values = {kind.FIELD: tuple(map(from_dict, parts))}
+    return kind(**values)

@@ -1,0 +1,202 @@
+"""Kernels of the distance of two points: squared exponential and Matern."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels.elementary import (
+    Elementary,
+    Scales,
+    per_dimension,
+    positive_scales,
+)
+from partial_monitoring.validation import Array, positive_number, real_number, set_fields
+
+BLOCK = 16_384
+"""So many numbers are worked on at a time."""
+
+FAR = 800.0
+"""exp(-FAR) is zero; larger distances count as this one, so that inf * 0 does not arise."""
+
+
+class Stationary(Elementary):
+    """k(x, y) = variance g(r^2), with r the length of u, u_i = (x_i - y_i) / lengthscale_i.
+
+    With a = -2 g' and b = 4 g'' (derivatives in r^2),
+
+        dk / dx_i = -variance a u_i / l_i,
+        d^2 k / dx_i dy_j = variance (a [i = j] / l_i^2 - b u_i u_j / (l_i l_j)).
+    """
+
+    FREE: ClassVar[tuple[str, ...]] = ("lengthscale", "variance")
+    lengthscale: Scales
+    variance: float
+
+    @abstractmethod
+    def _profile(self, squares: Array) -> Array:
+        """Return g at each r^2, at most 1."""
+
+    @abstractmethod
+    def _slopes(self, squares: Array) -> tuple[Array, Array]:
+        """Return a and b at each r^2."""
+
+    def _values(self, x: Array, y: Array) -> Array:
+        return self._applied(self._squares(cdist, x, y))
+
+    def _square(self, x: Array) -> Array:
+        if len(x) < 2:
+            return np.diag(self._diagonal(x))
+        values: Array = squareform(self._applied(self._squares(pdist, x)), checks=False)
+        np.fill_diagonal(values, self.variance)
+        return values
+
+    def _diagonal(self, x: Array) -> Array:
+        per_dimension("lengthscale", self.lengthscale, x)
+        return np.full(len(x), self.variance)
+
+    def _gradient(self, x: Array, y: Array) -> Array:
+        u, scale = self._differences(x, y)
+        a, _ = self._slopes(np.einsum("nmi,nmi->nm", u, u))
+        slope: Array = (-self.variance * a)[:, :, None] * (u / scale)
+        return slope
+
+    def _mixed(self, x: Array, y: Array) -> Array:
+        u, scale = self._differences(x, y)
+        a, b = self._slopes(np.einsum("nmi,nmi->nm", u, u))
+        v = u / scale
+        result: Array = (-self.variance * b)[:, :, None, None] * (v[..., :, None] * v[..., None, :])
+        result += (self.variance * a)[:, :, None, None] * np.diag(scale**-2)
+        return result
+
+    def _applied(self, squares: Array) -> Array:
+        """Return variance g in the place of each r^2, in blocks that fit into the cache."""
+        flat = squares.reshape(-1)
+        for start in range(0, flat.size, BLOCK):
+            part = flat[start : start + BLOCK]
+            np.multiply(self._profile(part), self.variance, out=part)
+        return squares
+
+    def _squares(self, distance: Callable[..., Array], *points: Array) -> Array:
+        """Return r^2. The differences are scaled, not the points: that would cost them digits."""
+        weights = per_dimension("lengthscale", self.lengthscale, points[0]) ** -2
+        if isinstance(self.lengthscale, tuple):
+            return distance(*points, "sqeuclidean", w=weights)
+        squares = distance(*points, "sqeuclidean")
+        squares *= weights[0]
+        return squares
+
+    def _differences(self, x: Array, y: Array) -> tuple[Array, Array]:
+        scale = per_dimension("lengthscale", self.lengthscale, x)
+        return (x[:, None, :] - y[None, :, :]) / scale, scale
+
+
+@dataclass(frozen=True)
+class SquaredExponential(Stationary):
+    """k(x, y) = variance exp(-r^2 / 2), r the distance in lengthscales; for smooth functions.
+
+    Parameters
+    ----------
+    lengthscale
+        The distance over which the function changes: a number, or one per dimension.
+    variance
+        k(x, x).
+
+    Examples
+    --------
+    >>> SquaredExponential(lengthscale=2.0)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    TYPE: ClassVar[str] = "squared_exponential"
+    lengthscale: Scales = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            lengthscale=positive_scales("lengthscale", self.lengthscale),
+            variance=positive_number("variance", self.variance),
+        )
+
+    def _profile(self, squares: Array) -> Array:
+        g: Array = np.exp(-0.5 * squares)
+        return g
+
+    def _slopes(self, squares: Array) -> tuple[Array, Array]:
+        g = np.exp(-0.5 * squares)
+        return g, g
+
+
+@dataclass(frozen=True)
+class Matern(Stationary):
+    """Matern's kernel; functions are rougher the smaller nu is.
+
+    With r the distance in lengthscales and z = (2 nu)^(1/2) r, k(x, y) / variance is
+
+        exp(-z)                   for nu = 0.5 (not differentiable),
+        (1 + z) exp(-z)           for nu = 1.5,
+        (1 + z + z^2/3) exp(-z)   for nu = 2.5.
+
+    Parameters
+    ----------
+    nu
+        0.5, 1.5 or 2.5; never a free parameter.
+    lengthscale
+        The distance over which the function changes: a number, or one per dimension.
+    variance
+        k(x, x).
+
+    Examples
+    --------
+    >>> Matern(1.5, lengthscale=[1.0, 3.0])([[0.0, 0.0]], [[0.0, 3.0], [1.0, 0.0]]).round(4)
+    array([[0.4834, 0.4834]])
+    """
+
+    TYPE: ClassVar[str] = "matern"
+    nu: float = 2.5
+    lengthscale: Scales = 1.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        nu = real_number("nu", self.nu)
+        if nu not in (0.5, 1.5, 2.5):
+            raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5; got {self.nu!r}.")
+        set_fields(
+            self,
+            nu=nu,
+            lengthscale=positive_scales("lengthscale", self.lengthscale),
+            variance=positive_number("variance", self.variance),
+        )
+
+    @property
+    def differentiable(self) -> bool:
+        return self.nu > 1
+
+    def _profile(self, squares: Array) -> Array:
+        z = self._distances(squares)
+        values = np.exp(-z)
+        if self.nu == 1.5:
+            values *= 1.0 + z
+        elif self.nu == 2.5:
+            values *= 1.0 + z * (1.0 + z / 3.0)
+        return np.minimum(values, 1.0, out=values)
+
+    def _slopes(self, squares: Array) -> tuple[Array, Array]:
+        z = self._distances(squares)
+        decay = np.exp(-z)
+        if self.nu == 1.5:  # b u_i u_j is zero at z = 0, though b has no limit
+            safe = np.where(z > 0, z, np.inf)
+            return 3.0 * decay, 9.0 * decay / safe
+        return 5.0 / 3.0 * (1.0 + z) * decay, 25.0 / 3.0 * decay
+
+    def _distances(self, squares: Array) -> Array:
+        z = np.sqrt(squares * (2.0 * self.nu))
+        return np.minimum(z, FAR, out=z)
