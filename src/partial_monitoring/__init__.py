@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from partial_monitoring import candidates as candidates
     from partial_monitoring import errors as errors
     from partial_monitoring import games as games
     from partial_monitoring import kernels as kernels
+    from partial_monitoring import readings as readings
     from partial_monitoring import testing as testing
     from partial_monitoring.baselines.cbp import CBP as CBP
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from partial_monitoring.ids.policy import IDS as IDS
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.kernel_dueling_game import KernelDuelingGame as KernelDuelingGame
+    from partial_monitoring.kernel_game import KernelGame as KernelGame
     from partial_monitoring.learner import Learner as Learner
     from partial_monitoring.observability.advice import Advice as Advice
     from partial_monitoring.observability.advice import Measurement as Measurement
@@ -82,6 +86,8 @@ _HOMES = {
     "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
+    "kernel_dueling_game": ("KernelDuelingGame",),
+    "kernel_game": ("KernelGame",),
     "experiments.experiment": ("Experiment",),
     "experiments.files": ("load_experiment",),
     "finite_game": ("FiniteGame",),
@@ -112,12 +118,14 @@ _HOMES = {
     "tables": ("from_csv", "from_table"),
 }
 _MODULES = {
+    "candidates": "candidates",
     "confidence": "estimation.confidence",
     "errors": "errors",
     "games": "games",
     "gaps": "ids.gaps",
     "information": "ids.information",
     "kernels": "kernels",
+    "readings": "readings",
     "sampling": "ids.sampling",
     "testing": "testing",
 }

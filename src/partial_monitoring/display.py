@@ -168,6 +168,9 @@ def describe_parameters(game: Game) -> str:
     """Name the parameter set in words."""
     from partial_monitoring import parameter_sets as sets
 
+    unknown = getattr(game, "unknown", None)
+    if unknown is not None:
+        return str(unknown)
     match game.parameters:
         case sets.AllParameters(d=d):
             return f"all of R^{d}"

@@ -103,7 +103,7 @@ class Game:
             features=phi,
             observation_maps=maps,
             parameters=parameters,
-            noise_std=_noise_std(noise_std, k),
+            noise_std=noise_sizes(noise_std, k),
             actions=labels("actions", actions, k),
             noise=one_of("noise", noise, self.NOISES),
             row_counts=row_counts,
@@ -143,6 +143,15 @@ class Game:
         """Return the observation map M_a of one action without padding, shape (m_a, d)."""
         a = self.action_index(action)
         return self.observation_maps[a, : self.row_counts[a]]
+
+    def earned(self, theta: Array) -> Array:
+        """Return what the actions earn for parameters (n, d), shape (n, k)."""
+        return np.asarray((self.features @ theta[:, :, None])[:, :, 0])
+
+    def shown(self, theta: Array) -> Array:
+        """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
+        rows = self.observation_maps.reshape(self.k * self.m, self.d)
+        return np.asarray((rows @ theta[:, :, None]).reshape(len(theta), self.k, self.m))
 
     def action_index(self, action: int | str) -> int:
         """Return the index of an action given by index or by label."""
@@ -280,7 +289,8 @@ def _matrix(name: str, value: ArrayLike, d: int) -> Array:
     return real_array(name, value, ("m", d))
 
 
-def _noise_std(value: ArrayLike, k: int) -> float | Array:
+def noise_sizes(value: ArrayLike, k: int) -> float | Array:
+    """Return the noise of k actions: one number or one each, positive."""
     array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")

@@ -20,6 +20,8 @@ from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import SIGNAL_NOISE, FiniteGame, finite_rewards
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_files import kernel_game_from_dict, kernel_game_to_dict
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.parameter_sets import (
     AllParameters,
     Ball,
@@ -88,9 +90,12 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
         return _dueling(data)
     if "features" in data:
         return _linear(data)
+    if "kernel" in data or "reward_kernel" in data:
+        return kernel_game_from_dict(data)
     raise InvalidInput(
-        f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear) or "
-        f"'contexts' (contextual); got the keys {sorted(data)}."
+        f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), "
+        f"'kernel' with 'points' (kernelized) or 'contexts' (contextual); got the keys "
+        f"{sorted(data)}."
     )
 
 
@@ -106,6 +111,8 @@ def game_to_dict(game: AnyGame) -> dict[str, Any]:
             "signals": [[_plain_symbol(s) for s in row] for row in game.signals],
             "noise_std": game.noise_std,
         }
+    if isinstance(game, KernelGame):
+        return kernel_game_to_dict(game)
     if isinstance(game, DuelingGame):
         return {
             "items": list(game.items),

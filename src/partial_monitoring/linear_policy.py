@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import kernel
+from partial_monitoring.estimation.confidence import AnyConfidence, Schedule, confidence_set
+from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
 from partial_monitoring.estimation.model import model
-from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.in_context import (
     Context,
     ContextualState,
@@ -20,6 +23,7 @@ from partial_monitoring.in_context import (
     part_at,
     update_in_context,
 )
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.policy import Choices
 from partial_monitoring.validation import Array, Indices
 
@@ -32,15 +36,32 @@ class LinearState:
     shape: Shape
 
 
-AnyState = LinearState | ContextualState
+@dataclass(frozen=True, eq=False)
+class KernelState:
+    """What such a policy knows after some rounds of a kernel game."""
+
+    estimate: KernelEstimate
+    shape: Shape = field(default_factory=Everything)
+
+    @property
+    def replayed(self) -> bool:
+        """The state is saved as what was told, which is much shorter."""
+        return True
+
+
+AnyState = LinearState | ContextualState | KernelState
 
 
 class LinearPolicy:
     """A policy that is handed an estimate and decides.
 
     A subclass is a dataclass with the options below and a method ``choose``. In a context it
-    decides in the game of that context, from one estimate for all of them.
+    decides in the game of that context, from one estimate for all of them. A kernel game it plays
+    in the coordinates of its linear game, or from an estimate of the function if it is
+    ``kernelized``.
     """
+
+    kernelized: ClassVar[bool] = False
 
     confidence: Schedule
     regularization: float
@@ -51,7 +72,7 @@ class LinearPolicy:
         """Raise ``InvalidInput`` if the policy is not made for a game."""
 
     def choose(
-        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+        self, estimate: Any, shape: Shape, uniforms: Array, available: Array | None
     ) -> Choices:
         """Decide in the game of the estimate, for all its replicates."""
         raise NotImplementedError
@@ -66,6 +87,15 @@ class LinearPolicy:
         }
         if isinstance(game, ContextualGame):
             return initial_state(game, replicates, **options)
+        if isinstance(game, KernelGame):
+            if options.pop("prior_mean") is not None:
+                raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
+            if self.kernelized:
+                function = kernel.kernel_model(game, **options)
+                return KernelState(kernel.initial(function, replicates))
+            bound = options["norm_bound"]
+            options["norm_bound"] = game.norm_bound if bound is None else bound
+            game = game.linear
         prior = model(game, **options)
         return LinearState(initial(prior, replicates), shape_of(prior))
 
@@ -87,12 +117,13 @@ class LinearPolicy:
         """Return the state after one more observation."""
         if isinstance(state, ContextualState):
             return update_in_context(state, action, observation, context)
+        if isinstance(state, KernelState):
+            return KernelState(kernel.updated(state.estimate, action, observation))
         return LinearState(updated(state.estimate, action, observation), state.shape)
 
-    def confidence_set(self, state: AnyState, context: Context | None = None) -> ConfidenceSet:
+    def confidence_set(self, state: AnyState, context: Context | None = None) -> AnyConfidence:
         """Return E_t, with contexts seen through the actions of one."""
-        estimate, shape = state.estimate, state.shape
         if isinstance(state, ContextualState):
             part, shape = part_at(state, context)
-            estimate = viewed(estimate, part)
-        return confidence_set(estimate, shape, self.confidence)
+            return confidence_set(viewed(state.estimate, part), shape, self.confidence)
+        return confidence_set(state.estimate, state.shape, self.confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
 from partial_monitoring.policy import Policy, is_policy, started, uniforms_of
@@ -36,7 +37,7 @@ Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | 
 def simulate(
     game: AnyGame,
     policies: Policies,
-    theta: ArrayLike | str,
+    theta: ArrayLike | str | Callable[[Array], Any],
     *,
     horizon: int,
     seeds: int | Iterable[int],
@@ -56,7 +57,8 @@ def simulate(
         The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
         from Theta, or "worst" for one for which the first policy has large regret, found by a
         search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
-        ``prior_mean``.
+        ``prior_mean``. Of a kernel game: the numbers, or a function (n, p) -> (n,); random
+        functions have the norm that is the game's bound.
     horizon
         Number of rounds.
     seeds
@@ -162,6 +164,9 @@ def worst_for(
             raise KeyboardInterrupt
         return run.regret[:, 0]
 
+    if isinstance(game, KernelGame):
+        back = game.norm_bound * game.root.T
+        return np.asarray(worst_theta(game.linear, lambda x, seed: regret(x @ back, seed)) @ back)
     return worst_theta(game, regret)
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring import display
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence import AnyConfidence
+from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
-from partial_monitoring.ids.information import plausible
+from partial_monitoring.ids.directed import plausible, plausible_functions
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
@@ -66,7 +68,7 @@ class Status:
 
 
 def status(
-    game: Game, confidence: ConfidenceSet, distribution: Array, gaps: Array, history: list[Any]
+    game: Game, confidence: AnyConfidence, distribution: Array, gaps: Array, history: list[Any]
 ) -> Status:
     """Return where a learner (one replicate) stands.
 
@@ -82,12 +84,7 @@ def status(
     model = confidence.data.model
     names = model.game.actions
     greedy = int(confidence.means[0].argmax())
-    values, points = confidence.local_supports(model.slopes - model.slopes[greedy])
-    ahead = values[0] + model.offsets - model.offsets[greedy]
-    rivals = ahead >= 0
-    rivals[greedy] = True
-    decided = int(rivals.sum()) <= MOST_DECIDED
-    best = plausible(confidence, rivals, points[0]) if decided else rivals
+    ahead, best, decided = _rivals(confidence, greedy)
     return Status(
         int(confidence.round[0]),
         names[greedy],
@@ -99,8 +96,28 @@ def status(
     )
 
 
-def _pressed(confidence: ConfidenceSet) -> list[str]:
+def _rivals(confidence: AnyConfidence, greedy: int) -> tuple[Array, NDArray[np.bool_], bool]:
+    """Return by how much actions may be ahead of the greedy one, which may be best, if decided."""
+    if isinstance(confidence, KernelConfidence):
+        means = confidence.means[0]
+        ahead = means - means[greedy] + confidence.widths(0, greedy)
+    else:
+        slopes, offsets = confidence.data.model.slopes, confidence.data.model.offsets
+        values, points = confidence.local_supports(slopes - slopes[greedy])
+        ahead = values[0] + offsets - offsets[greedy]
+    rivals = ahead >= 0
+    rivals[greedy] = True
+    if int(rivals.sum()) > MOST_DECIDED:
+        return ahead, rivals, False
+    if isinstance(confidence, KernelConfidence):
+        return ahead, plausible_functions(confidence, 0, rivals), True
+    return ahead, plausible(confidence, rivals, points[0]), True
+
+
+def _pressed(confidence: AnyConfidence) -> list[str]:
     """Compare the estimate on the affine hull with the one inside Theta."""
+    if isinstance(confidence, KernelConfidence):
+        return []
     data = confidence.data
     off = data.coordinates[0] - confidence.local_center[0, : data.model.rank]
     rest = confidence.local_center[0, data.model.rank :]
@@ -110,7 +127,7 @@ def _pressed(confidence: ConfidenceSet) -> list[str]:
     return []
 
 
-def _misfit(game: Game, confidence: ConfidenceSet, history: list[Any]) -> list[str]:
+def _misfit(game: Game, confidence: AnyConfidence, history: list[Any]) -> list[str]:
     """Compare residuals with the noise that the game claims, and early ones with late ones."""
     if len(history) < ENOUGH:
         return []

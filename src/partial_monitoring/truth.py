@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.gram import Computed
 from partial_monitoring.instance import checked_theta
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.parameter_sets import (
     AllParameters,
     Ball,
@@ -24,6 +29,9 @@ THETA = 4
 NEAR = 1.0
 """On unbounded sets truths stay this close to the middle, as the default norm_bound believes."""
 
+MOST_CENTERS = 100
+"""Random functions are sums of up to so many columns of the kernel."""
+
 STEPS = 50
 """Steps of a random walk per dimension."""
 
@@ -33,12 +41,14 @@ ROUNDINGS = 3
 
 def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
     """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
+    if isinstance(game, KernelGame) and callable(theta):
+        return np.repeat(function_values(game, theta)[None], len(seeds), axis=0)
     if isinstance(theta, str):
         if theta != "random":
             raise InvalidInput(
                 f"theta must be a parameter, one per seed, 'random' or 'worst'; got {theta!r}."
             )
-        return random_theta(game.parameters, seeds)
+        return random_truths(game, seeds)
     if axes(theta) == 2:
         rows = real_array("theta", theta, ("seeds", game.d))  # type: ignore[arg-type]
         if len(rows) != len(seeds):
@@ -46,6 +56,37 @@ def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
         return np.array([checked_theta(own, game.parameters, "theta") for own in rows])
     one = checked_theta(theta, game.parameters, "theta")  # type: ignore[arg-type]
     return np.repeat(one[None], len(seeds), axis=0)
+
+
+def random_truths(game: AnyGame, seeds: Indices) -> Array:
+    """Draw one parameter per seed: from Theta, or a function whose norm is the bound, (n, d)."""
+    if isinstance(game, KernelGame):
+        return np.stack([_random_function(game, int(seed)) for seed in seeds])
+    return random_theta(game.parameters, seeds)
+
+
+def function_values(game: KernelGame, function: Callable[[Array], Any]) -> Array:
+    """Return the numbers of a kernel game for a function (n, p) -> (n,)."""
+    if not isinstance(game.gram, Computed) or (game.gram.axes >= 0).any():
+        raise InvalidInput(
+            "theta may be a function only for games that read values of it at points; give the "
+            "numbers instead."
+        )
+    shape = (game.d,)
+    return real_array("what theta returns", function(np.array(game.gram.points)), shape)
+
+
+def _random_function(game: KernelGame, seed: int) -> Array:
+    """Draw a sum of up to 100 columns of the kernel, scaled to the norm bound of the game."""
+    rng = randomness.generator(seed, THETA, 0)
+    count = min(game.d, MOST_CENTERS)
+    centers = np.sort(rng.choice(game.d, count, replace=False))
+    weights = rng.standard_normal(count)
+    values = game.gram.columns(centers) @ weights
+    squared = float(weights @ values[centers])
+    if squared <= 0:
+        return np.zeros(game.d)
+    return np.asarray(values * (game.norm_bound / np.sqrt(squared)))
 
 
 def random_theta(parameters: ParameterSet, seeds: Indices) -> Array:

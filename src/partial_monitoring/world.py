@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
@@ -38,24 +38,22 @@ class World:
         self.game, self.theta, self.seeds = game, theta, seeds
         self.kind = game.noise if noise is None else noise
         self._each = np.arange(len(seeds))
-        if isinstance(game, DuelingGame):
-            self._utilities = (game.item_features @ theta[:, :, None])[:, :, 0]
+        if isinstance(game, Duels):
+            self._utilities = game.utilities(theta)
             check_noise(self.kind, float(np.ptp(self._utilities, axis=1).max()))
         else:
             for own in np.unique(theta, axis=0):
                 Instance(game, own, noise)  # refuses what cannot be played
-            rewards = (game.features @ theta[:, :, None])[:, :, 0]
+            rewards = game.earned(theta)
             self._gaps = rewards.max(axis=1, keepdims=True) - rewards
         if isinstance(game, FiniteGame):
             self._prepare_outcomes(game)
         else:
             self._table: Array | None = None
-            if not isinstance(game, DuelingGame):
+            if not isinstance(game, Duels):
                 self._std = np.broadcast_to(game.noise_std, (game.k,))
                 if len(seeds) * game.k * game.m <= MOST_MEANS:
-                    rows = game.observation_maps.reshape(game.k * game.m, game.d)
-                    table = (rows @ theta[:, :, None])[:, :, 0]
-                    self._table = table.reshape(len(seeds), game.k, game.m)
+                    self._table = game.shown(theta)
             normal = self.kind == "gaussian"
             self._stream = randomness.Stream(seeds, randomness.NOISE, max(game.m, 1), normal=normal)
 
@@ -82,7 +80,7 @@ class World:
 
     def gap(self, action: Indices, t: int = 0) -> Array:
         """Return what the actions (n,) lose against the best one, in any round, shape (n,)."""
-        if isinstance(self.game, DuelingGame):
+        if isinstance(self.game, Duels):
             first, second = np.divmod(action, self.game.count)
             own = self._utilities[self._each, first] + self._utilities[self._each, second]
             return np.asarray(2 * self._utilities.max(axis=1) - own)
@@ -90,7 +88,7 @@ class World:
 
     def _expected(self, action: Indices) -> tuple[Array, Array]:
         """Return the means (n, m) of what the actions show, and the sizes (n,) of the noise."""
-        if isinstance(self.game, DuelingGame):
+        if isinstance(self.game, Duels):
             first, second = np.divmod(action, self.game.count)
             shown = self._utilities[self._each, first] - self._utilities[self._each, second]
             return shown[:, None], np.full(len(action), float(self.game.noise_std))

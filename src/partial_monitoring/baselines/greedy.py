@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import confidence_set, paper
 from partial_monitoring.estimation.least_squares import Estimate
@@ -54,7 +54,7 @@ class Greedy(LinearPolicy):
     def accept(self, game: AnyGame) -> None:
         """Refuse duels, whose pairs are not listed."""
         for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if isinstance(own, DuelingGame):
+            if isinstance(own, Duels):
                 raise InvalidInput(f"{type(self).__name__} cannot play duels; use DuelingIDS.")
 
     def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
@@ -31,7 +31,7 @@ from partial_monitoring.game import Game
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.linalg import RANK_TOLERANCE
-from partial_monitoring.linear_policy import AnyState, LinearPolicy
+from partial_monitoring.linear_policy import AnyState, KernelState, LinearPolicy
 from partial_monitoring.policy import Choices, all_on
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
@@ -60,7 +60,7 @@ class _Linear(LinearPolicy):
         """Refuse duels, and games whose actions do not show their own reward."""
         name = type(self).__name__
         for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if isinstance(own, DuelingGame):
+            if isinstance(own, Duels):
                 raise InvalidInput(
                     f"{name} cannot play duels, which show differences; use DuelingIDS."
                 )
@@ -191,6 +191,7 @@ class LinTS(_Linear):
 
     def draws(self, state: AnyState) -> int:
         """Return the number of uniform numbers per round: one for each direction of Theta."""
+        assert not isinstance(state, KernelState)
         return int(state.estimate.model.basis.shape[1])
 
     def choose(

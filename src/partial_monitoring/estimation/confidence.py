@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
@@ -104,6 +107,11 @@ class ConfidenceSet:
         return model.prior_mean + (x if model.identity else applied(model.basis, x))
 
     @property
+    def estimate(self) -> Array:
+        """What a decision reports: theta_hat, shape (n, d)."""
+        return self.center
+
+    @property
     def gram(self) -> Array:
         """V_t on the directions of Theta, lambda on the others, shape (n, d, d)."""
         model = self.data.model
@@ -118,6 +126,21 @@ class ConfidenceSet:
         if isinstance(self.shape, Everything):
             return self.data.means
         return model.offsets + applied(model.slopes, self.local_center)
+
+    def widths(self, row: int, action: int) -> Array:
+        """Return beta^(1/2) |phi_a - phi_b| in the norm of V_t^-1 for all a and one b, shape (k,).
+
+        Of one replicate, over the whole ellipsoid.
+        """
+        data, model = self.data, self.data.model
+        cross = model.seen @ (data.inverse[row] @ model.seen[action])
+        # Written with differences, so that it is exactly zero for copies of b.
+        squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
+        if model.unseen.shape[1]:
+            away = model.unseen - model.unseen[action]
+            squared = squared + (away**2).sum(axis=1) / model.regularization
+        width: Array = np.sqrt(np.maximum(squared, 0.0) * self.beta[row])
+        return width
 
     def support(self, directions: ArrayLike) -> Array:
         """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
@@ -148,8 +171,28 @@ class ConfidenceSet:
         return self.shape.supports(self.data, self.local_center, self.beta, directions)
 
 
-def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> ConfidenceSet:
+AnyConfidence = ConfidenceSet | KernelConfidence
+"""E_t of parameters, or of functions with a kernel."""
+
+
+@overload
+def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> ConfidenceSet: ...
+@overload
+def confidence_set(
+    estimate: KernelEstimate, shape: Shape, schedule: Schedule
+) -> KernelConfidence: ...
+def confidence_set(
+    estimate: Estimate | KernelEstimate, shape: Shape, schedule: Schedule
+) -> AnyConfidence:
     """Return E_t of an estimate with failure probabilities from a schedule."""
+    beta = squared_radius(estimate, schedule)
+    if isinstance(estimate, KernelEstimate):
+        return KernelConfidence(estimate, beta)
+    return ConfidenceSet(estimate, shape, beta)
+
+
+def squared_radius(estimate: Estimate | KernelEstimate, schedule: Schedule) -> Array:
+    """Return beta_t, shape (n,)."""
     model = estimate.model
     t = estimate.round.astype(float)
     logarithms = schedule(t)
@@ -159,7 +202,7 @@ def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> Conf
         model.noise_std * np.sqrt(np.maximum(2.0 * logarithms + estimate.log_det, 0.0))
         + np.sqrt(model.regularization) * model.norm_bound
     )
-    return ConfidenceSet(estimate, shape, radius**2)
+    return np.asarray(radius**2)
 
 
 def _checked(logarithms: object, replicates: int) -> Array:

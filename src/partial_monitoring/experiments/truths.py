@@ -13,7 +13,7 @@ from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.instance import checked_theta
-from partial_monitoring.truth import THETA, random_theta
+from partial_monitoring.truth import THETA, random_truths
 from partial_monitoring.validation import Array, Indices, axes, probabilities
 
 
@@ -34,7 +34,7 @@ class Random:
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
-        return random_theta(game.parameters, seeds)
+        return random_truths(game, seeds)
 
 
 @dataclass(frozen=True, eq=False)

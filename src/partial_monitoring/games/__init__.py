@@ -31,6 +31,12 @@ from partial_monitoring.games.finite import (
     finite_versus_linear,
     matching_pennies,
 )
+from partial_monitoring.games.kernelized import (
+    kernelized_bandit,
+    kernelized_dueling,
+    kernelized_localized_dueling,
+    kernelized_transductive,
+)
 from partial_monitoring.games.linear_bandit import (
     bernoulli_bandit_linear,
     heteroscedastic_linear_bandit,
@@ -75,6 +81,10 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
             contextual_dueling,
             segment_pricing,
             contextual_apple_tasting,
+            kernelized_bandit,
+            kernelized_dueling,
+            kernelized_localized_dueling,
+            kernelized_transductive,
         )
     }
 )
@@ -138,6 +148,10 @@ __all__ = [
     "greedy_exploration",
     "heteroscedastic_linear_bandit",
     "inspection",
+    "kernelized_bandit",
+    "kernelized_dueling",
+    "kernelized_localized_dueling",
+    "kernelized_transductive",
     "label_efficient",
     "linear_bandit",
     "loopless_clique",

@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike
 from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.estimation import kernel
+from partial_monitoring.estimation.confidence import (
+    AnyConfidence,
+    ConfidenceSet,
+    Schedule,
+    confidence_set,
+)
+from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import (
     initial,
     updated_by_rows,
@@ -24,13 +31,18 @@ from partial_monitoring.estimation.least_squares import (
 from partial_monitoring.estimation.model import checked_options, model
 from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.game import Game
+from partial_monitoring.gram import Rows
 from partial_monitoring.ids import sampling as sampling_rules
+from partial_monitoring.ids.gaps import through_greedy
 from partial_monitoring.ids.policy import apply_rule
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.ids.sampling import SamplingRule
-from partial_monitoring.linear_policy import LinearState
+from partial_monitoring.kernel_dueling_game import KernelDuelingGame
+from partial_monitoring.linear_policy import KernelState, LinearState
 from partial_monitoring.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices
+
+DuelingState = LinearState | KernelState
 
 
 @dataclass(frozen=True)
@@ -62,8 +74,10 @@ class DuelingIDS:
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
 
-    def init(self, game: Game, replicates: int) -> LinearState:
+    def init(self, game: Game, replicates: int) -> DuelingState:
         """Return the state before the first round."""
+        if isinstance(game, KernelDuelingGame):
+            return self._init_functions(game, replicates)
         if not isinstance(game, DuelingGame):
             raise InvalidInput(f"DuelingIDS plays dueling games (pm.games.dueling); got {game!r}.")
         phi = game.item_features
@@ -79,32 +93,29 @@ class DuelingIDS:
         prior = replace(prior, maps=nothing, expected=np.zeros((game.count, 0)))
         return LinearState(initial(prior, replicates, by_rows=True), shape_of(prior))
 
+    def _init_functions(self, game: KernelDuelingGame, replicates: int) -> KernelState:
+        if self.prior_mean is not None:
+            raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
+        prior = kernel.kernel_model(
+            game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
+        )
+        return KernelState(kernel.initial(prior, replicates, width=2))
+
     def decide(
-        self, state: LinearState, uniforms: Array, available: Array | None = None
+        self, state: DuelingState, uniforms: Array, available: Array | None = None
     ) -> Choices:
         """Choose duels."""
-        from partial_monitoring.compiled import linear
-
         if available is not None:
             raise InvalidInput("available cannot be given with DuelingIDS, which chooses items.")
-        data, items = state.estimate, state.estimate.model
+        items = state.estimate.model
         confidence = self.confidence_set(state)
-        base, greedy, psi = linear.duels(
-            confidence.means,
-            data.variances,
-            data.inverse,
-            confidence.beta,
-            items.seen,
-            items.columns,
-            items.unseen,
-            items.regularization,
-        )
+        if isinstance(confidence, KernelConfidence):
+            base, greedy, psi = _compared_functions(confidence)
+        else:
+            base, greedy, psi = _compared(confidence)
         base = np.minimum(base, items.largest_gap)
         if items.dominant.any():  # such an item loses nothing against any other
             base = np.where(items.dominant, 0.0, base)
-            greedy = np.full_like(greedy, items.dominant.argmax())
-            away = items.seen - items.seen[greedy[0]]
-            psi = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
         gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
         information = 0.5 * np.log1p(psi)
         if items.dominant.any():
@@ -120,17 +131,24 @@ class DuelingIDS:
             information,
             information_ratio(distribution, gaps, information),
             confidence.beta,
-            confidence.center,
+            confidence.estimate,
             position=partner,
             candidates=greedy[:, None] * count + np.arange(count),
         )
 
-    def confidence_set(self, state: LinearState) -> ConfidenceSet:
+    def confidence_set(self, state: DuelingState) -> AnyConfidence:
         """Return E_t of the utilities."""
         return confidence_set(state.estimate, state.shape, self.confidence)
 
-    def update(self, state: LinearState, action: Indices, observation: Array) -> LinearState:
+    def update(self, state: DuelingState, action: Indices, observation: Array) -> DuelingState:
         """Return the state after the outcomes of duels."""
+        if isinstance(state, KernelState):
+            count = state.estimate.model.game.k
+            seen = [
+                (Rows(np.array([divmod(int(a), count)]), np.array([[1.0, -1.0]])), shown[:1])
+                for a, shown in zip(action, observation, strict=True)
+            ]
+            return KernelState(kernel.updated_by_rows(state.estimate, seen))
         items = state.estimate.model
         first, second = np.divmod(action, items.game.k)
         rows = items.seen[first] - items.seen[second]
@@ -138,3 +156,32 @@ class DuelingIDS:
         residual = observation[:, 0] - expected
         moved = updated_by_rows(state.estimate, rows[:, None, :], residual[:, None])
         return LinearState(moved, state.shape)
+
+
+def _compared(confidence: ConfidenceSet) -> tuple[Array, Indices, Array]:
+    """Return the gaps of items (n, k), the greedy ones (n,), and psi of their duels (n, k)."""
+    from partial_monitoring.compiled import linear
+
+    data, items = confidence.data, confidence.data.model
+    base, greedy, psi = linear.duels(
+        confidence.means,
+        data.variances,
+        data.inverse,
+        confidence.beta,
+        items.seen,
+        items.columns,
+        items.unseen,
+        items.regularization,
+    )
+    if items.dominant.any():
+        greedy = np.full_like(greedy, items.dominant.argmax())
+        away = items.seen - items.seen[greedy[0]]
+        psi = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
+    return base, greedy, psi
+
+
+def _compared_functions(confidence: KernelConfidence) -> tuple[Array, Indices, Array]:
+    """Return the same for utilities that are functions."""
+    base, greedy = through_greedy(confidence, through_mean=True)
+    psi = [confidence.distances(row, int(g)) for row, g in enumerate(greedy)]
+    return base, greedy, np.array(psi)

@@ -6,17 +6,19 @@ A gap estimate is a function (game, confidence) -> array of shape (n, k), never 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence import AnyConfidence, ConfidenceSet
+from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import rows_of
 from partial_monitoring.estimation.shapes import Everything, Faceted
 from partial_monitoring.game import Game
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
-GapEstimate = Callable[[Game, ConfidenceSet], Array]
+GapEstimate = Callable[[Game, Any], Array]
 
 COMPILED = 128
 """Up to so many actions pairs are compared by compiled loops, beyond by matrix products."""
@@ -24,15 +26,20 @@ COMPILED = 128
 BLOCK = 2**22
 """Pairs of actions that are compared at once, to bound the memory."""
 
+ROUNDING = 1e-14
+"""Squared distances below this fraction of the squared lengths are rounding."""
+
 PAIRS = 2**14
 """Numbers in the directions of which supports are asked for at once."""
 
 
-def exact(game: Game, confidence: ConfidenceSet) -> Array:
+def exact(game: Game, confidence: AnyConfidence) -> Array:
     """Return max over b and theta in E_t of <phi_b - phi_a, theta>, the largest plausible gap.
 
-    In closed form on R^d; on polyhedra with pairs pruned by upper bounds.
+    In closed form on R^d and for kernels; on polyhedra with pairs pruned by upper bounds.
     """
+    if isinstance(confidence, KernelConfidence):
+        return _exact_of_functions(confidence)
     if isinstance(confidence.shape, Everything):
         return _exact_everywhere(confidence)
     if isinstance(confidence.shape, Faceted):
@@ -67,12 +74,14 @@ def _exact_one_by_one(confidence: ConfidenceSet, ceiling: Array | None = None) -
     return gaps
 
 
-def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
+def relaxed(game: Game, confidence: AnyConfidence) -> Array:
     """Return delta + max over E_t of <phi_ah - phi_a, theta>, through the greedy action ah.
 
     delta is the largest plausible gap of ah. Two support calls per action instead of k; at least
     the exact gap.
     """
+    if isinstance(confidence, KernelConfidence):
+        return through_greedy(confidence, through_mean=False)[0]
     if isinstance(confidence.shape, Everything):
         return _through_greedy(confidence, through_mean=False)
     model = confidence.data.model
@@ -91,17 +100,20 @@ def relaxed(game: Game, confidence: ConfidenceSet) -> Array:
     return np.asarray(gaps)
 
 
-def mean(game: Game, confidence: ConfidenceSet) -> Array:
+def mean(game: Game, confidence: AnyConfidence) -> Array:
     """Return min(delta + <phi_ah - phi_a, theta_hat>, T), the gap at the estimate plus delta.
 
     delta is taken over the whole ellipsoid, not cut by Theta (E7), and T is the largest gap that
     Theta allows (E6).
     """
-    gaps = _through_greedy(confidence, through_mean=True)
+    if isinstance(confidence, KernelConfidence):
+        gaps, _ = through_greedy(confidence, through_mean=True)
+    else:
+        gaps = _through_greedy(confidence, through_mean=True)
     return np.asarray(np.minimum(gaps, largest_gap(confidence)))
 
 
-def largest_gap(confidence: ConfidenceSet) -> float:
+def largest_gap(confidence: AnyConfidence) -> float:
     """Return T: no parameter in Theta gives a larger gap (on R^d: none within B of the prior)."""
     return confidence.data.model.largest_gap
 
@@ -123,6 +135,38 @@ def _through_greedy(confidence: ConfidenceSet, *, through_mean: bool) -> Array:
         through_mean,
     )
     return np.asarray(gaps)
+
+
+def through_greedy(confidence: KernelConfidence, *, through_mean: bool) -> tuple[Array, Indices]:
+    """Compare all actions with the greedy one, over functions: gaps (n, k) and the greedy (n,).
+
+    With f in place of f_hat(ah) inside the maximum, as E5 says.
+    """
+    means = confidence.means
+    greedy = means.argmax(axis=1)
+    gaps = np.empty(means.shape)
+    for row, g in enumerate(greedy.tolist()):
+        width, best = confidence.widths(row, g), means[row, g]
+        delta = max(float((means[row] + width).max()) - best, 0.0)
+        behind = best - means[row]
+        gaps[row] = delta + (behind if through_mean else np.maximum(behind + width, 0.0))
+        gaps[row, g] = delta
+    return gaps, greedy
+
+
+def _exact_of_functions(confidence: KernelConfidence) -> Array:
+    """Compare all pairs of actions, over functions."""
+    means = confidence.means
+    gaps = np.empty(means.shape)
+    for row, own in enumerate(means):
+        cross = confidence.cross(row)  # (k, k)
+        lengths = cross.diagonal()
+        both = lengths[:, None] + lengths
+        squared = both - 2.0 * cross
+        squared[squared <= ROUNDING * both] = 0.0
+        ahead = own + np.sqrt(squared * confidence.beta[row])
+        gaps[row] = np.maximum(ahead.max(axis=1) - own, 0.0)
+    return gaps
 
 
 def _exact_everywhere(confidence: ConfidenceSet) -> Array:

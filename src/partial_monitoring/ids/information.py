@@ -6,26 +6,21 @@ An information gain is a function (game, confidence) -> array of shape (n, k), n
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence import AnyConfidence, ConfidenceSet
+from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.game import Game
+from partial_monitoring.ids.directed import directed_of_functions, plausible
 from partial_monitoring.ids.gaps import replicates
-from partial_monitoring.observability.advantage import advantage_over
-from partial_monitoring.observability.chart import chart_of
-from partial_monitoring.observability.regions import region_cones
 from partial_monitoring.validation import Array
 
-InformationGain = Callable[[Game, ConfidenceSet], Array]
-
-PLAUSIBLE = 1e-9
-"""An action that falls short of being best by less than this fraction still counts."""
+InformationGain = Callable[[Game, Any], Array]
 
 
-def log_det(game: Game, confidence: ConfidenceSet) -> Array:
+def log_det(game: Game, confidence: AnyConfidence) -> Array:
     """Return 1/2 log det(I + (M_a W) W_t^-1 (M_a W)'), the mutual information with the parameter.
 
     Zero for actions that show nothing new about Theta, whatever they show of known directions (E3).
@@ -45,22 +40,28 @@ def log_det(game: Game, confidence: ConfidenceSet) -> Array:
     return np.asarray(half_log_dets(signals))
 
 
-def directed(game: Game, confidence: ConfidenceSet) -> Array:
+def directed(game: Game, confidence: AnyConfidence) -> Array:
     """Return |M_a (theta+ - theta-)|^2 / (2 beta), information about the actions that compete.
 
     theta+ and theta- are the two plausible parameters that differ most about the rewards of two
     actions that may both be best: they maximise <phi_b - phi_c, theta+ - theta-> over b and c in
     P(E_t). Two support calls per pair of such actions.
     """
-    return _directed(confidence, relaxed=False)
+    return _about_rivals(confidence, relaxed=False)
 
 
-def directed_relaxed(game: Game, confidence: ConfidenceSet) -> Array:
+def directed_relaxed(game: Game, confidence: AnyConfidence) -> Array:
     """Return the directed information with pairs of the greedy action only.
 
     Two support calls per action that is plausibly as good as the one that looks best.
     """
-    return _directed(confidence, relaxed=True)
+    return _about_rivals(confidence, relaxed=True)
+
+
+def _about_rivals(confidence: AnyConfidence, *, relaxed: bool) -> Array:
+    if isinstance(confidence, KernelConfidence):
+        return directed_of_functions(confidence, relaxed=relaxed)
+    return _directed(confidence, relaxed=relaxed)
 
 
 def _directed(confidence: ConfidenceSet, *, relaxed: bool) -> Array:
@@ -88,30 +89,3 @@ def _directed(confidence: ConfidenceSet, *, relaxed: bool) -> Array:
         omega = plus[0, widest, : model.rank] - minus[0, widest, : model.rank]
         information[row] = ((model.maps @ omega) ** 2).sum(axis=1) / (2 * confidence.beta[row])
     return information
-
-
-def plausible(
-    confidence: ConfidenceSet, rivals: NDArray[np.bool_], points: Array
-) -> NDArray[np.bool_]:
-    """Return which of the rivals are best for some parameter in E_t (one replicate), shape (k,).
-
-    Most are found among the points (c, D) of E_t that are at hand; a conic program decides the
-    rest.
-    """
-    model = confidence.data.model
-    values = model.offsets + np.concatenate([points, confidence.local_center]) @ model.slopes.T
-    top = values.max(axis=1, keepdims=True)
-    slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
-    found = (values >= top - slack).any(axis=0) & rivals
-    open_cases = np.flatnonzero(rivals & ~found)
-    if len(open_cases) == 0:
-        return np.asarray(found)
-    chart = chart_of(model.game)
-    region = chart.pulled_back(region_cones(confidence, model.game))
-    program = advantage_over(chart, region)
-    for a in open_cases:
-        try:
-            found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
-        except SolverError:
-            found[a] = True  # undecided: keeping it only asks for more information
-    return np.asarray(found)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence import AnyConfidence
 from partial_monitoring.ids.sampling import SamplingRule
 from partial_monitoring.validation import Array
 
@@ -20,7 +20,7 @@ FROM = 300
 
 
 def lazy_exact(
-    confidence: ConfidenceSet, information: Array, rule: SamplingRule
+    confidence: AnyConfidence, information: Array, rule: SamplingRule
 ) -> tuple[Array, Array]:
     """Return (gaps, distribution), each (n, k): the distribution that the exact gaps would give.
 
@@ -34,7 +34,7 @@ def lazy_exact(
 
 
 def _one(
-    confidence: ConfidenceSet, row: int, information: Array, rule: SamplingRule
+    confidence: AnyConfidence, row: int, information: Array, rule: SamplingRule
 ) -> tuple[Array, Array]:
     means = confidence.means[row]
     exact = np.zeros(len(means), dtype=bool)
@@ -43,7 +43,7 @@ def _one(
 
     def compare(b: int) -> None:
         """Make the gap of b exact, and use b as a competitor of all others."""
-        width = _widths(confidence, row, b)
+        width = confidence.widths(row, b)
         tried[b] = True
         rivals = means + width
         lower[b], exact[b] = max(float(rivals.max()) - means[b], 0.0), True
@@ -62,17 +62,3 @@ def _one(
             return lower[None], mu
         for a in todo:
             compare(int(a))
-
-
-def _widths(confidence: ConfidenceSet, row: int, b: int) -> Array:
-    """Return beta^(1/2) |phi_a - phi_b| in the norm of V_t^-1 for all a, shape (k,)."""
-    data, model = confidence.data, confidence.data.model
-    cross = model.seen @ (data.inverse[row] @ model.seen[b])
-    # Written with differences, so that it is exactly zero for copies of b.
-    squared = (data.variances[row] - data.variances[row, b]) + 2 * (cross[b] - cross)
-    if model.unseen.shape[1]:
-        squared = (
-            squared + ((model.unseen - model.unseen[b]) ** 2).sum(axis=1) / model.regularization
-        )
-    width: Array = np.sqrt(np.maximum(squared, 0.0) * confidence.beta[row])
-    return width

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.estimation import kernel
+from partial_monitoring.estimation.confidence import AnyConfidence, Schedule, confidence_set
+from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.least_squares import Estimate, restricted
 from partial_monitoring.estimation.model import checked_options
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
@@ -56,6 +59,8 @@ class IDS(LinearPolicy):
     2
     """
 
+    kernelized: ClassVar[bool] = True
+
     gap: GapEstimate = gap_estimates.exact
     information: InformationGain = information_gains.log_det
     sampling: SamplingRule = sampling_rules.exact
@@ -68,7 +73,11 @@ class IDS(LinearPolicy):
         checked_options(self, ("gap", "information", "sampling", "confidence"))
 
     def choose(
-        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None = None
+        self,
+        estimate: Estimate | KernelEstimate,
+        shape: Shape,
+        uniforms: Array,
+        available: Array | None = None,
     ) -> Choices:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t.
 
@@ -100,10 +109,10 @@ class IDS(LinearPolicy):
             action = draw(distribution, uniforms)
             ratio = information_ratio(distribution, gaps, information)
         return Choices(
-            action, distribution, gaps, information, ratio, confidence.beta, confidence.center
+            action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
         )
 
-    def _lazily(self, confidence: ConfidenceSet) -> bool:
+    def _lazily(self, confidence: AnyConfidence) -> bool:
         """Whether exact gaps are better computed only where the sampling rule needs them."""
         ratio_rule = self.sampling is sampling_rules.exact or isinstance(
             self.sampling, sampling_rules.Generalized
@@ -112,11 +121,17 @@ class IDS(LinearPolicy):
         free = isinstance(confidence.shape, Everything)
         return self.gap is gap_estimates.exact and ratio_rule and many and free
 
-    def _among(self, estimate: Estimate, uniforms: Array, chosen: Indices) -> Choices:
+    def _among(
+        self, estimate: Estimate | KernelEstimate, uniforms: Array, chosen: Indices
+    ) -> Choices:
         """Decide in the game with only the chosen actions, and place the answer in the whole."""
         whole = estimate.model.game
-        part = restricted(estimate, chosen)
-        choice = self.choose(part, shape_of(part.model), uniforms)
+        if isinstance(estimate, KernelEstimate):
+            choice = self.choose(kernel.restricted(estimate, chosen), Everything(), uniforms)
+            choice = replace(choice, estimate=estimate.means)
+        else:
+            part = restricted(estimate, chosen)
+            choice = self.choose(part, shape_of(part.model), uniforms)
 
         def placed(values: Array, other: float) -> Array:
             full = np.full((len(values), whole.k), other)
@@ -133,7 +148,7 @@ class IDS(LinearPolicy):
 
 
 def apply_rule(
-    rule: SamplingRule, confidence: ConfidenceSet, gaps: Array, information: Array
+    rule: SamplingRule, confidence: AnyConfidence, gaps: Array, information: Array
 ) -> Array:
     """Apply a sampling rule, telling it of the rounds played if it wants to know."""
     if isinstance(rule, sampling_rules.AnytimeE2D):

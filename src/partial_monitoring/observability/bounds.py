@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.observability.alignment import pair_alignment
 from partial_monitoring.observability.classify import Analysis, analyze
 from partial_monitoring.validation import (
@@ -112,6 +113,9 @@ def bounds(
         raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
     one_of("information", information, ("log_det", "directed"))
     lam = positive_number("regularization", regularization)
+    if isinstance(game, KernelGame):
+        norm_bound = game.norm_bound if norm_bound is None else norm_bound
+        game = game.linear
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
     if np.ndim(game.noise_std) > 0:

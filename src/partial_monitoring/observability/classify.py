@@ -11,6 +11,7 @@ import numpy as np
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.observability import verify, words
 from partial_monitoring.observability.alignment import (
     NOTHING,
@@ -263,7 +264,8 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
     Parameters
     ----------
     game
-        Any game over R^d, a ball, a box, the simplex or a polytope, also with contexts.
+        Any game over R^d, a ball, a box, the simplex or a polytope, also with contexts; a kernel
+        game in the coordinates of its linear game.
 
     Returns
     -------
@@ -296,6 +298,8 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
         return analyze_contexts(game)
     if not isinstance(game, Game):
         raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+    if isinstance(game, KernelGame):
+        return analyze(game.linear)
     exact = ExactGame.of(game)
     cells = find_cells(game, exact)
     _refuse_nonsense(cells)

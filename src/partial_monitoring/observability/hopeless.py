@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import DuelingGame
+from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.linalg import row_space
 from partial_monitoring.observability.classify import analyze
+
+MOST_NUMBERS = 1000
+"""Kernel games of more numbers than this are not looked at, which would take long."""
 
 
 def refuse_hopeless(game: AnyGame) -> None:
@@ -16,7 +20,9 @@ def refuse_hopeless(game: AnyGame) -> None:
     if isinstance(game, ContextualGame):
         _refuse_hopeless_contexts(game)
         return
-    if isinstance(game, DuelingGame):
+    if isinstance(game, Duels):
+        return
+    if isinstance(game, KernelGame) and (game.mirrored or game.d > MOST_NUMBERS):
         return
     reduced = game.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)

@@ -1,0 +1,83 @@
+"""Candidates in a box: a grid, points that fill it evenly, or those of a sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import Array, is_whole, real_array, whole_number
+
+MOST_CANDIDATES = 1_000_000
+"""No grid is larger."""
+
+
+def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
+    """Return the corners of a box as arrays (p,), if low is below high everywhere."""
+    lower = np.atleast_1d(real_array("low", low, ("p",) if np.ndim(low) else ()))
+    upper = np.atleast_1d(real_array("high", high, ("p",) if np.ndim(high) else ()))
+    if lower.shape != upper.shape or len(lower) == 0 or not (lower < upper).all():
+        raise InvalidInput(
+            f"low must be below high in every coordinate; got {lower.tolist()} and "
+            f"{upper.tolist()}."
+        )
+    return lower, upper
+
+
+def grid(low: ArrayLike, high: ArrayLike, per_axis: int) -> Array:
+    """Return a grid over a box, corners included, shape (per_axis^p, p).
+
+    >>> grid([0, 0], [1, 2], 2)
+    array([[0., 0.],
+           [0., 2.],
+           [1., 0.],
+           [1., 2.]])
+    """
+    lower, upper = box(low, high)
+    count = whole_number("per_axis", per_axis, at_least=1)
+    if count ** len(lower) > MOST_CANDIDATES:
+        raise InvalidInput(
+            f"per_axis must give at most {MOST_CANDIDATES:,} candidates; got {count} in "
+            f"{len(lower)} dimensions."
+        )
+    axes = [np.linspace(a, b, count) for a, b in zip(lower, upper, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lower))
+
+
+def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Array:
+    """Return points that fill a box evenly (a scrambled Sobol sequence), shape (count, p).
+
+    >>> sobol([0, 0], [1, 1], 4).shape
+    (4, 2)
+    """
+    from scipy.stats import qmc
+
+    lower, upper = box(low, high)
+    number = whole_number("count", count, at_least=1)
+    engine = qmc.Sobol(
+        len(lower), seed=np.random.default_rng(whole_number("seed", seed, at_least=0))
+    )
+    # A power of two keeps the sequence balanced; the first points of it are even, too.
+    unit = engine.random_base2(int(np.ceil(np.log2(number))))[:number]
+    return np.asarray(lower + unit * (upper - lower))
+
+
+def sampled(
+    sampler: Callable[[np.random.Generator, int], ArrayLike], count: int, *, seed: int = 0
+) -> Array:
+    """Return the points of a sampler, a function (generator, count) -> (count, p).
+
+    >>> sampled(lambda rng, n: rng.normal(size=(n, 3)), 5).shape
+    (5, 3)
+    """
+    if not callable(sampler):
+        raise InvalidInput(f"sampler must be a function (generator, count); got {sampler!r}.")
+    number = whole_number("count", count, at_least=1)
+    if not is_whole(seed) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number, at least 0; got {seed!r}.")
+    points = real_array(
+        "what the sampler returns", sampler(np.random.default_rng(seed), number), (number, "p")
+    )
+    return points
