@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
     from partial_monitoring.estimation import confidence as confidence
+    from partial_monitoring.estimation.marginal_likelihood import fit_kernel as fit_kernel
+    from partial_monitoring.estimation.marginal_likelihood import (
+        log_marginal_likelihood as log_marginal_likelihood,
+    )
     from partial_monitoring.experiments.experiment import Experiment as Experiment
     from partial_monitoring.experiments.files import load_experiment as load_experiment
     from partial_monitoring.finite_game import FiniteGame as FiniteGame
@@ -73,6 +77,7 @@ if TYPE_CHECKING:
     from partial_monitoring.parameter_sets import Polytope as Polytope
     from partial_monitoring.parameter_sets import Simplex as Simplex
     from partial_monitoring.policy import Decision as Decision
+    from partial_monitoring.refitting import Refitted as Refitted
     from partial_monitoring.report.folder import write_report as write_report
     from partial_monitoring.result import Result as Result
     from partial_monitoring.simulation import simulate as simulate
@@ -90,6 +95,7 @@ _HOMES = {
     "kernel_game": ("KernelGame",),
     "experiments.experiment": ("Experiment",),
     "experiments.files": ("load_experiment",),
+    "estimation.marginal_likelihood": ("fit_kernel", "log_marginal_likelihood"),
     "finite_game": ("FiniteGame",),
     "game": ("Game",),
     "game_files": ("load_game", "save_game"),
@@ -112,6 +118,7 @@ _HOMES = {
     "observability.table_1": ("table_1",),
     "parameter_sets": ("AllParameters", "Ball", "Box", "ParameterSet", "Polytope", "Simplex"),
     "policy": ("Decision",),
+    "refitting": ("Refitted",),
     "report.folder": ("write_report",),
     "result": ("Result",),
     "simulation": ("simulate",),

@@ -15,8 +15,10 @@ from partial_monitoring.gram import Computed, Rows
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.readings import Reading, differences
 from partial_monitoring.validation import (
     Array,
+    Indices,
     labels,
     non_negative_number,
     one_of,
@@ -97,6 +99,14 @@ class KernelDuelingGame(Duels, KernelGame):
         row[0, first] += 1.0
         row[0, second] -= 1.0
         return row
+
+    def point(self, action: int | str) -> Array | None:
+        """A duel reads the utility at two places."""
+        return None
+
+    def reading(self, actions: Indices) -> Reading:
+        """Return what some duels (n,) show, without listing the others."""
+        return differences(self.points, np.stack(np.divmod(actions, self.count), axis=1).tolist())
 
     def utilities(self, theta: Array) -> Array:
         """Return the utilities of the items, which are the parameter itself."""

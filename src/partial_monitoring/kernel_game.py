@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
 from partial_monitoring.validation import (
     Array,
+    Indices,
     frozen,
     labels,
     non_negative_number,
@@ -30,6 +31,9 @@ from partial_monitoring.validation import (
     real_array,
     set_fields,
 )
+
+OF_THE_GRAM = ("gram", "root", "linear", "reduced")
+"""What changes with the kernel."""
 
 SYMMETRIC = 1e-8
 """By how much of its largest entry a Gram matrix may fail to be symmetric or semidefinite."""
@@ -246,6 +250,37 @@ class KernelGame(Game):
     def reduced(self) -> ReducedGame:
         """The game in the coordinates of :attr:`linear`."""
         return self.linear.reduced
+
+    def with_kernel(self, kernel: Any) -> Self:
+        """Return the same game of a function with another kernel."""
+        gram = self.computed
+        twin = object.__new__(type(self))
+        kept = {name: value for name, value in vars(self).items() if name not in OF_THE_GRAM}
+        changed = Computed(as_kernel(kernel), gram.points, gram.axes)
+        set_fields(twin, **kept | {"gram": changed})
+        return twin
+
+    @property
+    def computed(self) -> Computed:
+        """The Gram matrix, which must come from a kernel of points."""
+        if not isinstance(self.gram, Computed):
+            raise InvalidInput(
+                f"game must come from a kernel of points, not from three kernels; got {self!r}."
+            )
+        return self.gram
+
+    def point(self, action: int | str) -> Array | None:
+        """Return where an action reads the function, shape (p,), if that is one place."""
+        places = self.candidates
+        return None if places is None else places[self.action_index(action)]
+
+    def reading(self, actions: Indices) -> Reading:
+        """Return what some actions (n,) show, as a reading of the function."""
+        gram, rows = self.computed, self.feedback[actions]
+        atoms, place = np.unique(rows.index, return_inverse=True)
+        inside = Rows(np.reshape(place, rows.index.shape), rows.weight)
+        counts = tuple(self.row_count(int(a)) for a in actions)
+        return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
     def rows(self, action: int | str) -> Array:
         """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""

@@ -29,7 +29,7 @@ from partial_monitoring.policy import (
     uniforms_of,
 )
 from partial_monitoring.states import saved, with_arrays
-from partial_monitoring.status import Status, status
+from partial_monitoring.status import Status, status, warned
 from partial_monitoring.validation import Array, boolean, file_path, is_whole
 
 FORMAT = 1
@@ -311,7 +311,8 @@ class Learner:
         if np.isnan(gaps).any():
             gaps = exact_gaps(known, confidence)[0]
         told = [(action, vector) for action, vector, name in self._told if name == place.name]
-        return status(place.game, confidence, place.own(choice.distribution), gaps, told)
+        found = status(place.game, confidence, place.own(choice.distribution), gaps, told)
+        return warned(found, getattr(self.policy, "caveat", None))
 
     # -- save and load -----------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from partial_monitoring.ids.dueling import DuelingIDS
 from partial_monitoring.ids.joint_policy import ContextualIDS
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policy import Policy
+from partial_monitoring.refitting import Refitted
 
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     {
@@ -32,6 +33,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "greedy": Greedy,
         "epsilon_greedy": EpsilonGreedy,
         "squarecb": SquareCB,
+        "refitted": Refitted,
     }
 )
 """Every policy by name."""
@@ -121,6 +123,8 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
 
 
 def _part(key: str, value: Any) -> Any:
+    if key == "inner" and isinstance(value, Mapping | str):
+        return make(value) if isinstance(value, str) else policy_from_dict(value)
     if isinstance(value, list) and key in BUILT:
         if len(value) != 2 or not isinstance(value[0], str):
             raise InvalidInput(f"{key} must be a name or [name, argument]; got {value!r}.")
@@ -139,6 +143,8 @@ def _part(key: str, value: Any) -> Any:
 
 def _name(key: str, value: Any) -> Any:
     """Return the name of a part, or the plain value of another option."""
+    if key == "inner":
+        return policy_to_dict(value)
     if key not in PARTS:
         return _number(value)
     for name, part in PARTS[key].items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,11 @@ def status(
         [*_pressed(confidence), *_misfit(game, confidence, history)],
         decided,
     )
+
+
+def warned(status: Status, caveat: str | None) -> Status:
+    """Return a status with one more warning, if there is one, before the others."""
+    return status if caveat is None else replace(status, warnings=[caveat, *status.warnings])
 
 
 def _rivals(confidence: AnyConfidence, greedy: int) -> tuple[Array, NDArray[np.bool_], bool]:

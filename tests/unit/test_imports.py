@@ -45,6 +45,7 @@ ORDER = (
     "states",
     "ids",
     "baselines",
+    "refitting",
     "policies",
     "status",
     "observation",

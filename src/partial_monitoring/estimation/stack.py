@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.validation import Array
 
@@ -17,28 +19,28 @@ class Stack:
     has taken it already, or the buffer is full, the rows move to a buffer of their own.
     """
 
-    buffer: Array
+    buffer: NDArray[Any]
     """Shape (room, width)."""
     count: int
     taken: list[int]
     """How many places of the buffer are taken, shared by all who see it."""
 
     @classmethod
-    def empty(cls, width: int, room: int = 16) -> Stack:
+    def empty(cls, width: int, room: int = 16, dtype: Any = np.float64) -> Stack:
         """Return a stack without rows."""
-        return cls(np.empty((room, width)), 0, [0])
+        return cls(np.empty((room, width), dtype=dtype), 0, [0])
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> NDArray[Any]:
         """Shape (count, width)."""
         return self.buffer[: self.count]
 
-    def added(self, row: Array) -> Stack:
+    def added(self, row: ArrayLike) -> Stack:
         """Return the stack with one more row; costs O(width) if nobody else has added one."""
         home = self
         if self.taken[0] != self.count or self.count == len(self.buffer):
             room = max(16, 2 * self.count if self.count == len(self.buffer) else len(self.buffer))
-            buffer = np.empty((room, self.buffer.shape[1]))
+            buffer = np.empty((room, self.buffer.shape[1]), dtype=self.buffer.dtype)
             buffer[: self.count] = self.rows
             home = Stack(buffer, self.count, [self.count])
         home.buffer[home.count] = row
