@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from partial_monitoring.ids.policy import IDS as IDS
     from partial_monitoring.instance import ContextualInstance as ContextualInstance
     from partial_monitoring.instance import Instance as Instance
+    from partial_monitoring.kernel_box_game import KernelBoxGame as KernelBoxGame
     from partial_monitoring.kernel_dueling_game import KernelDuelingGame as KernelDuelingGame
     from partial_monitoring.kernel_game import KernelGame as KernelGame
     from partial_monitoring.learner import Learner as Learner
@@ -91,6 +92,7 @@ _HOMES = {
     "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
+    "kernel_box_game": ("KernelBoxGame",),
     "kernel_dueling_game": ("KernelDuelingGame",),
     "kernel_game": ("KernelGame",),
     "experiments.experiment": ("Experiment",),

@@ -2,7 +2,8 @@
 
 A file gives either the three kernels, or a kernel with points and how reward and feedback read the
 function there. Without ``reward`` and ``feedback`` both read its value at each point; with
-``duels = true`` the points are settings that are compared.
+``duels = true`` the points are settings that are compared. A kernel with ``low`` and ``high`` is a
+game over a box.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from partial_monitoring import kernels
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.gram import Computed, Rows, Written
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_dueling_game import KernelDuelingGame
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.readings import Reading, values
@@ -24,6 +26,7 @@ SHARED = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
 ARRAY_KEYS = (*ARRAYS, *SHARED, "actions")
 POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", *SHARED, "actions")
+BOX_KEYS = ("kernel", "low", "high", *SHARED)
 DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
 
 
@@ -42,6 +45,9 @@ def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
             "duels": True,
             "items": list(game.items),
         } | shared
+    if isinstance(game, KernelBoxGame):
+        corners = {"low": game.low.tolist(), "high": game.high.tolist()}
+        return {"kernel": game.computed.kernel.to_dict()} | corners | shared
     shared["actions"] = list(game.actions)
     if isinstance(game.gram, Written):
         return _three_kernels(game) | shared
@@ -87,6 +93,13 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> KernelGame:
             if key not in data:
                 raise InvalidInput(f"a kernel game needs the key {key!r}.")
         return KernelGame(**data)
+    if "low" in data or "high" in data:
+        _known(data, BOX_KEYS)
+        for key in ("low", "high"):
+            if key not in data:
+                raise InvalidInput(f"a kernel game over a box needs the key {key!r}.")
+        options = {key: data[key] for key in SHARED if key in data}
+        return KernelBoxGame(_kernel(data), data["low"], data["high"], **options)
     if data.get("duels") is not None and boolean("duels", data["duels"]):
         _known(data, DUEL_KEYS)
         options = {key: data[key] for key in (*SHARED, "items") if key in data}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import kernel
-from partial_monitoring.estimation.confidence import AnyConfidence, Schedule, confidence_set
-from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.box import BoxData, Conditioned, box_model, looked_at
+from partial_monitoring.estimation.confidence import (
+    AnyConfidence,
+    Schedule,
+    confidence_set,
+    squared_radius,
+)
+from partial_monitoring.estimation.kernel import KernelEstimate, KernelModel
 from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
@@ -23,8 +30,9 @@ from partial_monitoring.in_context import (
     part_at,
     update_in_context,
 )
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_game import KernelGame
-from partial_monitoring.policy import Choices
+from partial_monitoring.policy import Choices, joined
 from partial_monitoring.validation import Array, Indices
 
 
@@ -49,7 +57,27 @@ class KernelState:
         return True
 
 
-AnyState = LinearState | ContextualState | KernelState
+@dataclass(frozen=True, eq=False)
+class BoxState:
+    """What such a policy knows after some rounds of a game over a box."""
+
+    game: KernelBoxGame
+    model: KernelModel
+    data: tuple[BoxData, ...]
+
+    @property
+    def replayed(self) -> bool:
+        """The state is saved as what was told."""
+        return True
+
+    @property
+    def estimate(self) -> KernelEstimate:
+        """The estimate of the first replicate, at the points that are worth a look."""
+        known = Conditioned.on(self.game, self.model, self.data[0])
+        return known.estimate(looked_at(known, 1.0), named=True)
+
+
+AnyState = LinearState | ContextualState | KernelState | BoxState
 
 
 class LinearPolicy:
@@ -90,6 +118,8 @@ class LinearPolicy:
         if isinstance(game, KernelGame):
             if options.pop("prior_mean") is not None:
                 raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
+            if isinstance(game, KernelBoxGame):
+                return self._init_box(game, replicates, options)
             if self.kernelized:
                 function = kernel.kernel_model(game, **options)
                 return KernelState(kernel.initial(function, replicates))
@@ -109,6 +139,8 @@ class LinearPolicy:
         """Choose actions, with contexts in the game of each."""
         if isinstance(state, ContextualState):
             return decide_in_context(self.choose, state, uniforms, available, context)
+        if isinstance(state, BoxState):
+            return self._decide_in_box(state, uniforms, available)
         return self.choose(state.estimate, state.shape, uniforms, available)
 
     def update(
@@ -117,6 +149,9 @@ class LinearPolicy:
         """Return the state after one more observation."""
         if isinstance(state, ContextualState):
             return update_in_context(state, action, observation, context)
+        if isinstance(state, BoxState):
+            seen = zip(state.data, action.tolist(), observation[:, 0].tolist(), strict=True)
+            return replace(state, data=tuple(own.after(a, y) for own, a, y in seen))
         if isinstance(state, KernelState):
             return KernelState(kernel.updated(state.estimate, action, observation))
         return LinearState(updated(state.estimate, action, observation), state.shape)
@@ -126,4 +161,28 @@ class LinearPolicy:
         if isinstance(state, ContextualState):
             part, shape = part_at(state, context)
             return confidence_set(viewed(state.estimate, part), shape, self.confidence)
-        return confidence_set(state.estimate, state.shape, self.confidence)
+        shape = Everything() if isinstance(state, BoxState) else state.shape
+        return confidence_set(state.estimate, shape, self.confidence)
+
+    def _init_box(self, game: KernelBoxGame, replicates: int, options: dict[str, Any]) -> BoxState:
+        if not self.kernelized:
+            raise InvalidInput(
+                f"{type(self).__name__} does not play games over a box, only lists of candidates."
+            )
+        return BoxState(game, box_model(game, **options), (BoxData.empty(),) * replicates)
+
+    def _decide_in_box(self, state: BoxState, uniforms: Array, available: Array | None) -> Choices:
+        """Choose among the points that are worth a look, for one replicate after the other."""
+        if available is not None:
+            raise InvalidInput("available cannot be given for a box; restrict the box instead.")
+        choices = []
+        for i, data in enumerate(state.data):
+            known = Conditioned.on(state.game, state.model, data)
+            width = float(np.sqrt(squared_radius(known, self.confidence)[0]))
+            points = looked_at(known, width)
+            own = self.choose(known.estimate(points), Everything(), uniforms[i : i + 1], None)
+            chosen = points[own.action]
+            choices.append(
+                replace(own, action=chosen, position=own.action, candidates=points[None])
+            )
+        return joined(choices)

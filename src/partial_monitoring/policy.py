@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Protocol, TypeVar
@@ -53,6 +53,21 @@ class Choices:
         return np.asarray(self.information[np.arange(len(self.action)), self.places])
 
 
+FILLERS: Mapping[str, float] = {
+    "action": 0,
+    "distribution": 0.0,
+    "gaps": np.inf,
+    "information": 0.0,
+    "ratio": 0.0,
+    "beta": 0.0,
+    "estimate": np.nan,
+    "position": 0,
+    "candidates": 0,
+    "index": -np.inf,
+}
+"""The fields of choices, and what stands for an action that was not considered."""
+
+
 class Policy(Protocol[State]):
     """What ``simulate`` and ``Learner`` drive. All arrays carry a leading axis of n replicates.
 
@@ -79,6 +94,30 @@ class Policy(Protocol[State]):
     def update(self, state: State, action: Indices, observation: Array) -> State:
         """Return the state after the observations (n, m) of the actions (n,)."""
         ...
+
+
+def joined(choices: Sequence[Choices]) -> Choices:
+    """Put the choices of single replicates one below the other.
+
+    If they considered different numbers of actions, shorter arrays are filled up with actions that
+    are never chosen.
+    """
+    if len(choices) == 1:
+        return choices[0]
+    values: dict[str, Any] = {}
+    for name, filler in FILLERS.items():
+        each = [getattr(choice, name) for choice in choices]
+        if each[0] is None:
+            continue
+        if each[0].ndim == 2:
+            most = max(part.shape[1] for part in each)
+            room = [[(0, 0), (0, most - part.shape[1])] for part in each]
+            each = [
+                np.pad(part, own, constant_values=filler)
+                for part, own in zip(each, room, strict=True)
+            ]
+        values[name] = np.concatenate(each)
+    return Choices(**values)
 
 
 def is_policy(policy: object) -> bool:

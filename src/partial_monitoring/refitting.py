@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from partial_monitoring.ids import gaps
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.policy import Choices, Policy, draws_of, is_policy
+from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, joined
 from partial_monitoring.validation import Array, Indices, real_number, whole_number
 
 MOST_FITTED = 400
@@ -127,7 +127,7 @@ class Refitted:
             self.inner.decide(run.state, own[:1] if plain else own[None], available)
             for run, own in zip(state.runs, uniforms, strict=True)
         ]
-        return _joined(each)
+        return joined(each)
 
     def update(self, state: RefittedState, action: Indices, observation: Array) -> RefittedState:
         """Return the state after one more observation, with a new fit where it is due."""
@@ -188,14 +188,3 @@ def _filled(shown: Array, width: int) -> Array:
     full = np.zeros(width)
     full[: len(shown)] = shown
     return full
-
-
-def _joined(choices: list[Choices]) -> Choices:
-    """Put the choices of single replicates one below the other."""
-    if len(choices) == 1:
-        return choices[0]
-    values: dict[str, Any] = {}
-    for part in fields(Choices):
-        each = [getattr(choice, part.name) for choice in choices]
-        values[part.name] = None if each[0] is None else np.concatenate(each)
-    return Choices(**values)

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import policies as registry
 from partial_monitoring import randomness
+from partial_monitoring.box_world import BoxWorld
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
@@ -30,7 +32,7 @@ MOST_ROUNDS = 10**12
 MOST_COUNTS = 1_000_000
 """Plays are only counted if a seed has at most so many numbers (checkpoints, actions)."""
 
-AnyWorld = World | ContextualWorld
+AnyWorld = World | ContextualWorld | BoxWorld
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
 
@@ -92,7 +94,8 @@ def simulate(
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
         theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
-    world = world_of(game, true_parameters(game, theta, numbers), numbers, noise)
+    function = theta if callable(theta) else None
+    world = world_of(game, true_parameters(game, theta, numbers), numbers, noise, function)
     runs = {}
     for name, policy in chosen.items():
         runs[name] = play(game, policy, world, marks, name if progress else None)
@@ -102,9 +105,15 @@ def simulate(
 
 
 def world_of(
-    game: AnyGame, theta: Array, seeds: Indices, noise: str | NoiseFunction | None = None
+    game: AnyGame,
+    theta: Array,
+    seeds: Indices,
+    noise: str | NoiseFunction | None = None,
+    function: Callable[[Array], Any] | None = None,
 ) -> AnyWorld:
     """Return the world in which a game is played, with contexts if it has any."""
+    if isinstance(game, KernelBoxGame):
+        return BoxWorld(game, theta, seeds, noise, function)
     if isinstance(game, ContextualGame):
         return ContextualWorld(game, theta, seeds, noise)
     return World(game, theta, seeds, noise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.ids.directed import plausible, plausible_functions
+from partial_monitoring.kernel_box_game import KernelBoxGame
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
@@ -132,16 +135,30 @@ def _pressed(confidence: AnyConfidence) -> list[str]:
     return []
 
 
+def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
+    """Return what the estimate says that actions show on average."""
+    theta = confidence.center[0]
+    if isinstance(game, KernelBoxGame):
+        # The estimate is over points of the box, among them those that were played.
+        known = confidence.data.model.game
+        assert isinstance(known, KernelGame)
+        assert known.candidates is not None
+        points = known.candidates
+        values = dict(zip(game.nearest(points).tolist(), theta, strict=True))
+        return lambda a: np.array([values.get(a, np.nan)])
+    return lambda a: np.asarray(game.rows(a) @ theta)
+
+
 def _misfit(game: Game, confidence: AnyConfidence, history: list[Any]) -> list[str]:
     """Compare residuals with the noise that the game claims, and early ones with late ones."""
     if len(history) < ENOUGH:
         return []
-    theta = confidence.center[0]
+    expected = _expected(game, confidence)
     noise = np.ravel(game.noise_std)
     half = len(history) // 2
     parts: dict[int, tuple[list[Array], list[Array]]] = {}  # early and late ones of each action
     for t, (a, seen) in enumerate(history):
-        away = (seen[: game.row_count(a)] - game.rows(a) @ theta) / noise[a % len(noise)]
+        away = (seen[: game.row_count(a)] - expected(a)) / noise[a % len(noise)]
         parts.setdefault(a, ([], []))[t >= half].append(away)
     found = []
     sizes = np.concatenate([r for both in parts.values() for part in both for r in part])

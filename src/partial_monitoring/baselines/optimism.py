@@ -31,7 +31,7 @@ from partial_monitoring.game import Game
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.linalg import RANK_TOLERANCE
-from partial_monitoring.linear_policy import AnyState, KernelState, LinearPolicy
+from partial_monitoring.linear_policy import AnyState, BoxState, KernelState, LinearPolicy
 from partial_monitoring.policy import Choices, all_on
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
@@ -191,7 +191,7 @@ class LinTS(_Linear):
 
     def draws(self, state: AnyState) -> int:
         """Return the number of uniform numbers per round: one for each direction of Theta."""
-        assert not isinstance(state, KernelState)
+        assert not isinstance(state, KernelState | BoxState)
         return int(state.estimate.model.basis.shape[1])
 
     def choose(

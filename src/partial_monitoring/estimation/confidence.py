@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.box import Conditioned
 from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import Estimate, applied
@@ -191,7 +192,7 @@ def confidence_set(
     return ConfidenceSet(estimate, shape, beta)
 
 
-def squared_radius(estimate: Estimate | KernelEstimate, schedule: Schedule) -> Array:
+def squared_radius(estimate: Estimate | KernelEstimate | Conditioned, schedule: Schedule) -> Array:
     """Return beta_t, shape (n,)."""
     model = estimate.model
     t = estimate.round.astype(float)

@@ -60,6 +60,8 @@ class KernelModel:
     """rho: the sub-Gaussian constant of the whitened noise."""
     whitening: Array
     """What observations are multiplied with, shape (k,), or one number for all actions."""
+    widest: float | None = None
+    """A bound of all gaps, if one is known."""
 
     @property
     def gram(self) -> Gram:
@@ -117,6 +119,8 @@ class KernelModel:
 
         Exact for up to a few hundred actions, at most twice as large beyond.
         """
+        if self.widest is not None:
+            return self.widest
         k = self.game.k
         if k <= MOST_PAIRED:
             furthest = max(float(self.distances(a).max()) for a in range(k))
