@@ -1,0 +1,316 @@
+"""The programs behind the alignment constants with contexts.
+
+A need is a reward difference d_j that has to be observed, with the probability p_j of its context.
+Observers i are the actions of the contexts z that may come, with maps M_i. Then
+
+    max over omega of (sum_j p_j <d_j, omega_j>)^2
+                      / sum_z chi(z) max_{i in z} sum_j p_j |M_i omega_j|^2
+  = min over kernels q of sum_j p_j d_j' G_j(q)^-1 d_j,
+    G_j(q) = sum_z chi(z) sum_{i in z} q(i | z) M_i' M_i  over the observers that serve need j,
+
+because 2 sum p_j <d_j, omega_j> - sum p_j omega_j' G_j(q) omega_j is concave in omega, linear in q,
+and kernels are a compact set. The first form is one conic program. By the second every kernel gives
+an upper bound that plain linear algebra evaluates, for all choices of needs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring import conic
+from partial_monitoring.errors import SolverError
+from partial_monitoring.linalg import row_space, singular, unit_rows
+from partial_monitoring.observability.views import SEEN
+from partial_monitoring.validation import Array
+
+MOST_CHOICES = 200_000
+"""Up to so many choices of one need per context are looked at one by one."""
+
+MOST_PROGRAMS = 1000
+"""So many conic programs are solved at most for one constant."""
+
+CLOSE = 1e-7
+"""Choices whose upper bound exceeds the largest value found by less than this fraction are done."""
+
+SPREAD = 1e-9
+"""The part of a kernel that is spread over all observers, so that no matrix is singular."""
+
+Mask = NDArray[np.bool_]
+
+
+class ContextualAlignment(float):
+    """An alignment constant with contexts: a number, the constant itself or a bound from above."""
+
+    exact: bool
+    """Whether it is the constant; if not, the number is an upper bound of it."""
+    lower: float
+    """The constant is at least this."""
+
+    def __new__(
+        cls, value: float, exact: bool = True, lower: float | None = None
+    ) -> ContextualAlignment:
+        self = super().__new__(cls, value)
+        self.exact, self.lower = exact, float(value) if lower is None else lower
+        return self
+
+
+NOTHING = ContextualAlignment(0.0)
+UNSEEN = ContextualAlignment(np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Need:
+    """A reward difference, and which observers may be asked about it."""
+
+    direction: Array
+    """Shape (D,), in the coordinates of the rows."""
+    served_by: Mask
+    """Shape (n,)."""
+
+
+class Observers:
+    """The actions that show something, in the contexts that may come.
+
+    Parameters
+    ----------
+    rows
+        The map of every observer on the directions of Theta, each of shape (m_i, D).
+    contexts
+        The context of every observer, shape (n,).
+    chances
+        The probability of every context that occurs, by context.
+    """
+
+    def __init__(
+        self, rows: Sequence[Array], contexts: Sequence[int], chances: dict[int, float]
+    ) -> None:
+        # With chi(z) in the maps, kernels need no weights any more.
+        self.rows = [np.sqrt(chances[z]) * own for own, z in zip(rows, contexts, strict=True)]
+        self.contexts = np.array(contexts, dtype=int)
+        self._bases: dict[bytes, Array] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def basis(self, mask: Mask) -> Array:
+        """Return coordinates in which what some observers show is orthonormal, shape (D, r)."""
+        key = mask.tobytes()
+        if key not in self._bases:
+            flat = np.concatenate([self.rows[i] for i in np.flatnonzero(mask)])
+            seen = row_space(unit_rows(flat))
+            scale, turn = singular(flat @ seen)
+            self._bases[key] = seen @ turn.T / scale
+        return self._bases[key]
+
+    def sees(self, need: Need) -> bool:
+        """Whether a difference is a combination of what its observers show."""
+        size = float(np.linalg.norm(need.direction))
+        if size == 0.0 or not need.served_by.any():
+            return size == 0.0
+        flat = np.concatenate([self.rows[i] for i in np.flatnonzero(need.served_by)])
+        seen = row_space(unit_rows(flat))
+        rest = need.direction - seen @ (seen.T @ need.direction)
+        return bool(np.linalg.norm(rest) <= SEEN * size)
+
+    def spread(self, kernel: Array) -> Array:
+        """Return a kernel made a distribution in every context, positive everywhere."""
+        positive = np.maximum(kernel, 0.0) + SPREAD
+        totals = np.zeros(int(self.contexts.max(initial=0)) + 1)
+        np.add.at(totals, self.contexts, positive)
+        spread: Array = positive / totals[self.contexts]
+        return spread
+
+    def lengths(self, mask: Mask, directions: Array, kernel: Array) -> Array:
+        """Return d' G(q)^-1 d for directions (n, D) that the masked observers see, shape (n,)."""
+        basis = self.basis(mask)
+        gram = np.zeros((basis.shape[1], basis.shape[1]))
+        for i in np.flatnonzero(mask):
+            shown = self.rows[i] @ basis
+            gram += kernel[i] * shown.T @ shown
+        inner = directions @ basis
+        lengths: Array = np.einsum("nr,nr->n", inner, np.linalg.solve(gram, inner.T).T)
+        return lengths
+
+
+def value_of(
+    needs: Sequence[Need], weights: Sequence[float], observers: Observers
+) -> tuple[float, Array]:
+    """Return the constant of one need per context, and the kernel that attains it, shape (n,).
+
+    Every need must be seen by its observers.
+    """
+    used = _condensed(needs, weights)
+    bases = [observers.basis(need.served_by) for need in used]
+    inner = [need.direction @ own for need, own in zip(used, bases, strict=True)]
+    size = max((float(np.abs(own).max(initial=0.0)) for own in inner), default=0.0)
+    kernel = np.zeros(len(observers))
+    if size == 0.0:
+        return 0.0, observers.spread(kernel)
+    # The unknowns are omega of every need, then the largest sum of squares in every context.
+    starts = np.cumsum([0, *(len(own) for own in inner)])
+    place = {z: int(starts[-1]) + i for i, z in enumerate(sorted(set(observers.contexts)))}
+    unknowns = int(starts[-1]) + len(place)
+    objective = np.zeros(unknowns)
+    objective[starts[-1] :] = 1.0
+    one = np.concatenate([*inner, np.zeros(len(place))]) / size
+    cones = [conic.Cone("zero", one[None], np.ones(1))]
+    asked = []
+    for i, rows in enumerate(observers.rows):
+        serves = [j for j, need in enumerate(used) if need.served_by[i]]
+        if not serves:
+            continue
+        # |v|^2 <= t as |(2 v, t - 1)| <= t + 1.
+        cone = np.zeros((2 + len(serves) * len(rows), unknowns))
+        cone[0, place[observers.contexts[i]]] = cone[-1, place[observers.contexts[i]]] = -1.0
+        for n, j in enumerate(serves):
+            lines = slice(1 + n * len(rows), 1 + (n + 1) * len(rows))
+            cone[lines, starts[j] : starts[j + 1]] = -2.0 * rows @ bases[j]
+        bound = np.zeros(len(cone))
+        bound[0], bound[-1] = 1.0, -1.0
+        cones.append(conic.Cone("norm", cone, bound))
+        asked.append(i)
+    least = np.zeros((len(place), unknowns))
+    least[:, starts[-1] :] = -np.eye(len(place))
+    cones.append(conic.Cone("nonnegative", least, np.zeros(len(place))))
+    solved = conic.minimize_conic(objective, cones)
+    if solved is None or solved.value <= 0:
+        raise SolverError("the alignment constant was not computed: its program has no answer.")
+    ends = np.cumsum([len(cone.bound) for cone in cones])
+    for i, (start, end) in zip(asked, pairwise(ends), strict=False):
+        kernel[i] = solved.multipliers[start] + solved.multipliers[end - 1]
+    return size**2 / solved.value, observers.spread(kernel)
+
+
+def _condensed(needs: Sequence[Need], weights: Sequence[float]) -> list[Need]:
+    """Return needs of weight 1 with the same constants, for each set of observers at most D.
+
+    Only sum_j p_j d_j d_j' matters, which as many needs have as it has eigenvectors.
+    """
+    groups: dict[bytes, list[tuple[Need, float]]] = {}
+    for need, p in zip(needs, weights, strict=True):
+        if p > 0 and need.direction.any():
+            groups.setdefault(need.served_by.tobytes(), []).append((need, p))
+    condensed = []
+    for members in groups.values():
+        stacked = np.array([np.sqrt(p) * need.direction for need, p in members])
+        if len(stacked) > stacked.shape[1]:
+            values, right = singular(stacked)
+            stacked = values[:, None] * right
+        condensed += [Need(own, members[0][0].served_by) for own in stacked if own.any()]
+    return condensed
+
+
+def largest_value(
+    options: Sequence[Sequence[Need]], weights: Sequence[float], observers: Observers
+) -> ContextualAlignment:
+    """Return the largest constant over all choices of one need per context.
+
+    Choices are solved in the order of their upper bounds, which every kernel found lowers, until no
+    other choice can be larger. Where there are too many choices, one kernel is sought that is good
+    for all of them, and what it gives is an upper bound.
+    """
+    kept = [(own, p) for own, p in zip(options, weights, strict=True) if own and p > 0]
+    if not kept:
+        return NOTHING
+    options, weights = [own for own, _ in kept], [p for _, p in kept]
+    if not all(observers.sees(need) for own in options for need in own):
+        return UNSEEN
+
+    def tables(kernel: Array) -> list[Array]:
+        return [
+            p * _lengths(own, kernel, observers) for own, p in zip(options, weights, strict=True)
+        ]
+
+    counts = [len(own) for own in options]
+    if prod(counts) > MOST_CHOICES:
+        return _one_kernel_for_all(options, weights, observers, tables)
+
+    def solve(choice: int) -> tuple[float, Array]:
+        numbers = np.unravel_index(choice, counts)
+        needs = [own[int(n)] for own, n in zip(options, numbers, strict=True)]
+        return value_of(needs, weights, observers)
+
+    def bounds(kernel: Array) -> Array:
+        total = np.zeros(1)
+        for own in tables(kernel):
+            total = (total[:, None] + own[None]).ravel()
+        return total
+
+    start = observers.spread(np.zeros(len(observers)))
+    return best_first(bounds(start), solve, bounds)
+
+
+def best_first(
+    upper: Array,
+    solve: Callable[[int], tuple[float, Array]],
+    bounds: Callable[[Array], Array],
+) -> ContextualAlignment:
+    """Return the largest of many values, from upper bounds that every solution improves."""
+    upper, best = upper.copy(), 0.0
+    done = np.zeros(len(upper), dtype=bool)
+    for _ in range(MOST_PROGRAMS):
+        choice = int(upper.argmax())
+        if done[choice] or upper[choice] <= best * (1 + CLOSE):
+            return ContextualAlignment(best)
+        value, kernel = solve(choice)
+        best = max(best, value)
+        upper = np.where(done, upper, np.minimum(upper, bounds(kernel)))
+        upper[choice], done[choice] = value, True
+    rest = float(upper.max())
+    return ContextualAlignment(max(rest, best), rest <= best * (1 + CLOSE), best)
+
+
+def _lengths(needs: Sequence[Need], kernel: Array, observers: Observers) -> Array:
+    """Return d' G(q)^-1 d of every need."""
+    lengths = np.zeros(len(needs))
+    groups: dict[bytes, list[int]] = {}
+    for j, need in enumerate(needs):
+        if need.direction.any():
+            groups.setdefault(need.served_by.tobytes(), []).append(j)
+    for members in groups.values():
+        directions = np.array([needs[j].direction for j in members])
+        lengths[members] = observers.lengths(needs[members[0]].served_by, directions, kernel)
+    return lengths
+
+
+def _one_kernel_for_all(
+    options: Sequence[Sequence[Need]],
+    weights: Sequence[float],
+    observers: Observers,
+    tables: Callable[[Array], list[Array]],
+    rounds: int = 60,
+) -> ContextualAlignment:
+    """Bound the largest constant by a kernel that is good against a mixture of choices.
+
+    The largest constant is at most min over q of sum_z p_z max_d d' G(q)^-1 d, a game between q and
+    mixtures of needs. Each round adds the needs that are worst for the last kernel, and answers the
+    mixture of all so far: needs of one context share its probability.
+    """
+    counts = [np.zeros(len(own)) for own in options]
+    kernel = observers.spread(np.zeros(len(observers)))
+    average, upper, lower = kernel, np.inf, 0.0
+    for done in range(rounds):
+        for tried in (kernel, average):
+            upper = min(upper, sum(float(own.max()) for own in tables(tried)))
+        worst = [int(own.argmax()) for own in tables(average)]
+        alone = [own[j] for own, j in zip(options, worst, strict=True)]
+        lower = max(lower, value_of(alone, weights, observers)[0])
+        if upper <= lower * (1 + CLOSE):
+            break
+        for own, j in zip(counts, worst, strict=True):
+            own[j] += 1
+        mixed = [
+            (need, p * count / own.sum())
+            for needs, own, p in zip(options, counts, weights, strict=True)
+            for need, count in zip(needs, own, strict=True)
+            if count > 0
+        ]
+        _, kernel = value_of([need for need, _ in mixed], [p for _, p in mixed], observers)
+        average = (average * (done + 1) + kernel) / (done + 2)
+    return ContextualAlignment(upper, upper <= lower * (1 + CLOSE), lower)
