@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -120,10 +119,12 @@ class Observers:
 
     def spread(self, kernel: Array) -> Array:
         """Return a kernel made a distribution in every context, positive everywhere."""
-        positive = np.maximum(kernel, 0.0) + SPREAD
-        totals = np.zeros(int(self.contexts.max(initial=0)) + 1)
-        np.add.at(totals, self.contexts, positive)
-        spread: Array = positive / totals[self.contexts]
+        spread = np.maximum(kernel, 0.0)
+        for z in set(self.contexts):
+            own = self.contexts == z
+            total = float(spread[own].sum())
+            spread[own] = spread[own] / total + SPREAD if total > 0 else 1.0
+            spread[own] /= spread[own].sum()
         return spread
 
     def lengths(self, mask: Mask, directions: Array, kernel: Array) -> Array:
@@ -152,39 +153,40 @@ def value_of(
     kernel = np.zeros(len(observers))
     if size == 0.0:
         return 0.0, observers.spread(kernel)
-    # The unknowns are omega of every need, then the largest sum of squares in every context.
+    # The unknowns are omega of every need, the largest lengths in every context, and the length of
+    # these together, which is one over the root of the constant.
     starts = np.cumsum([0, *(len(own) for own in inner)])
     place = {z: int(starts[-1]) + i for i, z in enumerate(sorted(set(observers.contexts)))}
-    unknowns = int(starts[-1]) + len(place)
-    objective = np.zeros(unknowns)
-    objective[starts[-1] :] = 1.0
-    one = np.concatenate([*inner, np.zeros(len(place))]) / size
-    cones = [conic.Cone("zero", one[None], np.ones(1))]
+    unknowns = int(starts[-1]) + len(place) + 1
+    objective = np.append(np.zeros(unknowns - 1), 1.0)
+    one = np.concatenate([*inner, np.zeros(len(place) + 1)]) / size
+    whole = np.zeros((1 + len(place), unknowns))
+    whole[0, -1] = -1.0
+    whole[1:, starts[-1] : -1] = -np.eye(len(place))
+    cones = [
+        conic.Cone("zero", one[None], np.ones(1)),
+        conic.Cone("norm", whole, np.zeros(len(whole))),
+    ]
     asked = []
     for i, rows in enumerate(observers.rows):
         serves = [j for j, need in enumerate(used) if need.served_by[i]]
         if not serves:
             continue
-        # |v|^2 <= t as |(2 v, t - 1)| <= t + 1.
-        cone = np.zeros((2 + len(serves) * len(rows), unknowns))
-        cone[0, place[observers.contexts[i]]] = cone[-1, place[observers.contexts[i]]] = -1.0
+        cone = np.zeros((1 + len(serves) * len(rows), unknowns))
+        cone[0, place[observers.contexts[i]]] = -1.0
         for n, j in enumerate(serves):
             lines = slice(1 + n * len(rows), 1 + (n + 1) * len(rows))
-            cone[lines, starts[j] : starts[j + 1]] = -2.0 * rows @ bases[j]
-        bound = np.zeros(len(cone))
-        bound[0], bound[-1] = 1.0, -1.0
-        cones.append(conic.Cone("norm", cone, bound))
+            cone[lines, starts[j] : starts[j + 1]] = -rows @ bases[j]
+        cones.append(conic.Cone("norm", cone, np.zeros(len(cone))))
         asked.append(i)
-    least = np.zeros((len(place), unknowns))
-    least[:, starts[-1] :] = -np.eye(len(place))
-    cones.append(conic.Cone("nonnegative", least, np.zeros(len(place))))
     solved = conic.minimize_conic(objective, cones)
     if solved is None or solved.value <= 0:
         raise SolverError("the alignment constant was not computed: its program has no answer.")
-    ends = np.cumsum([len(cone.bound) for cone in cones])
-    for i, (start, end) in zip(asked, pairwise(ends), strict=False):
-        kernel[i] = solved.multipliers[start] + solved.multipliers[end - 1]
-    return size**2 / solved.value, observers.spread(kernel)
+    ends = np.cumsum([0, *(len(cone.bound) for cone in cones)])[2:]
+    # Within a context the multipliers of the lengths are the kernel, up to a factor.
+    for i, start in zip(asked, ends, strict=False):
+        kernel[i] = solved.multipliers[start]
+    return (size / solved.value) ** 2, observers.spread(kernel)
 
 
 def _condensed(needs: Sequence[Need], weights: Sequence[float]) -> list[Need]:
