@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.observability import contextual_programs
+from partial_monitoring.observability import contextual_choices
 from partial_monitoring.observability.contextual_alignment import (
     contextual_alignment,
     integrated_alignment,
 )
-from partial_monitoring.observability.contextual_programs import (
-    Need,
-    Observers,
-    largest_value,
-    value_of,
-)
+from partial_monitoring.observability.contextual_choices import largest_value
+from partial_monitoring.observability.contextual_programs import Need, Observers, value_of
 from partial_monitoring.observability.contextual_regions import contextual_local_alignment
 from partial_monitoring.observability.contextual_uniform import uniform_contextual_alignment
 from partial_monitoring.observability.regions import plausible_actions
@@ -189,10 +185,10 @@ def test_the_best_choice_is_found_and_bounded(seed: int) -> None:
     assert found.exact
     assert float(found) == pytest.approx(expected, rel=1e-5, abs=1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contextual_programs, "MOST_CHOICES", 1)
+        patch.setattr(contextual_choices, "MOST_CHOICES", 1)
         bound = largest_value(options, weights, observers)
-        patch.setattr(contextual_programs, "MOST_CHOICES", 10**6)
-        patch.setattr(contextual_programs, "MOST_PROGRAMS", 2)
+        patch.setattr(contextual_choices, "MOST_CHOICES", 10**6)
+        patch.setattr(contextual_choices, "MOST_PROGRAMS", 2)
         short = largest_value(options, weights, observers)
     for rough in (bound, short):
         assert rough.lower <= expected * (1 + 1e-6) + 1e-9
@@ -393,7 +389,9 @@ def test_the_uniform_bound_holds_for_every_set(seed: int) -> None:
         tie = unseen.regions[-1].witness
         assert tie is not None
         theta = tie.floats()[:2] if hasattr(tie, "floats") else tie[:2]
-        values = [float(contextual_local_alignment(game, small_box(theta, w))) for w in (1e-3, 1e-4)]
+        values = [
+            float(contextual_local_alignment(game, small_box(theta, w))) for w in (1e-3, 1e-4)
+        ]
         assert all(two > 30 * one or np.isinf(two) for one, two in pairwise(values))
 
 

@@ -290,6 +290,34 @@ def test_local_observability_against_brute_force(seed: int) -> None:
         assert not locally_observable(found)
 
 
+@given(st.integers(0, 100_000))
+@settings(max_examples=40)
+def test_floating_point_finds_the_class_of_the_exact_game(seed: int) -> None:
+    """Rewards and observations times a root are not rational, but the class is the same."""
+    exact = in_square(seed)
+    games = [
+        pm.Game(3**0.5 * own.features, [2**0.5 * own.rows(a) for a in range(own.k)], own.parameters)
+        for own in exact.games
+    ]
+    analysis = pm.analyze(pm.ContextualGame(games, exact.context_distribution))
+    assert analysis.sound
+    assert analysis.certified <= all(float(x).is_integer() for g in games for x in g.features.flat)
+    assert analysis.category == pm.analyze(exact).category or analysis.undecided
+
+
+def test_curved_sets_are_decided_in_floating_point() -> None:
+    ball = pm.Ball([0.1, 0.2, 0.3], 1.0)
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(4, 3))
+    shows = pm.Game(features, features[:, None], ball)
+    silent = pm.Game(2 * features, [[]] * 4, ball)
+    whole = pm.analyze(pm.ContextualGame([shows, silent], [0.2, 0.8]))
+    assert [own.category for own in whole.contexts] == ["easy", "hopeless"]
+    assert whole.category == "easy"
+    assert whole.sound
+    assert not whole.certified
+
+
 def test_both_answers_occur_where_contexts_need_each_other() -> None:
     """So that the comparison above is about something."""
     kinds = set()

@@ -9,7 +9,7 @@ context compete, actions that are best there in contexts that may come are enoug
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,50 +17,18 @@ import numpy as np
 
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import SolverError
-from partial_monitoring.observability import context_words
+from partial_monitoring.observability import context_words, face_proofs
 from partial_monitoring.observability.classify import Analysis, Pair, analyze
 from partial_monitoring.observability.contextual_alignment import (
     contextual_alignment,
     integrated_alignment,
     possible_contexts,
 )
-from partial_monitoring.observability.contextual_programs import UNSEEN, ContextualAlignment
+from partial_monitoring.observability.contextual_choices import UNSEEN, ContextualAlignment
 from partial_monitoring.observability.face_regions import FaceReader, FaceReading
-from partial_monitoring.observability.joint_game import JointGame, joint_game
+from partial_monitoring.observability.joint_game import Combination, JointGame, joint_game
 from partial_monitoring.observability.verify import judge_of
-from partial_monitoring.observability.views import Reading, floats, view
-from partial_monitoring.validation import Array
-
-
-@dataclass(frozen=True, eq=False)
-class Combination:
-    """How the difference of two actions of a context is read off what contexts show."""
-
-    context: int
-    first: int
-    second: int
-    places: tuple[tuple[int, int], ...]
-    """(context, action) of every observer."""
-    reading: Reading
-    """The proof, in exact numbers where the data are rational."""
-
-    @property
-    def seen(self) -> bool:
-        """Whether the difference can be observed at all."""
-        return self.reading.seen
-
-    @property
-    def weights(self) -> dict[tuple[int, int], Array] | None:
-        """By (context, action): what its observations are multiplied with; None if unseen."""
-        if self.reading.weights is None:
-            return None
-        pairs = zip(self.places, floats(self.reading.weights), strict=True)
-        return {place: own for place, own in pairs if own.any()}
-
-    @property
-    def blind(self) -> Array | None:
-        """A direction of the parameter that changes the difference and is shown nowhere."""
-        return None if self.reading.blind is None else floats(self.reading.blind)
+from partial_monitoring.observability.views import view
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +104,10 @@ class ContextualAnalysis:
         found = contextual_alignment(self.game, self._pareto)
         apart = sum(float(self.contexts[z].alignment) for z in self.possible)
         # The contexts by themselves give a bound, too, which may be the better one.
-        return found if found.exact or found <= apart else ContextualAlignment(
-            apart, False, found.lower
+        return (
+            found
+            if found.exact or found <= apart
+            else ContextualAlignment(apart, False, found.lower)
         )
 
     @property
@@ -190,7 +160,7 @@ class ContextualAnalysis:
             yield "the faces are not those that contexts do not read by themselves."
         reader = _reader(self.joint, self.contexts, self.possible)
         for face in self.faces.values():
-            yield from reader.problems(face)
+            yield from face_proofs.problems(reader, face)
 
     def explain(self) -> str:
         """Say in a few sentences what kind of game it is, and why."""
@@ -231,6 +201,8 @@ def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     """Analyse every context by itself, and what they can tell each other."""
     analyses = tuple(analyze(own) for own in game.games)
     joint, possible = joint_game(game), possible_contexts(game)
+    if not all(analyses[z].cells.exact for z in possible):
+        joint = replace(joint, exact=None)  # proofs are either exact throughout or not at all
     whole = view(joint.game, joint.exact, range(joint.game.k))
     found = []
     for z in possible:
@@ -261,7 +233,9 @@ def open_pairs(analysis: ContextualAnalysis, context: int) -> list[Pair]:
     own = analysis.contexts[context]
     kept = set(own.representatives)
     return [
-        pair for pair, reading in own.local_readings.items() if not reading.seen and set(pair) <= kept
+        pair
+        for pair, reading in own.local_readings.items()
+        if not reading.seen and set(pair) <= kept
     ]
 
 

@@ -13,8 +13,9 @@ one omega for all contexts (E21), so that signs count:
                          / sum_z' chi(z') max_c |M_c^z' omega|^2.
 
 alpha-bar(chi) <= alpha(chi) <= sum_z alpha(z), and alpha-bar(chi) <= sum_z chi(z) alpha(z), by
-estimating every difference in its own context. alpha(chi) can exceed the average of alpha(z): in two
-contexts that have nothing to do with each other it is alpha(1) + alpha(2), however likely they are.
+estimating every difference in its own context. alpha(chi) can exceed the average of alpha(z): in
+two contexts that have nothing to do with each other it is alpha(1) + alpha(2), however likely they
+are.
 """
 
 from __future__ import annotations
@@ -26,17 +27,15 @@ from math import prod
 import numpy as np
 
 from partial_monitoring.contextual_game import ContextualGame
-from partial_monitoring.observability.contextual_programs import (
+from partial_monitoring.observability.contextual_choices import (
     MOST_CHOICES,
     NOTHING,
     UNSEEN,
     ContextualAlignment,
-    Need,
-    Observers,
     best_first,
     largest_value,
-    value_of,
 )
+from partial_monitoring.observability.contextual_programs import Mask, Need, Observers, value_of
 from partial_monitoring.validation import Array
 
 Actions = Sequence[Sequence[int]]
@@ -97,7 +96,7 @@ def integrated_alignment(
     return best_first(bounds(shown.spread(np.zeros(len(shown)))), solve, bounds)
 
 
-def _triangle(options: Sequence[Array], everyone: Array, shown: Observers) -> ContextualAlignment:
+def _triangle(options: Sequence[Array], everyone: Mask, shown: Observers) -> ContextualAlignment:
     """Bound alpha-bar: its square root is a norm of the integrated difference."""
     roots = 0.0
     lower = 0.0
@@ -122,9 +121,7 @@ def observers_of(game: ContextualGame, actions: Actions | None = None) -> Observ
     return Observers(rows, [z for z, _ in places], chances)
 
 
-def observing_places(
-    game: ContextualGame, actions: Actions | None = None
-) -> list[tuple[int, int]]:
+def observing_places(game: ContextualGame, actions: Actions | None = None) -> list[tuple[int, int]]:
     """Return (context, action) of the observers, in their order."""
     q = game.parameters.difference_basis()
     return [

@@ -15,14 +15,13 @@ from partial_monitoring.observability.contextual_alignment import (
     integrated_alignment,
     possible_contexts,
 )
-from partial_monitoring.observability.contextual_programs import (
+from partial_monitoring.observability.contextual_choices import (
     NOTHING,
     UNSEEN,
     ContextualAlignment,
 )
 from partial_monitoring.observability.regions import plausible_actions
 from partial_monitoring.validation import Array
-
 
 ROUNDED = 1 + 1e-12
 """Actions whose levels differ by rounding come in together."""

@@ -32,7 +32,8 @@ from partial_monitoring.observability.contextual_alignment import (
     observers_of,
     observing_places,
 )
-from partial_monitoring.observability.contextual_programs import Need, Observers, largest_value
+from partial_monitoring.observability.contextual_choices import largest_value
+from partial_monitoring.observability.contextual_programs import Need, Observers
 from partial_monitoring.observability.views import floats
 from partial_monitoring.validation import Array
 
@@ -156,18 +157,12 @@ def _implied(analysis: ContextualAnalysis) -> dict[Place, dict[int, list[int]]]:
                     if c != best
                 ):
                     e = joint.places[best][1]
-                    twins = [
-                        list(group)
-                        for group in analysis.contexts[y].duplicates
-                        if e in group
-                    ]
+                    twins = [list(group) for group in analysis.contexts[y].duplicates if e in group]
                     found.setdefault((z, a), {})[y] = twins[0] if twins else [e]
     return found
 
 
-def _never_better(
-    offsets: Array, slopes: Array, region: list[Cone], rival: int, best: int
-) -> bool:
+def _never_better(offsets: Array, slopes: Array, region: list[Cone], rival: int, best: int) -> bool:
     """Whether an action earns at least as much as another everywhere in a region."""
     slope, level = slopes[best] - slopes[rival], float(offsets[best] - offsets[rival])
     size = max(float(np.abs(slope).max(initial=0.0)), abs(level))

@@ -1,4 +1,4 @@
-"""Are two neighbours of one context told apart where they tie, by what is best in all contexts?
+"""Whether two neighbours of a context are told apart by what is best, in all contexts, at a tie.
 
 Local observability of the contextual game asks that alpha(E, chi) stays bounded over all convex E
 in Theta. It holds iff for every context z that may come, every pair a, b of neighbours there, and
@@ -26,7 +26,7 @@ is, and alpha(E, chi) is infinite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +44,6 @@ from partial_monitoring.observability.chart import chart_of
 from partial_monitoring.observability.exact_game import ExactGame, Proof
 from partial_monitoring.observability.joint_game import JointGame
 from partial_monitoring.observability.views import Reading, View, floats, view
-from partial_monitoring.observability.verify import judge_of
 from partial_monitoring.rational import Rational, total
 from partial_monitoring.validation import Array
 
@@ -110,9 +109,7 @@ class FaceReader:
 
     def __init__(self, joint: JointGame, pareto: dict[int, list[int]]) -> None:
         self.joint = joint
-        self.pareto = {
-            z: [joint.index[z, a] for a in actions] for z, actions in pareto.items()
-        }
+        self.pareto = {z: [joint.index[z, a] for a in actions] for z, actions in pareto.items()}
         maps = joint.game.reduced.observation_maps
         self.telling = [z for z in self.pareto if maps[joint.members[z]].any()]
         self.rows = [(e, c) for own in self.pareto.values() for e in own for c in own if e != c]
@@ -181,54 +178,12 @@ class FaceReader:
             proof = exact.prove(found, 0, ignored, interior, tied)
             if proof is not None:
                 return proof, True
-        # A region in doubt is kept: one condition too many does no harm.
-        if found.value >= -TOLERANCE or np.isnan(found.value):
-            return Proof(1, found.theta, None), exact is None
-        return Proof(-1, None, found.mixture, found.tie_weight), exact is None  # type: ignore[arg-type]
-
-    def problems(self, reading: FaceReading) -> Iterator[str]:
-        """Say what is wrong with the proofs of a reading."""
-        game, exact = self.duels
-        duels, joint = judge_of(game, exact), judge_of(self.joint.game, self.joint.exact)
-        pair = reading.pair
-        tied = self.place[pair]
-        for region in reading.regions:
-            best = {c for e in region.cells.values() for c in self.joint.tied(pair, e)}
-            if set(region.reading.actions) != best or not joint.reads(region.reading, *pair):
-                yield f"the reading of {pair} on a region of their face does not hold."
-            if region.reading.seen:
-                continue
-            if set(self.telling) - set(region.cells):
-                yield f"a region of the face of {pair} leaves contexts out."
-            elif region.witness is None or not duels.inside(region.witness):
-                yield f"a region of the face of {pair} has no witness in the parameter set."
-            else:
-                leads = duels.leads(region.witness, 0)
-                if leads[tied] != 0 or not (leads[self.rivals(pair, region.cells)] > 0).all():
-                    yield f"the witness of a region of the face of {pair} is not inside."
-        for out in reading.excluded:
-            weights = floats(out.mixture)
-            rivals = self.rivals(pair, out.cells)
-            used = set(np.flatnonzero(weights).tolist())
-            right = (weights >= 0).all() and used and used <= set(rivals)
-            if not right or duels.least(out.mixture, 0, tied, out.tie_weight) < 0:
-                yield f"cells are excluded from the face of {pair} without proof."
-        start = {self.joint.places[pair[0]][0]: pair[0]}
-        unseen = any(not region.reading.seen for region in reading.regions)
-        if reading.finished and not unseen and not self._covered(reading, start):
-            yield f"the regions of the face of {pair} do not cover it."
-
-    def _covered(self, reading: FaceReading, cells: Cells) -> bool:
-        """Whether regions and exclusions fill what the given cells leave of a face."""
-        parts = [part.cells for part in (*reading.regions, *reading.excluded)]
-        if cells in parts:
-            return True
-        deeper = [own for own in parts if len(own) > len(cells) and cells.items() <= own.items()]
-        if not deeper:
-            return False
-        z = list(deeper[0])[len(cells)]
-        classes = self.classes(reading.pair, z)
-        return all(self._covered(reading, {**cells, z: members[0]}) for members in classes)
+        sure = exact is None
+        if found.value > TOLERANCE:
+            return Proof(1, found.theta, None), sure  # type: ignore[arg-type]
+        if np.isnan(found.value):  # kept without a witness: one condition too many does no harm
+            return Proof(1, None, None), sure
+        return Proof(-1, None, found.mixture, found.tie_weight), sure  # type: ignore[arg-type]
 
     def classes(self, pair: tuple[int, int], context: int) -> list[list[int]]:
         """Return the Pareto actions of a context, grouped by what they earn where a pair ties."""
@@ -251,7 +206,10 @@ class _Search:
         self.certain = True
 
     def visit(self, cells: Cells, witness: Numbers | None) -> bool:
-        """Divide a region further; False once there is one too many or one is not told apart."""
+        """Divide a region further; False if it is left open.
+
+        After a region that is not told apart there is nothing more to look at.
+        """
         if len(self.regions) + len(self.excluded) >= MOST_REGIONS:
             return False
         joint = self.reader.joint
@@ -260,9 +218,12 @@ class _Search:
             self.regions.append(Region(cells, reading, None))
             return True
         z = self._next(cells)
+        if z is None and witness is None:
+            return False
         if z is None:
             self.regions.append(Region(cells, reading, witness))
             return True
+        before = len(self.regions)
         for members in self.reader.classes(self.pair, z):
             deeper = {**cells, z: members[0]}
             proof, certain = self.reader.decide(self.pair, deeper, self.interior)
@@ -275,7 +236,8 @@ class _Search:
             else:
                 assert proof.mixture is not None
                 self.excluded.append(Excluded(deeper, proof.mixture, proof.tie_weight))
-        return True
+        # Cells cover everything: if none is left, floating point was not good enough.
+        return len(self.regions) > before
 
     def _best(self, cells: Cells) -> Sequence[int]:
         return sorted(c for e in cells.values() for c in self.reader.joint.tied(self.pair, e))

@@ -15,10 +15,13 @@ from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.game import Game
 from partial_monitoring.observability.chart import Chart, chart_of
 from partial_monitoring.observability.exact_game import ExactGame
+from partial_monitoring.observability.views import Reading, floats
 from partial_monitoring.rational import Rational, scaled
+from partial_monitoring.validation import Array
 
-PARALLEL = 1e-9
-"""In floating point, a reward difference off by this fraction of its size is another one."""
+PARALLEL = 2e-8
+"""In floating point, a reward difference off by more than this fraction of its size is another one.
+Above the tolerance of cells, so that what ties almost is not excluded for lack of an advantage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,37 @@ class JointGame:
         return chart_of(self.game)
 
 
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """How the difference of two actions of a context is read off what contexts show."""
+
+    context: int
+    first: int
+    second: int
+    places: tuple[tuple[int, int], ...]
+    """(context, action) of every observer."""
+    reading: Reading
+    """The proof, in exact numbers where the data are rational."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether the difference can be observed at all."""
+        return self.reading.seen
+
+    @property
+    def weights(self) -> dict[tuple[int, int], Array] | None:
+        """By (context, action): what its observations are multiplied with; None if unseen."""
+        if self.reading.weights is None:
+            return None
+        pairs = zip(self.places, floats(self.reading.weights), strict=True)
+        return {place: own for place, own in pairs if own.any()}
+
+    @property
+    def blind(self) -> Array | None:
+        """A direction of the parameter that changes the difference and is shown nowhere."""
+        return None if self.reading.blind is None else floats(self.reading.blind)
+
+
 def joint_game(game: ContextualGame) -> JointGame:
     """Return the plain game of all actions of the contexts that may come."""
     possible = [int(z) for z in np.flatnonzero(game.context_distribution > 0)]
@@ -112,4 +146,3 @@ def _exact(game: ContextualGame, joint: Game, possible: list[int]) -> ExactGame 
 def _same(one: Rational, other: Rational) -> bool:
     left = scaled(one.numerators, other.denominator)
     return bool((left == scaled(other.numerators, one.denominator)).all())
-

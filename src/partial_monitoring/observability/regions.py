@@ -25,7 +25,7 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
-    from partial_monitoring.observability.contextual_programs import ContextualAlignment
+    from partial_monitoring.observability.contextual_choices import ContextualAlignment
 
 
 @overload
