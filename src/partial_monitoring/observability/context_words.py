@@ -18,7 +18,6 @@ HEADLINES = {
     ),
     "hopeless": "Hopeless: regret may grow in proportion to the number of rounds.",
 }
-MOST_EXAMPLES = 3
 
 
 def explain(analysis: ContextualAnalysis) -> str:
@@ -54,14 +53,12 @@ def _reason(analysis: ContextualAnalysis) -> list[str]:
             "contexts together show which is better."
         )
     unseen = [place for place, face in analysis.faces.items() if face.finished and not face.seen]
-    for place in unseen[:MOST_EXAMPLES]:
+    if unseen:
         lines.append(
-            f"{_pair(analysis, *place)} can tie where the best actions of all contexts together do "
-            f"not show which of the two is better."
+            f"{_pair(analysis, *unseen[0])} can tie where the best actions of all contexts "
+            f"together do not show which of the two is better."
         )
-    if len(unseen) > MOST_EXAMPLES:
-        lines.append(f"The same holds for {len(unseen) - MOST_EXAMPLES} more.")
-    if analysis.undecided:
+    elif analysis.undecided:
         where = _pair(analysis, *analysis.undecided[0])
         lines.append(f"{where} tie in too many ways to look at: it may be easier than said here.")
     return lines

@@ -44,7 +44,7 @@ class ContextualAnalysis:
     """For every context that may come, the differences of its Pareto actions from the first one."""
     faces: dict[tuple[int, int, int], FaceReading]
     """By (context, a, b): what all contexts say about neighbours that their own does not tell
-    apart where they tie."""
+    apart where they tie. The first ones that are not told apart decide, and are the last ones."""
     certified: bool
     """Whether the class was decided and verified in exact arithmetic."""
     sound: bool
@@ -156,7 +156,9 @@ class ContextualAnalysis:
                 yield f"the combination of {(own.context, own.first, own.second)} does not hold."
         if not self.observable:
             return
-        if set(self.faces) != {(z, *pair) for z in self.possible for pair in open_pairs(self, z)}:
+        wanted_faces = {(z, *pair) for z in self.possible for pair in open_pairs(self, z)}
+        decided = any(face.finished and not face.seen for face in self.faces.values())
+        if not decided and set(self.faces) != wanted_faces:
             yield "the faces are not those that contexts do not read by themselves."
         reader = _reader(self.joint, self.contexts, self.possible)
         for face in self.faces.values():
@@ -215,16 +217,22 @@ def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     faces = {}
     if draft.observable:
         reader = _reader(joint, analyses, possible)
-        for z in possible:
-            for a, b in open_pairs(draft, z):
-                witness = analyses[z].cells.faces[a, b].witness
-                assert witness is not None
-                pair = joint.index[z, a], joint.index[z, b]
-                faces[z, a, b] = reader.read(pair, witness)
+        asked = [(z, *pair) for z in possible for pair in open_pairs(draft, z)]
+        for z, a, b in asked:
+            witness = analyses[z].cells.faces[a, b].witness
+            assert witness is not None
+            face = reader.read((joint.index[z, a], joint.index[z, b]), witness)
+            faces[z, a, b] = face
+            if face.finished and not face.seen:
+                break
     draft = ContextualAnalysis(game, analyses, joint, combinations, faces, False, False)
     sound = all(own.sound for own in analyses) and not list(draft._joint_problems())
     certain = joint.exact is not None and all(own.certified for own in analyses)
-    certified = sound and certain and all(face.certain for face in faces.values())
+    certain = certain and all(face.certain for face in faces.values())
+    left_open = not any(face.finished and not face.seen for face in faces.values()) and any(
+        not face.finished for face in faces.values()
+    )
+    certified = sound and certain and not left_open
     return ContextualAnalysis(game, analyses, joint, combinations, faces, certified, sound)
 
 

@@ -10,11 +10,17 @@ the extended sets of E with eta = 1 then (E8):
   proved in ``face_regions``.
 
 Where the first two kinds tell a and b apart, that difference is a need with these observers. Where
-they do not, the difference is a sum of at most n - 1 steps between neighbours, n the number of
-Pareto actions, and (x_1 + ... + x_l)^2 <= l (x_1^2 + ... + x_l^2) bounds it by the worst of its
-steps, n - 1 times as long. alpha_1(E, chi) is then at most the largest constant over all
-choices of one need per context. It is also at most the sum over the contexts of what bounds
-alpha_1(E, z), if every context is locally observable by itself.
+they do not, the difference is a sum of l <= n - 1 steps between neighbours, n the number of Pareto
+actions: the average of l times a step drawn at random. The root of the constant is
+
+    min over weights w of (sum_z' 1 / chi(z') (sum_c (sum_z chi(z) |w_c^z'z|^2)^(1/2))^2)^(1/2),
+
+a norm of weights with which contexts z' observe the differences of contexts z. Averages of weights
+serve averages of differences, and a norm is convex. So alpha_1(E, chi) is at most the largest
+constant over all choices of one need per context, steps taken n - 1 times.
+
+With weights that only use the own context, it is also at most the sum over the contexts of what
+bounds alpha_1(E, z), if every context is locally observable by itself.
 """
 
 from __future__ import annotations

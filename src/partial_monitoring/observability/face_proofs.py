@@ -22,7 +22,7 @@ def problems(reader: FaceReader, reading: FaceReading) -> Iterator[str]:
     pair = reading.pair
     tied = reader.place[pair]
     for region in reading.regions:
-        best = {c for e in region.cells.values() for c in reader.joint.tied(pair, e)}
+        best = {c for e in region.cells.values() for c in reader.tied(pair, e)}
         if set(region.reading.actions) != best or not joint.reads(region.reading, *pair):
             yield f"the reading of {pair} on a region of their face does not hold."
         if region.reading.seen:

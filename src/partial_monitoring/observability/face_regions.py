@@ -50,6 +50,9 @@ from partial_monitoring.validation import Array
 MOST_REGIONS = 500
 """A face that falls into more regions is left open."""
 
+MOST_REGIONS_IN_ALL = 2000
+"""So many regions are looked at in all faces of a game."""
+
 MOST_ROWS = 4000
 """Contexts with more pairs of Pareto actions are left open."""
 
@@ -86,7 +89,7 @@ class FaceReading:
     regions: tuple[Region, ...]
     excluded: tuple[Excluded, ...]
     finished: bool
-    """Whether the regions cover the face; if not, nothing is known."""
+    """Whether the regions cover the face, or one is not told apart; if not, nothing is known."""
     certain: bool
     """Whether all regions were decided in the arithmetic of the game."""
 
@@ -114,6 +117,8 @@ class FaceReader:
         self.telling = [z for z in self.pareto if maps[joint.members[z]].any()]
         self.rows = [(e, c) for own in self.pareto.values() for e in own for c in own if e != c]
         self.place = {row: i + 1 for i, row in enumerate(self.rows)}
+        self.left = MOST_REGIONS_IN_ALL
+        self._tied: dict[tuple[int, int, int], list[int]] = {}
 
     @cached_property
     def duels(self) -> tuple[Game, ExactGame | None]:
@@ -142,13 +147,20 @@ class FaceReader:
     def _program(self) -> AdvantageProgram:
         return advantage_program(chart_of(self.duels[0]))
 
+    def tied(self, pair: tuple[int, int], action: int) -> list[int]:
+        """Return the actions of a context that earn what one of them earns where a pair ties."""
+        key = (*pair, action)
+        if key not in self._tied:
+            self._tied[key] = self.joint.tied(pair, action)
+        return self._tied[key]
+
     def rivals(self, pair: tuple[int, int], cells: Cells) -> list[int]:
         """Return the actions of the duels that a point inside the cells must beat."""
         return [
             self.place[e, c]
             for z, e in cells.items()
             for c in self.pareto[z]
-            if c not in self.joint.tied(pair, e)
+            if c not in self.tied(pair, e)
         ]
 
     def read(self, pair: tuple[int, int], witness: Numbers) -> FaceReading:
@@ -156,9 +168,10 @@ class FaceReader:
 
         The witness is a parameter inside the face.
         """
-        search = _Search(self, pair, witness)
+        search = _Search(self, pair, witness, min(self.left, MOST_REGIONS))
         own = self.joint.places[pair[0]][0]
         finished = len(self.rows) <= MOST_ROWS and search.visit({own: pair[0]}, witness)
+        self.left -= len(search.regions) + len(search.excluded)
         return FaceReading(
             pair, tuple(search.regions), tuple(search.excluded), finished, search.certain
         )
@@ -190,7 +203,7 @@ class FaceReader:
         found: list[list[int]] = []
         for e in self.pareto[context]:
             if not any(e in members for members in found):
-                tied = self.joint.tied(pair, e)
+                tied = self.tied(pair, e)
                 found.append([c for c in self.pareto[context] if c in tied])
         return found
 
@@ -198,8 +211,10 @@ class FaceReader:
 class _Search:
     """The search of one face, depth first."""
 
-    def __init__(self, reader: FaceReader, pair: tuple[int, int], witness: Numbers) -> None:
-        self.reader, self.pair = reader, pair
+    def __init__(
+        self, reader: FaceReader, pair: tuple[int, int], witness: Numbers, most: int
+    ) -> None:
+        self.reader, self.pair, self.most = reader, pair, most
         self.interior = floats(witness)
         self.regions: list[Region] = []
         self.excluded: list[Excluded] = []
@@ -210,7 +225,7 @@ class _Search:
 
         After a region that is not told apart there is nothing more to look at.
         """
-        if len(self.regions) + len(self.excluded) >= MOST_REGIONS:
+        if len(self.regions) + len(self.excluded) >= self.most:
             return False
         joint = self.reader.joint
         reading = view(joint.game, joint.exact, self._best(cells)).read(*self.pair)
@@ -240,7 +255,7 @@ class _Search:
         return len(self.regions) > before
 
     def _best(self, cells: Cells) -> Sequence[int]:
-        return sorted(c for e in cells.values() for c in self.reader.joint.tied(self.pair, e))
+        return sorted(c for e in cells.values() for c in self.reader.tied(self.pair, e))
 
     def _next(self, cells: Cells) -> int | None:
         """Return the context whose cells leave the fewest cases open, or None if none is left."""

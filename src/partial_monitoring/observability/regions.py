@@ -47,16 +47,19 @@ def alignment(game: AnyGame) -> Alignment | ContextualAlignment:
 
 
 @overload
-def local_alignment(game: Game, confidence: Any) -> Alignment: ...
+def local_alignment(game: Game, confidence: Any, *, integrated: bool = False) -> Alignment: ...
 @overload
-def local_alignment(game: ContextualGame, confidence: Any) -> ContextualAlignment: ...
+def local_alignment(
+    game: ContextualGame, confidence: Any, *, integrated: bool = False
+) -> ContextualAlignment: ...
 
 
-def local_alignment(game: AnyGame, confidence: Any) -> Alignment | ContextualAlignment:
+def local_alignment(
+    game: AnyGame, confidence: Any, *, integrated: bool = False
+) -> Alignment | ContextualAlignment:
     """Return alpha(E), the alignment constant of a game near the plausible parameters E.
 
-    With contexts it is alpha(E, chi); see
-    :func:`partial_monitoring.observability.contextual_regions.contextual_local_alignment`.
+    With contexts it is alpha(E, chi), or an upper bound of it, as its ``exact`` says.
 
     Parameters
     ----------
@@ -65,6 +68,8 @@ def local_alignment(game: AnyGame, confidence: Any) -> Alignment | ContextualAli
     confidence
         The convex set E: a bounded parameter set (of which the part in Theta counts), or a
         confidence set of one replicate.
+    integrated
+        For games with contexts: alpha-bar(E, chi), for gaps estimated over whole plans.
 
     Examples
     --------
@@ -82,7 +87,7 @@ def local_alignment(game: AnyGame, confidence: Any) -> Alignment | ContextualAli
     if isinstance(game, ContextualGame):
         from partial_monitoring.observability.contextual_regions import contextual_local_alignment
 
-        return contextual_local_alignment(game, confidence)
+        return contextual_local_alignment(game, confidence, integrated=integrated)
     plausible, gaps = plausible_actions(game, confidence)
 
     def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:
