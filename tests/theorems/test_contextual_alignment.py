@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations, pairwise, product
 
 import cvxpy as cp
@@ -81,7 +82,9 @@ def by_cvxpy(
     if isinstance(below, float):
         return np.inf
     problem = cp.Problem(cp.Minimize(below), [top == 1])
-    problem.solve(solver=cp.CLARABEL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that it is inaccurate, where it is nearly 0
+        problem.solve(solver=cp.CLARABEL)
     return 1 / float(problem.value) if problem.value > 1e-7 else np.inf
 
 
@@ -90,7 +93,7 @@ def everyone(game: pm.ContextualGame) -> list[list[int]]:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_the_constants_are_those_of_the_definition(seed: int) -> None:
     game = random_game(seed)
     best, near = pareto(game), everyone(game)
@@ -175,7 +178,7 @@ def random_needs(seed: int) -> tuple[list[list[Need]], list[float], Observers]:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_the_best_choice_is_found_and_bounded(seed: int) -> None:
     """Best first, against all choices; and one kernel for all of them is never below."""
     options, weights, observers = random_needs(seed)
@@ -259,7 +262,7 @@ def cut_corners(center: Array, width: float) -> Array:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=8)
 def test_local_constants_are_those_of_the_definition(seed: int) -> None:
     """Gaps at the corners, plausible actions on a grid, and every eta at which one comes in."""
     game, rng = in_square(seed), np.random.default_rng(seed + 1)
@@ -374,7 +377,7 @@ def test_one_context_has_the_uniform_bound_of_the_plain_game() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_the_uniform_bound_holds_for_every_set(seed: int) -> None:
     """And near a tie that is not seen the constant grows like 1 / width^2."""
     game, rng = in_square(seed), np.random.default_rng(seed)

@@ -161,7 +161,9 @@ class ContextualAnalysis:
         if not decided and set(self.faces) != wanted_faces:
             yield "the faces are not those that contexts do not read by themselves."
         reader = _reader(self.joint, self.contexts, self.possible)
-        for face in self.faces.values():
+        for (z, a, b), face in self.faces.items():
+            if face.pair != (self.joint.index[z, a], self.joint.index[z, b]):
+                yield f"the face of {(z, a, b)} is that of other actions."
             yield from face_proofs.problems(reader, face)
 
     def explain(self) -> str:
@@ -201,18 +203,8 @@ class ContextualAnalysis:
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     """Analyse every context by itself, and what they can tell each other."""
-    analyses = tuple(analyze(own) for own in game.games)
-    joint, possible = joint_game(game), possible_contexts(game)
-    if not all(analyses[z].cells.exact for z in possible):
-        joint = replace(joint, exact=None)  # proofs are either exact throughout or not at all
-    whole = view(joint.game, joint.exact, range(joint.game.k))
-    found = []
-    for z in possible:
-        first, *others = analyses[z].pareto
-        for b in others:
-            reading = whole.read(joint.index[z, first], joint.index[z, b])
-            found.append(Combination(z, first, b, joint.places, reading))
-    combinations = tuple(found)
+    analyses, joint, combinations = read_combinations(game)
+    possible = possible_contexts(game)
     draft = ContextualAnalysis(game, analyses, joint, combinations, {}, False, False)
     faces = {}
     if draft.observable:
@@ -234,6 +226,24 @@ def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     )
     certified = sound and certain and not left_open
     return ContextualAnalysis(game, analyses, joint, combinations, faces, certified, sound)
+
+
+def read_combinations(
+    game: ContextualGame,
+) -> tuple[tuple[Analysis, ...], JointGame, tuple[Combination, ...]]:
+    """Return the contexts by themselves, all together, and how what matters is observed."""
+    analyses = tuple(analyze(own) for own in game.games)
+    joint, possible = joint_game(game), possible_contexts(game)
+    if not all(analyses[z].cells.exact for z in possible):
+        joint = replace(joint, exact=None)  # proofs are either exact throughout or not at all
+    whole = view(joint.game, joint.exact, range(joint.game.k))
+    found = []
+    for z in possible:
+        first, *others = analyses[z].pareto
+        for b in others:
+            reading = whole.read(joint.index[z, first], joint.index[z, b])
+            found.append(Combination(z, first, b, joint.places, reading))
+    return analyses, joint, tuple(found)
 
 
 def open_pairs(analysis: ContextualAnalysis, context: int) -> list[Pair]:

@@ -113,8 +113,7 @@ class FaceReader:
     def __init__(self, joint: JointGame, pareto: dict[int, list[int]]) -> None:
         self.joint = joint
         self.pareto = {z: [joint.index[z, a] for a in actions] for z, actions in pareto.items()}
-        maps = joint.game.reduced.observation_maps
-        self.telling = [z for z in self.pareto if maps[joint.members[z]].any()]
+        self.telling = [z for z in self.pareto if joint.tells(z)]
         self.rows = [(e, c) for own in self.pareto.values() for e in own for c in own if e != c]
         self.place = {row: i + 1 for i, row in enumerate(self.rows)}
         self.left = MOST_REGIONS_IN_ALL

@@ -13,6 +13,7 @@ import numpy as np
 
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.game import Game
+from partial_monitoring.linalg import RANK_TOLERANCE
 from partial_monitoring.observability.chart import Chart, chart_of
 from partial_monitoring.observability.exact_game import ExactGame
 from partial_monitoring.observability.views import Reading, floats
@@ -46,6 +47,15 @@ class JointGame:
         for i, (z, _) in enumerate(self.places):
             found.setdefault(z, []).append(i)
         return found
+
+    def tells(self, context: int) -> bool:
+        """Whether anything about the parameter is shown in a context."""
+        own = self.members[context]
+        if self.exact is not None:
+            return bool(self.exact.map_rows[own].any())
+        shown = np.linalg.norm(self.game.reduced.observation_maps[own], axis=2)
+        raw = np.linalg.norm(self.game.observation_maps[own], axis=2)
+        return bool((shown > RANK_TOLERANCE * raw).any())
 
     def tied(self, pair: tuple[int, int], action: int) -> list[int]:
         """Return the actions of one context that earn what an action earns where a pair ties.
