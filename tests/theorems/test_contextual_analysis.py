@@ -309,6 +309,27 @@ def test_floating_point_finds_the_class_of_the_exact_game(seed: int) -> None:
     assert analysis.category == pm.analyze(exact).category or analysis.undecided
 
 
+@given(st.integers(0, 10_000))
+@settings(max_examples=20)
+def test_the_set_around_zero_does_not_matter(seed: int) -> None:
+    """Without constants in the rewards cells are cones: all of R^d, boxes and balls are alike."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 4))
+    data = []
+    for _ in range(int(rng.integers(1, 5))):
+        k = int(rng.integers(1, 5))
+        maps = [rng.integers(-1, 2, (int(rng.integers(0, 2)), d)) for _ in range(k)]
+        data.append((rng.integers(-2, 3, (k, d)), maps))
+    sets = [pm.AllParameters(d), pm.Box([-1] * d, [1] * d), pm.Ball(np.zeros(d), 1.0)]
+    found = [
+        pm.analyze(pm.ContextualGame([pm.Game(phi, maps, own) for phi, maps in data]))
+        for own in sets
+    ]
+    assert len({analysis.category for analysis in found}) == 1
+    assert all(analysis.sound for analysis in found)
+    assert [analysis.certified for analysis in found] == [True, True, False]
+
+
 def test_curved_sets_are_decided_in_floating_point() -> None:
     ball = pm.Ball([0.1, 0.2, 0.3], 1.0)
     rng = np.random.default_rng(0)
