@@ -22,6 +22,8 @@ def test_one_context_has_the_bounds_of_the_plain_game(name: str) -> None:
     np.testing.assert_allclose(two.conditional_global, one.global_regret, rtol=1e-9)
     np.testing.assert_allclose(two.contextual_global, one.global_regret, rtol=1e-6)
     np.testing.assert_allclose(two.conditional_local, one.local_regret, rtol=1e-9)
+    np.testing.assert_allclose(two.contextual_local, one.local_regret, rtol=1e-6)
+    np.testing.assert_allclose(two.regret, one.regret, rtol=1e-6)
 
 
 def test_a_silent_context_makes_the_bounds_of_conditional_ids_vacuous() -> None:
@@ -29,7 +31,23 @@ def test_a_silent_context_makes_the_bounds_of_conditional_ids_vacuous() -> None:
     assert np.isinf(found.conditional_regret).all()
     assert np.isfinite(found.regret).all()
     growth = np.log(found.regret[2] / found.regret[1]) / np.log(100)
+    assert 1 / 2 <= growth < 0.6
+
+
+def test_a_voucher_makes_the_local_bound_vacuous_and_leaves_the_global_one() -> None:
+    found = pm.contextual_bounds(pm.games.survey(voucher=True), HORIZONS)
+    assert np.isinf(found.conditional_regret).all()
+    assert np.isinf(found.contextual_local).all()
+    growth = np.log(found.regret[2] / found.regret[1]) / np.log(100)
     assert 2 / 3 <= growth < 0.75
+
+
+def test_theorem_15_has_the_constant_16() -> None:
+    """E16: (16 alpha(E, chi) beta gamma n)^(1/2), and what is lost in failed rounds."""
+    found = pm.contextual_bounds(pm.games.survey(products=2, answer_rate=0.5), 1000)
+    assert found.contextual_local_alignment == pytest.approx(8)
+    inner = 16 * 8 * found.beta * found.total_information * 1000
+    np.testing.assert_allclose(found.contextual_local, np.sqrt(inner) + np.pi**2 / 6, rtol=1e-6)
 
 
 def test_the_bounds_hold() -> None:

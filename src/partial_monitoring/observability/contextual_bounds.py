@@ -1,8 +1,10 @@
 """Regret bounds for games with contexts (section 6, with E16, E22 and E23).
 
 Conditional IDS pays, in every context, what IDS pays in the game of that context: the alignment
-constants of the contexts are averaged. Contextual IDS has one constant for all of them, alpha(chi),
-and by Jensen's inequality the bounds of conditional IDS hold for it, too.
+constants of the contexts are averaged. Contextual IDS has one constant for all of them, alpha(chi)
+or, near the plausible parameters, alpha(E, chi). Its information ratio is at most the average of
+the contexts' own ones by Jensen's inequality, so that the bounds of conditional IDS hold for it,
+too. (alpha(chi) itself may exceed the average of alpha(z).)
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from partial_monitoring.observability.bounds import (
 )
 from partial_monitoring.observability.classify import Analysis
 from partial_monitoring.observability.contexts import ContextualAnalysis, analyze_contexts
+from partial_monitoring.observability.contextual_uniform import uniform_contextual_alignment
 from partial_monitoring.validation import Array, positive_number, real_array
 
 
@@ -34,11 +37,13 @@ class ContextualBounds:
 
     horizon: Array
     alignment: float
-    """alpha(chi)."""
+    """alpha(chi), or an upper bound of it."""
     conditional_alignment: float
     """The average of alpha(z) over chi."""
     local_alignment: float
     """The average over chi of a bound of alpha(E, z) that holds for every E."""
+    contextual_local_alignment: float
+    """A bound of alpha(E, chi) that holds for every convex E."""
     total_information: Array
     beta: Array
     conditional_global: Array
@@ -47,6 +52,8 @@ class ContextualBounds:
     """(16 mean alpha(E, z) beta gamma n)^(1/2) + ... (E16)."""
     contextual_global: Array
     """n^(2/3) (54 alpha(chi) beta gamma (Delta_max + 4B))^(1/3) + ... (E22)."""
+    contextual_local: Array
+    """(16 alpha(E, chi) beta gamma n)^(1/2) + ... (E16)."""
 
     @property
     def conditional_regret(self) -> Array:
@@ -56,7 +63,8 @@ class ContextualBounds:
     @property
     def regret(self) -> Array:
         """What contextual IDS is guaranteed."""
-        return np.minimum(self.conditional_regret, self.contextual_global)
+        own = np.minimum(self.contextual_global, self.contextual_local)
+        return np.minimum(self.conditional_regret, own)
 
 
 def contextual_bounds(
@@ -97,28 +105,34 @@ def contextual_bounds(
     gap = max(largest_gap(own, learned.norm_bound) for own in even.games)
     if found.category == "trivial":
         nothing = np.zeros_like(n)
-        return ContextualBounds(
-            n, 0.0, 0.0, 0.0, learned.information, learned.beta, nothing, nothing, nothing
-        )
+        zeros = (nothing, nothing, nothing, nothing)
+        return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, learned.information, learned.beta, *zeros)
     whole = found if even is game else analyze_contexts(even)
-    far = _average(game, [own.alignment for own in whole.contexts])
+    far = whole.conditional_alignment
     near = _average(game, [_local(own) for own in whole.contexts])
+    together = uniform_contextual_alignment(whole)
+    missed = gap * FAILED_ROUNDS
 
     def third(alpha: float) -> Array:
         psi = 27 / 2 * learned.constant * alpha * learned.beta * (gap + learned.apart)
-        return bound_or_inf(psi, learned.information, n, 3, gap * FAILED_ROUNDS)
+        return bound_or_inf(psi, learned.information, n, 3, missed)
 
-    psi = 4 * learned.constant * near * learned.beta
+    def half(alpha: float) -> Array:
+        psi = 4 * learned.constant * alpha * learned.beta
+        return bound_or_inf(psi, learned.information, n, 2, missed)
+
     return ContextualBounds(
         n,
         whole.alignment,
         far,
         near,
+        together,
         learned.information,
         learned.beta,
         third(far),
-        bound_or_inf(psi, learned.information, n, 2, gap * FAILED_ROUNDS),
+        half(near),
         third(whole.alignment),
+        half(together),
     )
 
 

@@ -10,6 +10,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.linalg import row_space
 from partial_monitoring.observability.classify import analyze
+from partial_monitoring.observability.contexts import read_combinations
 
 MOST_NUMBERS = 1000
 """Kernel games of more numbers than this are not looked at, which would take long."""
@@ -49,8 +50,7 @@ def _refuse_hopeless_contexts(game: ContextualGame) -> None:
     seen = np.linalg.matrix_rank(maps @ q) if maps.size else 0
     if seen == q.shape[1] and (game.context_distribution > 0).all():
         return
-    analysis = analyze(game)
-    for combination in analysis.combinations if analysis.category == "hopeless" else ():
+    for combination in read_combinations(game)[2]:
         if not combination.seen:
             own = game.at(combination.context)
             one, two = own.actions[combination.first], own.actions[combination.second]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from partial_monitoring.conic import Cone, minimize_conic
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.game import Game
 from partial_monitoring.observability.advantage import advantage_over
@@ -23,9 +24,20 @@ from partial_monitoring.observability.classify import analyze
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array
 
+if TYPE_CHECKING:
+    from partial_monitoring.observability.contextual_choices import ContextualAlignment
 
-def alignment(game: Game) -> Alignment:
+
+@overload
+def alignment(game: Game) -> Alignment: ...
+@overload
+def alignment(game: ContextualGame) -> ContextualAlignment: ...
+
+
+def alignment(game: AnyGame) -> Alignment | ContextualAlignment:
     """Return the global alignment constant alpha of a game, with the pair and direction.
+
+    With contexts it is alpha(chi), or an upper bound of it, as its ``exact`` says.
 
     >>> import partial_monitoring as pm
     >>> round(pm.alignment(pm.games.dynamic_pricing()).value, 6)
@@ -34,8 +46,20 @@ def alignment(game: Game) -> Alignment:
     return analyze(game).alignment_details
 
 
-def local_alignment(game: Game, confidence: Any) -> Alignment:
+@overload
+def local_alignment(game: Game, confidence: Any, *, integrated: bool = False) -> Alignment: ...
+@overload
+def local_alignment(
+    game: ContextualGame, confidence: Any, *, integrated: bool = False
+) -> ContextualAlignment: ...
+
+
+def local_alignment(
+    game: AnyGame, confidence: Any, *, integrated: bool = False
+) -> Alignment | ContextualAlignment:
     """Return alpha(E), the alignment constant of a game near the plausible parameters E.
+
+    With contexts it is alpha(E, chi), or an upper bound of it, as its ``exact`` says.
 
     Parameters
     ----------
@@ -44,6 +68,8 @@ def local_alignment(game: Game, confidence: Any) -> Alignment:
     confidence
         The convex set E: a bounded parameter set (of which the part in Theta counts), or a
         confidence set of one replicate.
+    integrated
+        For games with contexts: alpha-bar(E, chi), for gaps estimated over whole plans.
 
     Examples
     --------
@@ -58,11 +84,11 @@ def local_alignment(game: Game, confidence: Any) -> Alignment:
     >>> narrow > 30 * wide
     True
     """
-    analysis, chart = analyze(game), chart_of(game)
-    region = chart.pulled_back(region_cones(confidence, game))
-    gaps = _largest_gaps(chart, region)
-    program = advantage_over(chart, region)
-    plausible = [a for a in analysis.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
+    if isinstance(game, ContextualGame):
+        from partial_monitoring.observability.contextual_regions import contextual_local_alignment
+
+        return contextual_local_alignment(game, confidence, integrated=integrated)
+    plausible, gaps = plausible_actions(game, confidence)
 
     def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:
         alignments = AlignmentProgram(game, observers)
@@ -73,6 +99,21 @@ def local_alignment(game: Game, confidence: Any) -> Alignment:
         return largest_alignment(alignments, actions)
 
     return least_alignment(gaps, plausible, align)
+
+
+def plausible_actions(game: Game, confidence: Any) -> tuple[list[int], Array]:
+    """Return the actions that are best somewhere in E, and the largest gaps over E, shape (k,).
+
+    Of duplicates only the first is listed.
+    """
+    analysis, chart = analyze(game), chart_of(game)
+    region = chart.pulled_back(region_cones(confidence, game))
+    gaps = _largest_gaps(chart, region)
+    program = advantage_over(chart, region)
+    return (
+        [a for a in analysis.representatives if program.solve(a, ()).value >= -PLAUSIBLE],
+        gaps,
+    )
 
 
 def _largest_gaps(chart: Chart, region: list[Cone]) -> Array:

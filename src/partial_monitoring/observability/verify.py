@@ -40,12 +40,16 @@ SIGHT = 1e-6
 
 def problems(analysis: Analysis) -> list[str]:
     """Return one sentence for every certificate that does not hold."""
-    exact = analysis.exact
-    judge: _Judge = _FloatJudge(analysis.game) if exact is None else _ExactJudge(exact)
+    judge = judge_of(analysis.game, analysis.exact)
     return [*_cells(analysis, judge), *_faces(analysis, judge), *_readings(analysis, judge)]
 
 
-class _Judge:
+def judge_of(game: Game, exact: ExactGame | None) -> Judge:
+    """Return who decides statements about a game: in integers if it has them."""
+    return _FloatJudge(game) if exact is None else _ExactJudge(exact)
+
+
+class Judge:
     """Decides statements about one game."""
 
     def inside(self, theta: Numbers) -> bool:
@@ -73,7 +77,7 @@ class _Judge:
         raise NotImplementedError
 
 
-def _cells(analysis: Analysis, judge: _Judge) -> Iterable[str]:
+def _cells(analysis: Analysis, judge: Judge) -> Iterable[str]:
     """Every cell has its witness, its mixture, or both; duplicates are what they are."""
     names = analysis.game.actions
     twins = {a: {a} for a in range(analysis.game.k)}
@@ -110,7 +114,7 @@ def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
     return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
 
 
-def _faces(analysis: Analysis, judge: _Judge) -> Iterable[str]:
+def _faces(analysis: Analysis, judge: Judge) -> Iterable[str]:
     """Every pair of Pareto actions that are no duplicates is decided, with its proof."""
     game = analysis.game
     twins = {frozenset((a, b)) for group in analysis.duplicates for a in group for b in group}
@@ -149,7 +153,7 @@ def _alike(a: int, b: int, twins: set[frozenset[int]]) -> bool:
     return a == b or frozenset((a, b)) in twins
 
 
-def _readings(analysis: Analysis, judge: _Judge) -> Iterable[str]:
+def _readings(analysis: Analysis, judge: Judge) -> Iterable[str]:
     """Neighbours are read by their neighbourhoods, and a connected set of pairs by all actions."""
     neighborhoods = analysis.neighborhoods
     if set(neighborhoods) != set(analysis.local_readings):
@@ -168,7 +172,7 @@ def _readings(analysis: Analysis, judge: _Judge) -> Iterable[str]:
         yield "the global readings do not connect all Pareto actions."
 
 
-class _ExactJudge(_Judge):
+class _ExactJudge(Judge):
     """Everything in integers."""
 
     def __init__(self, exact: ExactGame) -> None:
@@ -235,7 +239,7 @@ class _ExactJudge(_Judge):
         )
 
 
-class _FloatJudge(_Judge):
+class _FloatJudge(Judge):
     """The same in floating point, with a tolerance."""
 
     def __init__(self, game: Game) -> None:
