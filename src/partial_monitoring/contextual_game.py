@@ -13,6 +13,7 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game, index_of
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, frozen, labels, probabilities, set_fields
 
@@ -171,6 +172,11 @@ def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
     for z, game in enumerate(games):
         if not isinstance(game, Game):
             raise InvalidInput(f"games must hold one Game per context; got {game!r} at {z}.")
+        if isinstance(game, KernelGame):
+            raise InvalidInput(
+                f"contexts cannot be kernel games; give the linear ones, game.linear; got {game!r} "
+                f"at {z}."
+            )
         if not game.parameters.equals(games[0].parameters):
             raise InvalidInput(
                 f"all contexts must share one parameter set; context {z} has {game.parameters!r}, "

@@ -22,6 +22,7 @@ from partial_monitoring import games
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.stack import Stack
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
@@ -231,6 +232,8 @@ def _some_games() -> Sequence[AnyGame]:
         games.dueling([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
         games.survey(),
         games.segment_pricing(),
+        games.kernelized_bandit([0.0, 0.3, 0.5, 1.0]),
+        games.kernelized_dueling([0.0, 0.4, 1.0]),
     ]
 
 
@@ -287,6 +290,8 @@ def _arrays(state: Any) -> Iterator[bytes]:
     """Return the content of all arrays in a state, which may be nested."""
     if isinstance(state, np.ndarray):
         yield state.tobytes()
+    elif isinstance(state, Stack):  # what lies behind its rows is nobody's
+        yield from _arrays(state.rows)
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))
     elif isinstance(state, list | tuple):
