@@ -134,7 +134,8 @@ class KernelBoxGame(KernelGame):
         for axis in range(len(self.low)):
             left, place = np.divmod(left, self.levels)
             shares[..., axis] = place / (self.levels - 1)
-        return np.asarray(self.low + shares * (self.high - self.low))
+        inside = self.low + shares * (self.high - self.low)
+        return np.minimum(inside, self.high)  # rounding must not leave the box
 
     def nearest(self, points: ArrayLike) -> Indices:
         """Return the numbers (n,) of the lattice points nearest to points (n, p)."""

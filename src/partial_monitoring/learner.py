@@ -32,6 +32,7 @@ from partial_monitoring.states import saved, with_arrays
 from partial_monitoring.status import Status, status, warned
 from partial_monitoring.validation import Array, boolean, file_path, is_whole
 
+MOST_MASKED = 10**8
 FORMAT = 1
 """Version of the files that ``save`` writes."""
 
@@ -277,6 +278,8 @@ class Learner:
             return None
         if isinstance(available, str) or not isinstance(available, Iterable):
             raise InvalidInput(f"available must be a list of actions; got {available!r}.")
+        if place.game.k > MOST_MASKED:
+            raise InvalidInput(f"available cannot be given among {place.game.k} actions.")
         mask = np.zeros(place.game.k if place.positions is None else self.game.k, dtype=bool)
         for action in available:
             mask[place.outer(place.game.action_index(action))] = True

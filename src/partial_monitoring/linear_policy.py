@@ -107,6 +107,10 @@ class LinearPolicy:
 
     def init(self, game: AnyGame, replicates: int) -> AnyState:
         """Return the state before the first round."""
+        if isinstance(game, KernelBoxGame) and not self.kernelized:
+            raise InvalidInput(
+                f"{type(self).__name__} does not play games over a box, only lists of candidates."
+            )
         self.accept(game)
         options: dict[str, Any] = {
             "regularization": self.regularization,
@@ -165,10 +169,6 @@ class LinearPolicy:
         return confidence_set(state.estimate, shape, self.confidence)
 
     def _init_box(self, game: KernelBoxGame, replicates: int, options: dict[str, Any]) -> BoxState:
-        if not self.kernelized:
-            raise InvalidInput(
-                f"{type(self).__name__} does not play games over a box, only lists of candidates."
-            )
         return BoxState(game, box_model(game, **options), (BoxData.empty(),) * replicates)
 
     def _decide_in_box(self, state: BoxState, uniforms: Array, available: Array | None) -> Choices:

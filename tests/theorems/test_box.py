@@ -1,0 +1,184 @@
+"""Games over a box, whose points are looked at more closely around the best."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.box import BoxData, Conditioned, box_model, looked_at
+
+KERNEL = pm.kernels.Matern(2.5, 0.3)
+
+
+def game(p: int = 2, **options: Any) -> pm.KernelBoxGame:
+    low, high = np.linspace(-1, 0, p), np.linspace(1, 3, p)
+    return pm.KernelBoxGame(KERNEL, low, high, **({"noise_std": 0.1, "norm_bound": 2.0} | options))
+
+
+def bump(x: Any) -> Any:
+    return np.exp(-((np.asarray(x) - 0.37) ** 2).sum(axis=1) / 0.2)
+
+
+@given(st.integers(1, 12), st.integers(0, 2**32))
+def test_numbers_and_points_belong_together(p: int, seed: int) -> None:
+    own = game(p)
+    assert own.k == own.levels**p < 2**63
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, own.k, 20)
+    points = own.points(numbers)
+    assert ((points >= own.low) & (points <= own.high)).all()
+    np.testing.assert_array_equal(own.nearest(points), numbers)
+    anywhere = rng.uniform(own.low, own.high, (20, p))
+    away = np.abs(own.points(own.nearest(anywhere)) - anywhere)
+    assert (away <= (own.high - own.low) / (own.levels - 1) * 0.5000001).all()
+    corners = [own.low, own.high]
+    np.testing.assert_allclose(own.points(own.nearest(corners)), corners, atol=1e-14)
+
+
+@pytest.mark.parametrize("repeats", [1, 7])
+def test_the_estimate_is_that_of_the_points_as_candidates(repeats: int) -> None:
+    """At any points it is what a game with just these candidates has learned."""
+    own, rng = game(), np.random.default_rng(0)
+    played = np.repeat(own.nearest(rng.uniform(own.low, own.high, (9, 2))), repeats)
+    other = own.nearest(rng.uniform(own.low, own.high, (15, 2)))
+    data = BoxData.empty()
+    everything = np.unique(np.concatenate([played, other]))
+    finite = pm.games.kernelized_bandit(
+        own.points(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
+    )
+    policy = pm.IDS(regularization=0.3)
+    state = policy.init(finite, 1)
+    for action in played:
+        shown = rng.normal()
+        data = data.after(int(action), shown)
+        place = np.searchsorted(everything, action)
+        state = policy.update(state, np.array([place]), np.array([[shown]]))
+    known = Conditioned.on(own, box_model(own, regularization=0.3), data)
+    estimate = known.estimate(everything)
+    np.testing.assert_allclose(estimate.means, state.estimate.means, atol=1e-9)
+    np.testing.assert_allclose(estimate.variances, state.estimate.variances, atol=1e-9)
+    np.testing.assert_allclose(estimate.signals, state.estimate.signals, atol=1e-9)
+    np.testing.assert_allclose(estimate.log_det, state.estimate.log_det, atol=1e-9)
+    one, two = (
+        pm.gaps.exact(finite, pm.confidence.confidence_set(x, None, pm.confidence.paper()))  # type: ignore[call-overload]
+        for x in (estimate, state.estimate)
+    )
+    np.testing.assert_allclose(one, two, atol=1e-8)
+
+
+def test_what_is_looked_at_holds_the_largest_estimate() -> None:
+    """Looking closer finds nearly the maximum of the estimate over a fine grid."""
+    own, rng, data = game(), np.random.default_rng(1), BoxData.empty()
+    for action in own.nearest(rng.uniform(own.low, own.high, (25, 2))):
+        value = float(bump(own.points(np.array([action])))[0])
+        data = data.after(int(action), value + 0.05 * rng.normal())
+    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
+    chosen = own.points(looked_at(known, 2.0))
+    fine = pm.candidates.grid(own.low, own.high, 200)
+    for seems, unsure in ((1.0, 0.0), (1.0, 2.0), (0.0, 1.0)):
+        best = fine[known.highest(fine, seems, unsure)]
+        found = chosen[known.highest(chosen, seems, unsure)]
+        high, near = (seems * m + unsure * r for m, r in (known.at(x[None]) for x in (best, found)))
+        assert near[0] >= high[0] - 0.02 * abs(high[0])
+
+
+def test_before_the_first_round_everything_is_possible() -> None:
+    own = game(3)
+    known = Conditioned.on(own, box_model(own), BoxData.empty())
+    chosen = looked_at(known, 1.0)
+    assert len(np.unique(chosen)) == len(chosen) > 60
+    assert known.log_det[0] == 0
+    np.testing.assert_array_equal(known.at(own.points(chosen))[0], 0)
+
+
+@pytest.mark.parametrize("policy", [pm.IDS(gap=pm.gaps.mean), pm.IDS(gap=pm.gaps.relaxed)])
+def test_seeds_run_as_if_they_were_alone(policy: Any) -> None:
+    own = game()
+    together = pm.simulate(own, policy, bump, horizon=6, seeds=3)
+    for seed in range(3):
+        alone = pm.simulate(own, policy, bump, horizon=6, seeds=[seed])
+        np.testing.assert_array_equal(together.regret["ids"][seed], alone.regret["ids"][0])
+
+
+def test_a_learner_does_what_the_simulation_does(tmp_path: Path) -> None:
+    own = game()
+    policy = pm.IDS(gap=pm.gaps.mean, regularization=0.01)
+    result = pm.simulate(
+        own, policy, bump, horizon=10, seeds=[5], noise="none", checkpoints=range(1, 11)
+    )
+    learner = pm.Learner(own, policy, seed=5)
+    lost = 0.0
+    for t in range(10):
+        decision = learner.ask()
+        assert decision.label == own.action_label(decision.action)
+        value = float(bump(own.point(decision.action)[None])[0])
+        lost += 1.0 - value
+        assert result.regret["ids"][0, t] == pytest.approx(lost, abs=1e-6)
+        learner.tell(decision, [value])
+        if t == 5:
+            learner.save(tmp_path / "learner.json")
+            learner = pm.Learner.load(tmp_path / "learner.json")
+    assert "looks best" in str(learner.status())
+    assert "more actions" in str(learner.ask())
+
+
+def test_the_optimum_of_a_function_is_found() -> None:
+    own = game(norm_bound=1.5)
+    policy = pm.IDS(regularization=0.01)
+    state, rng = policy.init(own, 1), np.random.default_rng(0)
+    for _ in range(40):
+        choice = policy.decide(state, rng.random(1))
+        shown = bump(own.points(choice.action)) + 0.1 * rng.normal(size=1)
+        state = policy.update(state, choice.action, shown[:, None])
+    best = own.points(choice.candidates[0, choice.estimate[0].argmax()])
+    assert bump(best[None])[0] > 0.95
+
+
+def test_values_at_the_reference_points_stand_for_a_function() -> None:
+    own = game()
+    theta = bump(own.computed.points)
+    np.testing.assert_allclose(own.values(theta, own.computed.points), theta, atol=1e-6)
+    result = pm.simulate(own, pm.IDS(gap=pm.gaps.mean), theta, horizon=5, seeds=2)
+    assert (result.regret["ids"] >= 0).all()
+    drawn = pm.simulate(own, pm.IDS(gap=pm.gaps.mean), "random", horizon=3, seeds=2)
+    assert (drawn.theta[0] != drawn.theta[1]).any()
+
+
+def test_files_and_pictures(tmp_path: Path) -> None:
+    own = game()
+    for name in ("box.json", "box.toml"):
+        pm.save_game(own, tmp_path / name)
+        again = pm.load_game(tmp_path / name)
+        assert isinstance(again, pm.KernelBoxGame)
+        assert repr(again) == repr(own)
+        assert again.computed.kernel == KERNEL
+    assert "x2     0      3" in str(own)
+    assert "<table" in own._repr_html_()
+
+
+def test_bad_input_is_refused() -> None:
+    own = game()
+    cases: list[tuple[Any, str]] = [
+        (lambda: pm.KernelBoxGame(KERNEL, [0, 1], [1, 1]), "low must be below high"),
+        (lambda: pm.KernelBoxGame(KERNEL, [0], [1, 1]), "low must be below high"),
+        (lambda: pm.KernelBoxGame(KERNEL, [0, np.nan], [1, 1]), "low must"),
+        (lambda: pm.KernelBoxGame(KERNEL, [0] * 13, [1] * 13), "at most 12 coordinates"),
+        (lambda: pm.KernelBoxGame(KERNEL, 0, 1, noise_std=0), "noise_std must be positive"),
+        (lambda: own.actions, "too many to list"),
+        (lambda: own.action_index(own.k), "action must be the number of a point"),
+        (lambda: own.action_index("0.5, 0.5"), "action must be the number of a point"),
+        (lambda: pm.Learner(own, pm.LinUCB()), "does not play games over a box"),
+        (lambda: pm.Learner(own).ask(available=[0]), "available cannot be given"),
+        (
+            lambda: pm.simulate(own, "ids", bump, horizon=2, seeds=1, noise="sign"),
+            "noise over a box",
+        ),
+    ]
+    for call, message in cases:
+        with pytest.raises(InvalidInput, match=message):
+            call()
