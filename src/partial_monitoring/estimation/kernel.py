@@ -41,8 +41,14 @@ from partial_monitoring.validation import (
 DENSE = 2500
 """Up to so many numbers their covariance is written down."""
 
-FOLD = 32
+FOLD = 64
 """So many rows are folded into a base that is written down at once."""
+
+TILE = 64
+"""The side of the tiles in which they are: BLAS starts no threads for products this small."""
+
+FEW = 2
+"""Rows with so many weights are put together from columns that are kept."""
 
 REFRESH = 1024
 """After so many rounds, and twice as many again, everything is computed anew from the data."""
@@ -165,26 +171,34 @@ class Covariance:
 
     def times(self, row: Rows) -> Array:
         """Return C s for one row s, shape (d,)."""
+        if len(row.index) <= FEW:
+            columns = zip(row.index.tolist(), row.weight.tolist(), strict=True)
+            return np.asarray(sum(self.column(i) * weight for i, weight in columns))
         if self.base is None:
             whole = weighted_columns(self.gram, row)
-        elif len(row.index) == 1:
-            whole = self.base[row.index[0]] * row.weight[0]
         else:
             whole = row.weight @ self.base[row.index]
         known = self.rows.rows
         return np.asarray(whole - (known[:, row.index] @ row.weight) @ known)
+
+    def column(self, i: int) -> Array:
+        """Return one column of C, shape (d,), computed once: deciding and learning share it."""
+        if i not in self._columns:
+            whole = self.gram.columns(np.array([i]))[:, 0] if self.base is None else self.base[i]
+            known = self.rows.rows
+            self._columns[i] = whole - known[:, i] @ known
+        return self._columns[i]
+
+    @cached_property
+    def _columns(self) -> dict[int, Array]:
+        return {}
 
     def without(self, row: Array) -> Covariance:
         """Return C - w w'."""
         rows = self.rows.added(row)
         if self.base is None or rows.count < FOLD:
             return Covariance(self.gram, self.base, rows)
-        return self._folded(rows)
-
-    def _folded(self, rows: Stack) -> Covariance:
-        base = rows.rows.T @ rows.rows
-        np.subtract(self.base, base, out=base)  # type: ignore[arg-type]
-        return Covariance(self.gram, base, Stack.empty(rows.buffer.shape[1], FOLD))
+        return Covariance(self.gram, folded(self.base, rows.rows), Stack.empty(len(row), FOLD))
 
     @cached_property
     def matrix(self) -> Array:
@@ -358,6 +372,19 @@ def restricted(estimate: KernelEstimate, actions: Indices) -> KernelEstimate:
     )
     own = {name: getattr(estimate, name)[:, actions] for name in ("variances", "signals")}
     return replace(estimate, model=part, **own)
+
+
+def folded(base: Array, rows: Array) -> Array:
+    """Return base - rows' rows for a symmetric base, itself exactly symmetric."""
+    found = np.empty_like(base)
+    parts = [slice(start, start + TILE) for start in range(0, len(base), TILE)]
+    for i, own in enumerate(parts):
+        for other in parts[: i + 1]:
+            tile = rows[:, own].T @ rows[:, other]
+            np.subtract(base[own, other], tile, out=tile)
+            found[own, other] = tile
+            found[other, own] = tile.T
+    return found
 
 
 def weighted_columns(gram: Gram, row: Rows) -> Array:
