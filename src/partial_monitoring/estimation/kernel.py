@@ -12,7 +12,8 @@ and one more row s, with c = C s and v = lambda + <s, c>, changes them to
 
 C is kept as base - rows' rows, where rows are the last vectors c / v^(1/2). With few numbers they
 are folded into the base now and then, so that a round costs O(d^2) however many came before it;
-with many the base is K itself, which is never written down, and a round costs O(t d).
+with many the base is K itself, which is never written down, and a round costs O(q d), where q
+grows with the number of different rows that were seen.
 """
 
 from __future__ import annotations
@@ -48,10 +49,13 @@ TILE = 64
 """The side of the tiles in which they are: BLAS starts no threads for products this small."""
 
 FEW = 2
-"""Rows with so many weights are put together from columns that are kept."""
+"""Rows of one or two weights are put together from columns of C, which are kept."""
 
 REFRESH = 1024
 """After so many rounds, and twice as many again, everything is computed anew from the data."""
+
+SOON = 128
+"""The same without a base, where it makes rows that were seen again and again one row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +177,8 @@ class Covariance:
         """Return C s for one row s, shape (d,)."""
         if len(row.index) <= FEW:
             columns = zip(row.index.tolist(), row.weight.tolist(), strict=True)
-            return np.asarray(sum(self.column(i) * weight for i, weight in columns))
+            parts = [self.column(i) * weight for i, weight in columns]
+            return parts[0] if len(parts) == 1 else np.asarray(parts[0] + parts[1])
         if self.base is None:
             whole = weighted_columns(self.gram, row)
         else:
@@ -254,7 +259,7 @@ def initial(model: KernelModel, replicates: int, *, width: int | None = None) ->
         np.tile(model.loudness, (n, 1, 1, 1)),
         tuple(Covariance(model.gram, base, Stack.empty(game.d, FOLD)) for _ in range(n)),
         tuple(Stack.empty(2 * wide + 1) for _ in range(n)),
-        np.full(n, REFRESH, dtype=np.int64),
+        np.full(n, REFRESH if model.dense else SOON, dtype=np.int64),
     )
 
 
@@ -341,7 +346,8 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     elif arrays["signals"][i].size:
         shown = game.feedback.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
         arrays["signals"][i] = model.loudness - np.einsum("qam,qan->amn", shown, shown)
-    arrays["refresh"][i] = 2 * estimate.round[i]
+    wait = estimate.round[i] if model.dense else max(len(often), SOON)
+    arrays["refresh"][i] = estimate.round[i] + wait
     base = model.gram.matrix - reach.T @ reach if model.dense else None
     fresh = Stack.empty(game.d, FOLD) if model.dense else stacked(reach)
     covariances = list(estimate.covariances)
