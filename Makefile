@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint nightly bench paper docs clean
+.PHONY: help demo test lint nightly bench bench-gp paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint     style and types (ruff, mypy)"
 	@echo "make nightly  the slow statistical and exhaustive checks"
 	@echo "make bench    the benchmarks"
+	@echo "make bench-gp the benchmark of unknown functions, with BoTorch (several GB)"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
@@ -35,6 +36,9 @@ paper: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+bench-gp: $(VENV)/.bench-gp
+	$(BIN)/python -m benchmarks kernelized
+
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -54,6 +58,10 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) install --quiet --editable '.[dev,peers]'
+	@touch $@
+
+$(VENV)/.bench-gp: $(VENV)/.dev
+	$(PIP) install --quiet --editable '.[dev,peers-gp]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml

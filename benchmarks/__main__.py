@@ -6,13 +6,14 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, model, scaling
+from benchmarks import classification, contextual, engine, kernelized, model, scaling
 
 PARTS = {
     "model": model,
     "classification": classification,
     "engine": engine,
     "contextual": contextual,
+    "kernelized": kernelized,
     "scaling": scaling,
 }
 

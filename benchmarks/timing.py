@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 
 
-def fastest(call: Callable[[], object], *, repeat: int = 5, seconds: float = 0.2) -> float:
+def fastest(
+    call: Callable[[], object],
+    *,
+    repeat: int = 5,
+    seconds: float = 0.2,
+    clock: Callable[[], float] = perf_counter,
+) -> float:
     """Return the least time of one call, in seconds; short calls are timed in batches."""
-    start = perf_counter()
+    start = clock()
     call()
-    once = perf_counter() - start
+    once = clock() - start
     batch = max(1, int(seconds / repeat / max(once, 1e-9)))
     best = once
     for _ in range(repeat):
-        start = perf_counter()
+        start = clock()
         for _ in range(batch):
             call()
-        best = min(best, (perf_counter() - start) / batch)
+        best = min(best, (clock() - start) / batch)
     return best
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep linear algebra to one thread, so that the time of the processor tells who did less."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 def most_memory(call: Callable[[], object]) -> int:

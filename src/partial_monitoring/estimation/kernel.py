@@ -12,7 +12,8 @@ and one more row s, with c = C s and v = lambda + <s, c>, changes them to
 
 C is kept as base - rows' rows, where rows are the last vectors c / v^(1/2). With few numbers they
 are folded into the base now and then, so that a round costs O(d^2) however many came before it;
-with many the base is K itself, which is never written down, and a round costs O(t d).
+with many the base is K itself, which is never written down, and a round costs O(q d), where q
+grows with the number of different rows that were seen.
 """
 
 from __future__ import annotations
@@ -41,11 +42,20 @@ from partial_monitoring.validation import (
 DENSE = 2500
 """Up to so many numbers their covariance is written down."""
 
-FOLD = 32
+FOLD = 64
 """So many rows are folded into a base that is written down at once."""
+
+TILE = 64
+"""The side of the tiles in which they are: BLAS starts no threads for products this small."""
+
+FEW = 2
+"""Rows of one or two weights are put together from columns of C, which are kept."""
 
 REFRESH = 1024
 """After so many rounds, and twice as many again, everything is computed anew from the data."""
+
+SOON = 128
+"""The same without a base, where it makes rows that were seen again and again one row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,26 +179,35 @@ class Covariance:
 
     def times(self, row: Rows) -> Array:
         """Return C s for one row s, shape (d,)."""
+        if len(row.index) <= FEW:
+            columns = zip(row.index.tolist(), row.weight.tolist(), strict=True)
+            parts = [self.column(i) * weight for i, weight in columns]
+            return parts[0] if len(parts) == 1 else np.asarray(parts[0] + parts[1])
         if self.base is None:
             whole = weighted_columns(self.gram, row)
-        elif len(row.index) == 1:
-            whole = self.base[row.index[0]] * row.weight[0]
         else:
             whole = row.weight @ self.base[row.index]
         known = self.rows.rows
         return np.asarray(whole - (known[:, row.index] @ row.weight) @ known)
+
+    def column(self, i: int) -> Array:
+        """Return one column of C, shape (d,), computed once: deciding and learning share it."""
+        if i not in self._columns:
+            whole = self.gram.columns(np.array([i]))[:, 0] if self.base is None else self.base[i]
+            known = self.rows.rows
+            self._columns[i] = whole - known[:, i] @ known
+        return self._columns[i]
+
+    @cached_property
+    def _columns(self) -> dict[int, Array]:
+        return {}
 
     def without(self, row: Array) -> Covariance:
         """Return C - w w'."""
         rows = self.rows.added(row)
         if self.base is None or rows.count < FOLD:
             return Covariance(self.gram, self.base, rows)
-        return self._folded(rows)
-
-    def _folded(self, rows: Stack) -> Covariance:
-        base = rows.rows.T @ rows.rows
-        np.subtract(self.base, base, out=base)  # type: ignore[arg-type]
-        return Covariance(self.gram, base, Stack.empty(rows.buffer.shape[1], FOLD))
+        return Covariance(self.gram, folded(self.base, rows.rows), Stack.empty(len(row), FOLD))
 
     @cached_property
     def matrix(self) -> Array:
@@ -244,7 +263,7 @@ def initial(model: KernelModel, replicates: int, *, width: int | None = None) ->
         np.tile(model.loudness, (n, 1, 1, 1)),
         tuple(Covariance(model.gram, base, Stack.empty(game.d, FOLD)) for _ in range(n)),
         tuple(Stack.empty(2 * wide + 1) for _ in range(n)),
-        np.full(n, REFRESH, dtype=np.int64),
+        np.full(n, REFRESH if model.dense else SOON, dtype=np.int64),
     )
 
 
@@ -331,7 +350,8 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     elif arrays["signals"][i].size:
         shown = game.feedback.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
         arrays["signals"][i] = model.loudness - np.einsum("qam,qan->amn", shown, shown)
-    arrays["refresh"][i] = 2 * estimate.round[i]
+    wait = estimate.round[i] if model.dense else max(len(often), SOON)
+    arrays["refresh"][i] = estimate.round[i] + wait
     base = model.gram.matrix - reach.T @ reach if model.dense else None
     fresh = Stack.empty(game.d, FOLD) if model.dense else stacked(reach)
     covariances = list(estimate.covariances)
@@ -362,6 +382,19 @@ def restricted(estimate: KernelEstimate, actions: Indices) -> KernelEstimate:
     )
     own = {name: getattr(estimate, name)[:, actions] for name in ("variances", "signals")}
     return replace(estimate, model=part, **own)
+
+
+def folded(base: Array, rows: Array) -> Array:
+    """Return base - rows' rows for a symmetric base, itself exactly symmetric."""
+    found = np.empty_like(base)
+    parts = [slice(start, start + TILE) for start in range(0, len(base), TILE)]
+    for i, own in enumerate(parts):
+        for other in parts[: i + 1]:
+            tile = rows[:, own].T @ rows[:, other]
+            np.subtract(base[own, other], tile, out=tile)
+            found[own, other] = tile
+            found[other, own] = tile.T
+    return found
 
 
 def weighted_columns(gram: Gram, row: Rows) -> Array:
