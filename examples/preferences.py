@@ -1,9 +1,10 @@
-"""Tune a setting from pairwise preferences: which of two espressos tastes better?
+"""Tune a setting from pairwise preferences.
 
-Nobody can say how good an espresso is on a scale, but most people can say which of two they prefer.
-Here the setting is the grind of the coffee, from fine (0) to coarse (10), and the answers come from
-a made-up person who prefers the better of two more often, the more they differ. The learner asks
-for duels, and the picture shows what it believes after 10, 30 and 100 of them.
+Which of two espressos tastes better? Few people can say how good one is on a scale, but most can
+say which of two they prefer. Here the setting is the grind of the coffee, from fine (0) to coarse
+(10), and the answers come from a made-up person who prefers the better of two more often, the more
+they differ. The learner asks for duels, and the picture shows what it believes after 10, 30 and 100
+of them.
 
     python examples/preferences.py [FOLDER]
 """
@@ -42,10 +43,10 @@ def learn(seed: int = 0) -> tuple[pm.Learner, dict[int, dict[str, Any]]]:
         GRINDS,
         kernel=pm.kernels.SquaredExponential(lengthscale=1.5),
         feedback="sign",
-        norm_bound=1.0,
+        norm_bound=1.1,
         items=[f"{x:g}" for x in GRINDS[:, 0]],
     )
-    learner = pm.Learner(game, pm.DuelingIDS(norm_bound=0.5), seed=seed)
+    learner = pm.Learner(game, pm.DuelingIDS(), seed=seed)
     rng = np.random.default_rng(seed)
     believed = {}
     asked: list[float] = []
