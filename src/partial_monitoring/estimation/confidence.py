@@ -20,7 +20,14 @@ from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, Indices, real_array, real_number, set_fields
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    positive_number,
+    real_array,
+    real_number,
+    set_fields,
+)
 
 Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
@@ -50,6 +57,19 @@ class Fixed:
         return np.full(np.shape(t), -np.log(self.failure_probability))
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """delta = 1/t^2 with beta_t^(1/2) multiplied by a number; below 1 no bound holds any more."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        set_fields(self, factor=positive_number("factor", self.factor))
+
+    def __call__(self, t: Array) -> Array:
+        return 2.0 * np.log(t)
+
+
 def paper() -> Paper:
     """Return the schedule delta = 1/t^2."""
     return Paper()
@@ -58,6 +78,15 @@ def paper() -> Paper:
 def fixed(failure_probability: float) -> Fixed:
     """Return the schedule with one failure probability for all rounds."""
     return Fixed(failure_probability)
+
+
+def scaled(factor: float) -> Scaled:
+    """Return delta = 1/t^2 with beta_t^(1/2) multiplied by a number.
+
+    The constants of the theory are for the worst case. With a factor of 0.1 or 0.2 regret is often
+    a fraction, but the truth may then lie outside of E_t.
+    """
+    return Scaled(factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +225,14 @@ def squared_radius(estimate: Estimate | KernelEstimate, schedule: Schedule) -> A
     model = estimate.model
     t = estimate.round.astype(float)
     logarithms = schedule(t)
-    if not isinstance(schedule, Paper | Fixed):
+    if not isinstance(schedule, Paper | Fixed | Scaled):
         logarithms = _checked(logarithms, len(t))
     radius = (
         model.noise_std * np.sqrt(np.maximum(2.0 * logarithms + estimate.log_det, 0.0))
         + np.sqrt(model.regularization) * model.norm_bound
     )
+    if isinstance(schedule, Scaled):
+        radius = schedule.factor * radius
     return np.asarray(radius**2)
 
 
