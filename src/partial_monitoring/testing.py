@@ -22,6 +22,7 @@ from partial_monitoring import games
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.stack import Stack
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
@@ -287,6 +288,8 @@ def _arrays(state: Any) -> Iterator[bytes]:
     """Return the content of all arrays in a state, which may be nested."""
     if isinstance(state, np.ndarray):
         yield state.tobytes()
+    elif isinstance(state, Stack):
+        yield state.rows.tobytes()  # what lies behind them belongs to states that follow
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))
     elif isinstance(state, list | tuple):
