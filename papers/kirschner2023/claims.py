@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from papers.kirschner2023.findings import against_first, growth, tradeoffs
+from papers.kirschner2023.findings import against_first, growth, in_order, tradeoffs
 from partial_monitoring.comparison import Comparison
 
 HERE = Path(__file__).parent
@@ -49,7 +49,7 @@ CLAIMS = (
     Claim("e2d", "Estimation to decisions", tradeoffs),
     Claim("contexts", "Conditional and contextual IDS", against_first),
     Claim("competitors", "Beside other algorithms", against_first),
-    Claim("functions", "Functions with a kernel", against_first, small=(10, 2)),
-    Claim("widths", "The width of confidence sets of functions", against_first, small=(10, 2)),
-    Claim("preferences", "Settings from preferences", against_first, small=(10, 2)),
+    Claim("functions", "Functions with a kernel", in_order, small=(10, 2)),
+    Claim("widths", "The width of confidence sets of functions", in_order, small=(10, 2)),
+    Claim("preferences", "Settings from preferences", in_order, small=(10, 2)),
 )

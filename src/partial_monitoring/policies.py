@@ -64,7 +64,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
-        "confidence": {"fixed": confidence.Fixed, "scaled": confidence.Scaled},
+        "confidence": {"fixed": confidence.Fixed, "deviations": confidence.Deviations},
     }
 )
 """Parts with an argument, written as [name, argument]."""

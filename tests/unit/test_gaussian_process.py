@@ -107,19 +107,24 @@ def test_policies_by_name() -> None:
     assert make("gp_ts", factor=2.0) == pm.GPTS(factor=2.0)
     assert make("expected_improvement", jitter=0.1) == pm.ExpectedImprovement(jitter=0.1)
     assert make("dueling_ts") == pm.DuelingTS()
-    scaled = make("ids", confidence=["scaled", 0.1])
-    assert scaled == pm.IDS(confidence=pm.confidence.scaled(0.1))
-    assert policy_to_dict(scaled)["confidence"] == ["scaled", 0.1]
+    narrow = make("ids", confidence=["deviations", 3])
+    assert narrow == pm.IDS(confidence=pm.confidence.deviations(3))
+    assert policy_to_dict(narrow)["confidence"] == ["deviations", 3.0]
 
 
-def test_scaled_confidence_sets() -> None:
-    """The radius is that of the paper times the factor, on linear games as well."""
+def test_confidence_sets_of_some_deviations() -> None:
+    """beta is squared deviations of the noise, at all times, on linear games as well."""
+    policy = pm.IDS(confidence=pm.confidence.deviations(3))
     for game in (BANDIT, pm.games.linear_bandit()):
-        wide, narrow = pm.IDS(), pm.IDS(confidence=pm.confidence.scaled(0.1))
-        beta = [p.confidence_set(p.init(game, 2)).beta for p in (wide, narrow)]
-        assert beta[1] == pytest.approx(0.01 * beta[0])
-    with pytest.raises(InvalidInput, match="factor"):
-        pm.confidence.scaled(0)
+        state = policy.init(game, 2)
+        for _ in range(3):
+            beta = policy.confidence_set(state).beta
+            assert beta == pytest.approx([9 * float(game.noise_std) ** 2] * 2)
+            state = policy.update(state, np.array([0, 1]), np.zeros((2, 1)))
+    with pytest.raises(InvalidInput, match="number"):
+        pm.confidence.deviations(0)
+    schedule = pm.confidence.deviations(2)
+    assert schedule(np.array([1.0, 5.0])) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("policy", [pm.GPUCB(), pm.GPTS(), pm.ExpectedImprovement()])

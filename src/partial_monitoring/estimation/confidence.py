@@ -58,16 +58,16 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """delta = 1/t^2 with beta_t^(1/2) multiplied by a number; below 1 no bound holds any more."""
+class Deviations:
+    """beta_t^(1/2) = number rho: so many standard deviations of the posterior in each direction."""
 
-    factor: float
+    number: float
 
     def __post_init__(self) -> None:
-        set_fields(self, factor=positive_number("factor", self.factor))
+        set_fields(self, number=positive_number("number", self.number))
 
     def __call__(self, t: Array) -> Array:
-        return 2.0 * np.log(t)
+        return 0.5 * self.number**2 * np.ones(np.shape(t))
 
 
 def paper() -> Paper:
@@ -80,13 +80,14 @@ def fixed(failure_probability: float) -> Fixed:
     return Fixed(failure_probability)
 
 
-def scaled(factor: float) -> Scaled:
-    """Return delta = 1/t^2 with beta_t^(1/2) multiplied by a number.
+def deviations(number: float) -> Deviations:
+    """Return beta_t^(1/2) = number rho, so many standard deviations of the posterior.
 
-    The constants of the theory are for the worst case. With a factor of 0.1 or 0.2 regret is often
-    a fraction, but the truth may then lie outside of E_t.
+    The posterior is that of normal noise and the prior N(theta_0, rho^2 / lambda). Two to four
+    deviations are often enough for one action; that the truth is in all of E_t is not guaranteed,
+    and no bound of the regret holds.
     """
-    return Scaled(factor)
+    return Deviations(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +225,15 @@ def squared_radius(estimate: Estimate | KernelEstimate, schedule: Schedule) -> A
     """Return beta_t, shape (n,)."""
     model = estimate.model
     t = estimate.round.astype(float)
+    if isinstance(schedule, Deviations):
+        return np.full(len(t), (schedule.number * model.noise_std) ** 2)
     logarithms = schedule(t)
-    if not isinstance(schedule, Paper | Fixed | Scaled):
+    if not isinstance(schedule, Paper | Fixed):
         logarithms = _checked(logarithms, len(t))
     radius = (
         model.noise_std * np.sqrt(np.maximum(2.0 * logarithms + estimate.log_det, 0.0))
         + np.sqrt(model.regularization) * model.norm_bound
     )
-    if isinstance(schedule, Scaled):
-        radius = schedule.factor * radius
     return np.asarray(radius**2)
 
 
