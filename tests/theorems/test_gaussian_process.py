@@ -12,6 +12,7 @@ from scipy.integrate import quad
 import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.baselines.gaussian_process import expected_gain
+from partial_monitoring.estimation import kernel_root
 from partial_monitoring.estimation.kernel import initial, kernel_model, updated
 from partial_monitoring.estimation.kernel_root import pivoted, prior_root
 from partial_monitoring.policy import uniforms_of
@@ -168,18 +169,16 @@ def test_roots_are_those_of_the_covariance_along_a_run(kernel: Any, noise: float
     assert u @ u.T == pytest.approx(estimate.covariances[0].matrix, abs=1e-8)
 
 
-def test_roots_of_what_is_too_large_to_write_down() -> None:
+def test_roots_of_what_is_too_large_to_write_down(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.linspace(0, 1, 4000)[:, None]
     game = pm.games.kernelized_bandit(x, kernel=pm.kernels.SquaredExponential(0.1))
     root = pivoted(game.gram)
     assert root.shape[1] < 60
     some = np.arange(0, 4000, 100)
     assert root[some] @ root[some].T == pytest.approx(game.gram.kernel(x[some]), abs=1e-6)
-    rough = pm.games.kernelized_bandit(
-        np.arange(40_000.0), kernel=pm.kernels.SquaredExponential(0.1), actions=range(40_000)
-    )
+    monkeypatch.setattr(kernel_root, "MOST_ROOT", 10 * 4000)
     with pytest.raises(pm.errors.InvalidInput, match="smoother kernel"):
-        pivoted(rough.gram)
+        pivoted(game.gram)
 
 
 def test_thompson_duels_play_the_best_items_of_two_draws() -> None:
