@@ -16,15 +16,13 @@ from partial_monitoring.experiments.engines import ENGINES
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.experiments.files import experiment_from_dict
 
-SMALL = {"horizon": 200, "seeds": 3}
-"""What a small version plays."""
-
 
 def experiment_of(claim: Claim, *, small: bool) -> Experiment:
     """Return the experiment of a claim; a small one leaves out the searches, too."""
     if not small:
         return pm.load_experiment(claim.file)
-    data: dict[str, Any] = tomllib.loads(claim.file.read_text(encoding="utf-8")) | SMALL
+    data: dict[str, Any] = tomllib.loads(claim.file.read_text(encoding="utf-8"))
+    data["horizon"], data["seeds"] = claim.small
     for game in data["games"].values():
         instances = game.get("instances", {})
         game_instances = {name: theta for name, theta in instances.items() if theta != "worst"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from papers.kirschner2023.findings import against_first, growth, tradeoffs
+from papers.kirschner2023.findings import against_first, growth, in_order, tradeoffs
 from partial_monitoring.comparison import Comparison
 
 HERE = Path(__file__).parent
@@ -21,6 +21,8 @@ class Claim:
     title: str
     finding: Callable[[Sequence[Comparison]], str]
     """What was found, in a sentence or two made from the numbers."""
+    small: tuple[int, int] = (200, 3)
+    """Rounds and runs of a small version."""
 
     @property
     def file(self) -> Path:
@@ -47,4 +49,7 @@ CLAIMS = (
     Claim("e2d", "Estimation to decisions", tradeoffs),
     Claim("contexts", "Conditional and contextual IDS", against_first),
     Claim("competitors", "Beside other algorithms", against_first),
+    Claim("functions", "Functions with a kernel", in_order, small=(10, 2)),
+    Claim("widths", "The width of confidence sets of functions", in_order, small=(10, 2)),
+    Claim("preferences", "Settings from preferences", in_order, small=(10, 2)),
 )

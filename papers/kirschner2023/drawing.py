@@ -88,3 +88,6 @@ def _regret(axes: Any, comparison: Comparison, styles: Mapping[str, Style]) -> N
             result.checkpoints, low, mean + error, color=style.color, alpha=0.2, linewidth=0
         )
     axes.set(xscale="log", yscale="log", title=comparison.game_name, xlabel="round")
+    low, high = axes.get_ylim()
+    if high > 10 * low:  # there is a power of ten to read the axis by
+        axes.yaxis.set_minor_formatter("")

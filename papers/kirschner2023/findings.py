@@ -86,6 +86,23 @@ def against_first(comparisons: Sequence[Comparison]) -> str:
     return _sentence("; ".join(parts)) + f" Time per round and run: {', '.join(times)}."
 
 
+def in_order(comparisons: Sequence[Comparison]) -> str:
+    """Say the mean regret of every policy on each game, the least first, and how long it takes."""
+    parts = []
+    for comparison in comparisons:
+        finals = {name: comparison.result.mean(name)[-1] for name in comparison.result.policies}
+        ranked = sorted(finals, key=finals.__getitem__)
+        numbers = ", ".join(f"'{name}' {finals[name]:.0f}" for name in ranked)
+        parts.append(f"{comparison.game_name}: {numbers}")
+    names = list(dict.fromkeys(name for c in comparisons for name in c.policies))
+    times = [f"'{name}' {_per_round(comparisons, name)}" for name in names]
+    rounds = comparisons[0].result.horizon
+    return (
+        f"Regret after {rounds:,} rounds, the least first. {'; '.join(parts)}. Time per round and "
+        f"run: {', '.join(times)}."
+    )
+
+
 def _beside(name: str, base: str, comparisons: Sequence[Comparison]) -> str:
     """Say how many times the regret of one policy another has, from the best game to the worst."""
     ratios = {

@@ -13,17 +13,24 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from partial_monitoring import candidates as candidates
     from partial_monitoring import errors as errors
+    from partial_monitoring import functions as functions
     from partial_monitoring import games as games
     from partial_monitoring import kernels as kernels
     from partial_monitoring import readings as readings
     from partial_monitoring import testing as testing
     from partial_monitoring.baselines.cbp import CBP as CBP
     from partial_monitoring.baselines.cbp import RandCBP as RandCBP
+    from partial_monitoring.baselines.gaussian_process import GPUCB as GPUCB
+    from partial_monitoring.baselines.gaussian_process import (
+        ExpectedImprovement as ExpectedImprovement,
+    )
     from partial_monitoring.baselines.greedy import EpsilonGreedy as EpsilonGreedy
     from partial_monitoring.baselines.greedy import Greedy as Greedy
     from partial_monitoring.baselines.greedy import SquareCB as SquareCB
     from partial_monitoring.baselines.optimism import LinTS as LinTS
     from partial_monitoring.baselines.optimism import LinUCB as LinUCB
+    from partial_monitoring.baselines.thompson import GPTS as GPTS
+    from partial_monitoring.baselines.thompson import DuelingTS as DuelingTS
     from partial_monitoring.comparison import Comparison as Comparison
     from partial_monitoring.contextual_game import ContextualGame as ContextualGame
     from partial_monitoring.dueling_game import DuelingGame as DuelingGame
@@ -87,8 +94,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "baselines.cbp": ("CBP", "RandCBP"),
+    "baselines.gaussian_process": ("ExpectedImprovement", "GPUCB"),
     "baselines.greedy": ("EpsilonGreedy", "Greedy", "SquareCB"),
     "baselines.optimism": ("LinTS", "LinUCB"),
+    "baselines.thompson": ("DuelingTS", "GPTS"),
     "comparison": ("Comparison",),
     "contextual_game": ("ContextualGame",),
     "dueling_game": ("DuelingGame",),
@@ -130,6 +139,7 @@ _MODULES = {
     "candidates": "candidates",
     "confidence": "estimation.confidence",
     "errors": "errors",
+    "functions": "functions",
     "games": "games",
     "gaps": "ids.gaps",
     "information": "ids.information",

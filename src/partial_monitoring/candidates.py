@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, is_whole, real_array, whole_number
 
 MOST_CANDIDATES = 1_000_000
 """No grid is larger."""
+
+KEYS = ("low", "high", "count", "per_axis", "seed")
+"""Of points that are given as a table."""
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
@@ -62,6 +66,30 @@ def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Arra
     # A power of two keeps the sequence balanced; the first points of it are even, too.
     unit = engine.random_base2(int(np.ceil(np.log2(number))))[:number]
     return np.asarray(lower + unit * (upper - lower))
+
+
+def from_dict(data: Mapping[str, Any]) -> Array:
+    """Return the points of a table, as it stands in files.
+
+    ``low`` and ``high`` are corners of a box; with ``per_axis`` there is a grid, with ``count`` a
+    Sobol sequence (``seed``: another one).
+
+    >>> from_dict({"low": 0, "high": 1, "per_axis": 3}).tolist()
+    [[0.0], [0.5], [1.0]]
+    """
+    for key in data:
+        if key not in KEYS:
+            raise unknown_name("key of points", key, KEYS)
+    if "low" not in data or "high" not in data or ("count" in data) == ("per_axis" in data):
+        raise InvalidInput(
+            f"points as a table must have low, high and one of count and per_axis; got "
+            f"{', '.join(data) or 'none of them'}."
+        )
+    if "count" in data:
+        return sobol(**data)
+    if "seed" in data:
+        raise InvalidInput("points as a table have a seed only with count, not with per_axis.")
+    return grid(**data)
 
 
 def sampled(

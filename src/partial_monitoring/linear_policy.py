@@ -92,7 +92,7 @@ class LinearPolicy:
     kernelized: ClassVar[bool] = False
 
     confidence: Schedule
-    regularization: float
+    regularization: float | None
     prior_mean: ArrayLike | None
     norm_bound: float | None
 

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.baselines.cbp import CBP, RandCBP
+from partial_monitoring.baselines.gaussian_process import GPUCB, ExpectedImprovement
 from partial_monitoring.baselines.greedy import EpsilonGreedy, Greedy, SquareCB
 from partial_monitoring.baselines.optimism import LinTS, LinUCB
+from partial_monitoring.baselines.thompson import GPTS, DuelingTS
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.ids import gaps, information, sampling
@@ -34,6 +36,10 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "epsilon_greedy": EpsilonGreedy,
         "squarecb": SquareCB,
         "refitted": Refitted,
+        "gp_ucb": GPUCB,
+        "gp_ts": GPTS,
+        "expected_improvement": ExpectedImprovement,
+        "dueling_ts": DuelingTS,
     }
 )
 """Every policy by name."""
@@ -60,7 +66,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
-        "confidence": {"fixed": confidence.Fixed},
+        "confidence": {"fixed": confidence.Fixed, "deviations": confidence.Deviations},
     }
 )
 """Parts with an argument, written as [name, argument]."""

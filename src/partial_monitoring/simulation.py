@@ -59,8 +59,8 @@ def simulate(
         The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
         from Theta, or "worst" for one for which the first policy has large regret, found by a
         search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
-        ``prior_mean``. Of a kernel game: the numbers, or a function (n, p) -> (n,); random
-        functions have the norm that is the game's bound.
+        ``prior_mean``. Of a kernel game: the numbers, a function (n, p) -> (n,) or the name of
+        one of ``pm.functions``; random functions have the norm that is the game's bound.
     horizon
         Number of rounds.
     seeds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring import randomness
+from partial_monitoring import functions, randomness
 from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.gram import Computed
@@ -41,12 +41,15 @@ ROUNDINGS = 3
 
 def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
     """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
+    if isinstance(theta, str) and theta in functions.KNOWN:
+        theta = function_of(game, theta)
     if isinstance(game, KernelGame) and callable(theta):
         return np.repeat(function_values(game, theta)[None], len(seeds), axis=0)
     if isinstance(theta, str):
         if theta != "random":
             raise InvalidInput(
-                f"theta must be a parameter, one per seed, 'random' or 'worst'; got {theta!r}."
+                f"theta must be a parameter, one per seed, 'random', 'worst' or a test function; "
+                f"got {theta!r}."
             )
         return random_truths(game, seeds)
     if axes(theta) == 2:
@@ -63,6 +66,19 @@ def random_truths(game: AnyGame, seeds: Indices) -> Array:
     if isinstance(game, KernelGame):
         return np.stack([_random_function(game, int(seed)) for seed in seeds])
     return random_theta(game.parameters, seeds)
+
+
+def function_of(game: AnyGame, name: str) -> functions.Function:
+    """Return a test function by name, as the truth of a kernel game."""
+    if not isinstance(game, KernelGame):
+        raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
+    known = functions.KNOWN[name].dimension
+    if isinstance(game.gram, Computed) and known not in (None, game.gram.points.shape[1]):
+        raise InvalidInput(
+            f"theta {name!r} is a function of {known} coordinates; the points of the game have "
+            f"{game.gram.points.shape[1]}."
+        )
+    return functions.named(name)
 
 
 def function_values(game: KernelGame, function: Callable[[Array], Any]) -> Array:

@@ -30,6 +30,14 @@ def test_the_small_version_runs(tmp_path: Path) -> None:
     assert "nan times" not in page
 
 
+def test_the_small_version_with_kernels_runs(tmp_path: Path) -> None:
+    options = ["--small", "--engine", "here", "--out", str(tmp_path), "--only", "preferences"]
+    result = CliRunner().invoke(main, options)
+    assert result.exit_code == 0, result.output
+    assert "Regret after 10 rounds, the least first. branin: " in result.output
+    assert "nan" not in result.output
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_every_claim_has_a_file_that_loads(claim: object) -> None:
     file, text = claim.file, claim.text  # type: ignore[attr-defined]

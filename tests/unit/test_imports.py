@@ -24,6 +24,7 @@ ORDER = (
     "game",
     "dueling_game",
     "candidates",
+    "functions",
     "gram",
     "readings",
     "kernel_game",

@@ -13,7 +13,7 @@ find out what is best, so such games are refused unless asked for, as a negative
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +23,19 @@ from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
+from partial_monitoring.estimation.confidence import (
+    AnyConfidence,
+    ConfidenceSet,
+    Schedule,
+    confidence_set,
+)
 from partial_monitoring.estimation.least_squares import Estimate, affine_estimate
 from partial_monitoring.estimation.model import checked_options
 from partial_monitoring.estimation.shapes import Shape
 from partial_monitoring.game import Game
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.linalg import RANK_TOLERANCE
 from partial_monitoring.linear_policy import AnyState, BoxState, KernelState, LinearPolicy
 from partial_monitoring.policy import Choices, all_on
@@ -64,37 +70,15 @@ class _Linear(LinearPolicy):
                 raise InvalidInput(
                     f"{name} cannot play duels, which show differences; use DuelingIDS."
                 )
-            silent = np.flatnonzero(~shows_reward(own))
-            if len(silent) and not self.allow_partial:
-                raise InvalidInput(
-                    f"{name} plays bandits, whose actions show their own reward, which action "
-                    f"{own.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
-                )
+            if not self.allow_partial:
+                refuse_silent(name, own)
 
     def _choices(
         self, confidence: ConfidenceSet, width: Array, index: Array, available: Array | None
     ) -> Choices:
         """Play the largest index (n, k), and say what may be lost and what is told."""
-        data = confidence.data
-        game = data.model.game
-        open_ = np.ones(game.k, dtype=bool) if available is None else np.asarray(available)
-        index = np.where(open_, index, -np.inf)
-        action = index.argmax(axis=1)
-        distribution = all_on(action, game.k)
-        # What may be lost: the highest upper bound minus the lower bound of the action.
-        highest = np.where(open_, data.means + width, -np.inf).max(axis=1, keepdims=True)
-        gaps = np.minimum(highest - (data.means - width), data.model.largest_gap)
-        information = np.where(open_, log_det(game, confidence), 0.0)
-        return Choices(
-            action,
-            distribution,
-            np.where(open_, gaps, np.inf),
-            information,
-            information_ratio(distribution, gaps, information),
-            confidence.beta,
-            affine_estimate(data),
-            index=index,
-        )
+        choices = largest_index(confidence, width, index, available)
+        return replace(choices, estimate=affine_estimate(confidence.data))
 
 
 @dataclass(frozen=True)
@@ -224,6 +208,42 @@ class LinTS(_Linear):
         return np.asarray(data.means + self.factor * c * away)
 
 
+def largest_index(
+    confidence: AnyConfidence, width: Array, index: Array, available: Array | None
+) -> Choices:
+    """Play the largest index (n, k); with the widths (n, k) of rewards, say what may be lost."""
+    data = confidence.data
+    game = data.model.game
+    open_ = np.ones(game.k, dtype=bool) if available is None else np.asarray(available)
+    index = np.where(open_, index, -np.inf)
+    action = index.argmax(axis=1)
+    distribution = all_on(action, game.k)
+    # What may be lost: the highest upper bound minus the lower bound of the action.
+    highest = np.where(open_, data.means + width, -np.inf).max(axis=1, keepdims=True)
+    gaps = np.minimum(highest - (data.means - width), data.model.largest_gap)
+    information = np.where(open_, log_det(game, confidence), 0.0)
+    return Choices(
+        action,
+        distribution,
+        np.where(open_, gaps, np.inf),
+        information,
+        information_ratio(distribution, gaps, information),
+        confidence.beta,
+        confidence.estimate,
+        index=index,
+    )
+
+
+def refuse_silent(name: str, game: Game) -> None:
+    """Refuse a game for a policy of this name if an action does not show its own reward."""
+    silent = np.flatnonzero(~shows_reward(game))
+    if len(silent):
+        raise InvalidInput(
+            f"{name} plays bandits, whose actions show their own reward, which action "
+            f"{game.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
+        )
+
+
 def squared_lengths(estimate: Estimate) -> Array:
     """Return |phi_a|^2 in the norm of V_t^-1, on the directions of Theta, shape (n, k)."""
     model = estimate.model
@@ -235,6 +255,8 @@ def shows_reward(game: Game) -> NDArray[np.bool_]:
 
     On the directions of Theta; a constant part of the reward is known and need not be shown.
     """
+    if isinstance(game, KernelGame):
+        return np.ones(game.k, dtype=bool) if game.mirrored else shows_reward(game.linear)
     features, maps = game.reduced.features, game.reduced.observation_maps
     if game.m == 1 and np.array_equal(maps[:, 0], features):
         return np.ones(game.k, dtype=bool)

@@ -111,7 +111,8 @@ def policies(as_json: bool) -> None:
     "--theta",
     default="random",
     show_default=True,
-    help="The truth: 0.2,0.5,0.3, or random (one per seed), or worst (found by a search).",
+    help="The truth: 0.2,0.5,0.3, or random (one per seed), or worst (found by a search), or the "
+    "name of a test function.",
 )
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
 @click.option("--seeds", default="20", show_default=True, help="How many runs, or which: 3,5,8.")

@@ -21,7 +21,14 @@ from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, Indices, real_array, real_number, set_fields
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    positive_number,
+    real_array,
+    real_number,
+    set_fields,
+)
 
 Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
@@ -51,6 +58,19 @@ class Fixed:
         return np.full(np.shape(t), -np.log(self.failure_probability))
 
 
+@dataclass(frozen=True)
+class Deviations:
+    """beta_t^(1/2) = number rho: so many standard deviations of the posterior in each direction."""
+
+    number: float
+
+    def __post_init__(self) -> None:
+        set_fields(self, number=positive_number("number", self.number))
+
+    def __call__(self, t: Array) -> Array:
+        return 0.5 * self.number**2 * np.ones(np.shape(t))
+
+
 def paper() -> Paper:
     """Return the schedule delta = 1/t^2."""
     return Paper()
@@ -59,6 +79,16 @@ def paper() -> Paper:
 def fixed(failure_probability: float) -> Fixed:
     """Return the schedule with one failure probability for all rounds."""
     return Fixed(failure_probability)
+
+
+def deviations(number: float) -> Deviations:
+    """Return beta_t^(1/2) = number rho, so many standard deviations of the posterior.
+
+    The posterior is that of normal noise and the prior N(theta_0, rho^2 / lambda). Two to four
+    deviations are often enough for one action; that the truth is in all of E_t is not guaranteed,
+    and no bound of the regret holds.
+    """
+    return Deviations(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +226,8 @@ def squared_radius(estimate: Estimate | KernelEstimate | Conditioned, schedule: 
     """Return beta_t, shape (n,)."""
     model = estimate.model
     t = estimate.round.astype(float)
+    if isinstance(schedule, Deviations):
+        return np.full(len(t), (schedule.number * model.noise_std) ** 2)
     logarithms = schedule(t)
     if not isinstance(schedule, Paper | Fixed):
         logarithms = _checked(logarithms, len(t))

@@ -152,16 +152,21 @@ class KernelModel:
 
 
 def kernel_model(
-    game: KernelGame, *, regularization: float = 1.0, norm_bound: float | None = None
+    game: KernelGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
 ) -> KernelModel:
-    """Return the model of a kernel game; its norm bound is that of the game unless given."""
+    """Return the model of a kernel game; its norm bound is that of the game unless given.
+
+    Without a regularization it is rho^2: then the estimate is the posterior mean, and C the
+    posterior covariance, of a Gaussian process with this kernel and normal noise.
+    """
     varies = np.ndim(game.noise_std) > 0
     bound = game.norm_bound if norm_bound is None else norm_bound
+    rho = 1.0 if varies else float(game.noise_std)
     model = KernelModel(
         game,
-        positive_number("regularization", regularization),
+        rho**2 if regularization is None else positive_number("regularization", regularization),
         non_negative_number("norm_bound", bound),
-        1.0 if varies else float(game.noise_std),
+        rho,
         frozen(1.0 / np.asarray(game.noise_std)) if varies else np.ones(1),
     )
     model.loudness  # noqa: B018 refuses what is too loud before anything is played
@@ -269,14 +274,19 @@ def initial(model: KernelModel, replicates: int, *, width: int | None = None) ->
 
 def updated(estimate: KernelEstimate, action: Indices, observation: Array) -> KernelEstimate:
     """Return the estimate after one observation (n, m) per replicate, in the user's units."""
-    game = estimate.model.game
-    scale = np.broadcast_to(estimate.model.whitening, (game.k,))
+    return updated_by_rows(estimate, shown_by(estimate.model, action, observation))
+
+
+def shown_by(model: KernelModel, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+    """Return the whitened rows (m, w) of the actions (n,) and what they showed (m,)."""
+    game = model.game
+    scale = np.broadcast_to(model.whitening, (game.k,))
     seen = []
     for i, a in enumerate(action.tolist()):
         rows = game.feedback[a, : game.row_count(a)]
         whitened = Rows(rows.index, rows.weight * scale[a])
         seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
-    return updated_by_rows(estimate, seen)
+    return seen
 
 
 def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) -> KernelEstimate:

@@ -11,7 +11,7 @@ import numpy as np
 import partial_monitoring
 from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.experiments.identity import content_key, described
-from partial_monitoring.experiments.truths import Among, Fixed, Random, name_of
+from partial_monitoring.experiments.truths import Among, Fixed, Function, Random, name_of
 from partial_monitoring.game_files import game_to_dict
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.policy import Policy
@@ -31,7 +31,7 @@ class Cell:
     """Everything about some runs except their seeds."""
 
     game: AnyGame
-    truth: Fixed | Random | Among
+    truth: Fixed | Random | Among | Function
     policy: Policy[Any]
     checkpoints: Indices
     """Rounds at which the runs are recorded; the last one is the horizon."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,6 @@ from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments.truths import (
     Among,
-    Fixed,
-    Random,
     Truth,
     Worst,
     name_of,
@@ -32,7 +30,7 @@ from partial_monitoring.simulation import (
     seed_numbers,
     world_of,
 )
-from partial_monitoring.validation import Indices, file_name, set_fields, whole_number
+from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -68,9 +66,9 @@ class Experiment:
         A policy, a name, a list of them, or a dict from names of your own to policies.
     theta
         The true parameters: one parameter, "random" (one per seed), "worst" (one on which the first
-        policy has large regret), or ``{"among": parameters, "weights": probabilities}``. For
-        several games a dict from their names to one of these, or to a dict of several with names
-        of their own.
+        policy has large regret), ``{"among": parameters, "weights": probabilities}``, or for kernel
+        games a function or the name of one of ``pm.functions``. For several games a dict from their
+        names to one of these, or to a dict of several with names of their own.
     horizon, seeds, checkpoints, noise
         As for :func:`partial_monitoring.simulate`.
     name
@@ -95,7 +93,7 @@ class Experiment:
         self,
         games: Games,
         policies: Policies,
-        theta: ArrayLike | str | Mapping[str, Any] = "random",
+        theta: ArrayLike | str | Callable[[Array], Any] | Mapping[str, Any] = "random",
         *,
         horizon: int,
         seeds: int | Iterable[int],
@@ -235,7 +233,7 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
 
 def _is_one(theta: Mapping[str, Any]) -> bool:
     """Whether a table says one truth, and not several by name."""
-    read = any(isinstance(value, Fixed | Random | Among | Worst) for value in theta.values())
+    read = any(isinstance(value, Truth) for value in theta.values())
     return "among" in theta and set(theta) <= {"among", "weights"} and not read
 
 

@@ -1,4 +1,4 @@
-"""Which true parameters the runs of an experiment meet: one, one of several, any, or a bad one."""
+"""Which truths the runs of an experiment meet: one, one of several, any, or a bad one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from partial_monitoring import randomness
 from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.functions import KNOWN
 from partial_monitoring.instance import checked_theta
-from partial_monitoring.truth import THETA, random_truths
+from partial_monitoring.kernel_game import KernelGame
+from partial_monitoring.truth import THETA, function_of, random_truths, true_parameters
 from partial_monitoring.validation import Array, Indices, axes, probabilities
 
 
@@ -53,12 +55,24 @@ class Among:
         return self.parameters[np.minimum(chosen, len(self.weights) - 1)]
 
 
+@dataclass(frozen=True, eq=False)
+class Function:
+    """The same function in every run of a kernel game."""
+
+    function: Callable[[Array], Any]
+    """(n, p) -> (n,); to be kept in a store it needs a name."""
+
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
+        """Return its numbers once per seed, shape (n, d)."""
+        return true_parameters(game, self.function, seeds)
+
+
 @dataclass(frozen=True)
 class Worst:
     """A parameter on which the first policy has large regret, to be found by a search."""
 
 
-Truth = Fixed | Random | Among | Worst
+Truth = Fixed | Random | Among | Function | Worst
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 
@@ -66,13 +80,18 @@ WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 def read_truth(value: Any, game: AnyGame) -> Truth:
     """Return what a value of a file or an argument says about the true parameters.
 
-    A parameter, "random", "worst", or {"among": parameters, "weights": probabilities}.
+    A parameter, "random", "worst", {"among": parameters, "weights": probabilities}, or for a kernel
+    game a function or the name of one of ``pm.functions``.
     """
-    if isinstance(value, Fixed | Random | Among | Worst):
+    if isinstance(value, Truth):
         return value
+    if isinstance(value, str) and value in KNOWN:
+        return Function(function_of(game, value))
+    if isinstance(game, KernelGame) and callable(value):
+        return Function(value)
     if isinstance(value, str):
         if value not in WORDS:
-            raise unknown_name("kind of true parameter", value, WORDS)
+            raise unknown_name("kind of true parameter", value, [*WORDS, *KNOWN])
         return WORDS[value]()
     if isinstance(value, Mapping):
         for key in value:
@@ -105,4 +124,6 @@ def name_of(truth: Truth) -> str:
             return f"({', '.join(shown)}{', …' if len(theta) > 5 else ''})"
         case Among(parameters=rows):
             return f"one of {len(rows)}"
+        case Function(function=function):
+            return str(getattr(function, "__name__", "function"))
     return type(truth).__name__.lower()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import readings
+from partial_monitoring import candidates, readings
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernel_dueling_game import KernelDuelingGame
 from partial_monitoring.kernel_game import KernelGame
-from partial_monitoring.kernels import Polynomial, SquaredExponential
+from partial_monitoring.kernels import Kernel, Polynomial, SquaredExponential, from_dict
 from partial_monitoring.validation import Array, axes, labels, one_of, positive_number, real_array
 
 LENGTHSCALE = 0.2
@@ -20,7 +20,7 @@ LENGTHSCALE = 0.2
 
 
 def kernelized_bandit(
-    points: ArrayLike | None = None,
+    points: ArrayLike | Mapping[str, Any] | None = None,
     *,
     kernel: Any = None,
     noise_std: ArrayLike = 0.1,
@@ -35,9 +35,11 @@ def kernelized_bandit(
     Parameters
     ----------
     points
-        The candidates, shape (k, p); see ``pm.candidates`` for grids and samplers.
+        The candidates, shape (k, p); see ``pm.candidates`` for grids and samplers. Or a table, as
+        in files: ``{"low": [0, 0], "high": [1, 1], "count": 300}``.
     kernel
-        One of ``pm.kernels``, a kernel of scikit-learn, or a function.
+        One of ``pm.kernels``, a kernel of scikit-learn, a function, or a table such as
+        ``{"type": "matern", "nu": 2.5, "lengthscale": 0.3}``.
     noise_std
         One number, or one per candidate (heteroscedastic).
     norm_bound
@@ -65,7 +67,7 @@ def kernelized_bandit(
 
 
 def kernelized_dueling(
-    points: ArrayLike | None = None,
+    points: ArrayLike | Mapping[str, Any] | None = None,
     *,
     kernel: Any = None,
     feedback: str = "quantitative",
@@ -82,7 +84,7 @@ def kernelized_dueling(
     Parameters
     ----------
     points
-        The settings, shape (items, p).
+        The settings, shape (items, p), or a table as for :func:`kernelized_bandit`.
     kernel, norm_bound
         Of the utility g, as for :func:`kernelized_bandit`.
     feedback
@@ -114,7 +116,7 @@ def kernelized_dueling(
 
 
 def kernelized_localized_dueling(
-    points: ArrayLike | None = None,
+    points: ArrayLike | Mapping[str, Any] | None = None,
     *,
     radius: float = 0.11,
     pairs: Iterable[Sequence[int]] | None = None,
@@ -162,8 +164,8 @@ def kernelized_localized_dueling(
 
 
 def kernelized_transductive(
-    targets: ArrayLike | None = None,
-    probes: ArrayLike | None = None,
+    targets: ArrayLike | Mapping[str, Any] | None = None,
+    probes: ArrayLike | Mapping[str, Any] | None = None,
     *,
     kernel: Any = None,
     noise_std: float = 0.1,
@@ -188,7 +190,7 @@ def kernelized_transductive(
     there = _points(np.array([0.05, 0.25, 0.45, 0.75, 0.95]) if probes is None else probes)
     nothing = readings.weighted(there[:1], np.zeros((len(there), 1)))
     return KernelGame.from_kernel(
-        Polynomial(3) if kernel is None else kernel,
+        _kernel(kernel, Polynomial(3)),
         readings.one_after_another(readings.values(here), nothing),
         readings.one_after_another(readings.nothing(len(here)), readings.values(there)),
         noise_std=noise_std,
@@ -204,9 +206,11 @@ def names(points: Array) -> list[str]:
     return found if len(set(found)) == len(found) else [str(i) for i in range(len(points))]
 
 
-def _points(points: ArrayLike | None, count: int = 51) -> Array:
+def _points(points: ArrayLike | Mapping[str, Any] | None, count: int = 51) -> Array:
     if points is None:
         return np.linspace(0.0, 1.0, count)[:, None]
+    if isinstance(points, Mapping):
+        return candidates.from_dict(points)
     if axes(points) == 1:
         return real_array("points", points, ("k",))[:, None]
     x = real_array("points", points, ("k", "p"))
@@ -215,8 +219,10 @@ def _points(points: ArrayLike | None, count: int = 51) -> Array:
     return x
 
 
-def _kernel(kernel: Any) -> Any:
-    return SquaredExponential(LENGTHSCALE) if kernel is None else kernel
+def _kernel(kernel: Any, default: Kernel | None = None) -> Any:
+    if kernel is None:
+        return SquaredExponential(LENGTHSCALE) if default is None else default
+    return from_dict(kernel) if isinstance(kernel, Mapping) else kernel
 
 
 def _noise(feedback: str) -> str:

@@ -143,11 +143,7 @@ class DuelingIDS:
     def update(self, state: DuelingState, action: Indices, observation: Array) -> DuelingState:
         """Return the state after the outcomes of duels."""
         if isinstance(state, KernelState):
-            count = state.estimate.model.game.k
-            seen = [
-                (Rows(np.array([divmod(int(a), count)]), np.array([[1.0, -1.0]])), shown[:1])
-                for a, shown in zip(action, observation, strict=True)
-            ]
+            seen = compared_by(state.estimate.model.game.k, action, observation)
             return KernelState(kernel.updated_by_rows(state.estimate, seen))
         items = state.estimate.model
         first, second = np.divmod(action, items.game.k)
@@ -156,6 +152,14 @@ class DuelingIDS:
         residual = observation[:, 0] - expected
         moved = updated_by_rows(state.estimate, rows[:, None, :], residual[:, None])
         return LinearState(moved, state.shape)
+
+
+def compared_by(count: int, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+    """Return the rows (1, 2) of duels (n,) among so many items, and what they showed (1,)."""
+    return [
+        (Rows(np.array([divmod(int(a), count)]), np.array([[1.0, -1.0]])), shown[:1])
+        for a, shown in zip(action, observation, strict=True)
+    ]
 
 
 def _compared(confidence: ConfidenceSet) -> tuple[Array, Indices, Array]:

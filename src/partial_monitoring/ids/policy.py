@@ -44,7 +44,7 @@ class IDS(LinearPolicy):
         Sampling rule: ``pm.sampling.exact``, ``.approximate``, ``.generalized(kappa)``,
         ``.deterministic`` or ``.e2d(tradeoff)``.
     confidence
-        Failure probabilities: ``pm.confidence.paper()`` or ``.fixed(delta)``.
+        How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)`` or ``.deviations(number)``.
     regularization, prior_mean, norm_bound
         lambda, theta_0 and B; see :func:`partial_monitoring.estimation.model.model`.
 
