@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import randomness
+from partial_monitoring.baselines.duels import refuse_duels
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, confidence_set
@@ -59,11 +59,8 @@ class _Linear(LinearPolicy):
     def accept(self, game: AnyGame) -> None:
         """Refuse duels, and games whose actions do not show their own reward."""
         name = type(self).__name__
+        refuse_duels(name, game)
         for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if isinstance(own, DuelingGame):
-                raise InvalidInput(
-                    f"{name} cannot play duels, which show differences; use DuelingIDS."
-                )
             silent = np.flatnonzero(~shows_reward(own))
             if len(silent) and not self.allow_partial:
                 raise InvalidInput(
