@@ -17,7 +17,7 @@ from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
 from partial_monitoring.observation import observation_vector, plain
-from partial_monitoring.place import Place, place_of, read, written
+from partial_monitoring.place import Place, place_of, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
     Choices,
@@ -117,7 +117,7 @@ class Learner:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row per decision: id, round, action, label, probability and the observation told."""
+        """One row of plain data per decision: what it was, and the observation told."""
         return [dict(row) for row in self._history]
 
     @property
@@ -166,10 +166,10 @@ class Learner:
             where,
             None if choice.index is None else place.own(choice.index),
             place.name,
+            choice.basis,
         )
         self._open[decision.id] = decision, place
-        row = decision.to_dict() | {"observation": None}
-        self._history.append(row if place.name is None else row | {"context": place.name})
+        self._history.append(decision.to_dict() | {"observation": None})
         self._asked += 1
         return decision
 
@@ -310,7 +310,7 @@ class Learner:
         gaps = place.own(choice.gaps)
         if np.isnan(gaps).any():
             gaps = exact_gaps(known, confidence)[0]
-        told = [(action, vector) for action, vector, name in self._told if name == place.name]
+        told = [(a, vector) for a, vector, name in self._told if same_place(name, place.name)]
         return status(place.game, confidence, place.own(choice.distribution), gaps, told)
 
     # -- save and load -----------------------------------------------------------------------
@@ -323,10 +323,7 @@ class Learner:
             "policy": policy_to_dict(self.policy),
             "seed": self.seed,
             "allow_hopeless": self.allow_hopeless,
-            "history": [
-                row | {"context": written(row["context"])} if "context" in row else row
-                for row in self._history
-            ],
+            "history": self._history,
             "open": list(self._open),
             "told": [
                 [action, vector.tolist(), written(name)] for action, vector, name in self._told
@@ -364,9 +361,6 @@ class Learner:
 
     def _restore(self, data: dict[str, Any]) -> None:
         self._history = data["history"]
-        for row in self._history:
-            if "context" in row:
-                row["context"] = read(row["context"])
         told = [(a, np.array(vector, dtype=float), read(name)) for a, vector, name in data["told"]]
         if data["arrays"] is None:
             for action, vector, name in told:
@@ -380,7 +374,7 @@ class Learner:
         """Return what is needed of a decision whose observation is still to come."""
         row, nothing = self._history[number], np.zeros(0)
         blank = np.full(self.game.d, np.nan)
-        place = place_of(self.game, row.get("context"))
+        place = place_of(self.game, read(row.get("context")))
         decision = Decision(
             number,
             row["round"],
