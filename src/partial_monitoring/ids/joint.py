@@ -6,6 +6,7 @@ z): regret in one context may be paid for by information in another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,17 +30,31 @@ STEPS = ("line", "classic")
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Gaps and information of all contexts, checked and in units in which nothing overflows."""
+    """Gaps and information of all contexts, checked."""
 
     gaps: Array
-    """Shape (contexts, actions); zero where it is noise or the action is not available."""
+    """Shape (contexts, actions); anything where the action is not available."""
     information: Array
     weights: Array
     """chi, shape (contexts,)."""
     available: NDArray[np.bool_]
     kappa: float
-    units: tuple[float, float]
-    """What gaps and information were divided by."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """How Frank-Wolfe goes on, and when it stops."""
+
+    steps: int
+    tolerance: float = 1e-9
+    step: str = "line"
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps, at_least=0)
+        non_negative_number("tolerance", self.tolerance)
+        one_of("step", self.step, STEPS)
+        non_negative_number("smoothing", self.smoothing)
 
 
 def contextual(
@@ -85,17 +100,12 @@ def contextual(
 def best_kernel(problem: Contexts) -> Array:
     """Return the best kernel of a problem that was checked, shape (contexts, actions)."""
     from partial_monitoring.compiled.joint import minimize_jointly
-    from partial_monitoring.compiled.ratio import minimize, spread_rows
+    from partial_monitoring.compiled.ratio import spread_rows
 
     p = problem
-    first, second, share = minimize_jointly(p.gaps, p.information, p.weights, p.available, p.kappa)
-    some = p.weights > 0
-    # What does not count, or all that counts, is solved by itself.
-    alone = np.flatnonzero(~some if some.sum() != 1 else np.ones_like(some))
-    for z in alone:
-        actions = np.flatnonzero(p.available[z])
-        one, two, part = minimize(p.gaps[z, actions], p.information[z, actions], p.kappa)
-        first[z], second[z], share[z] = actions[one], actions[two], part
+    first, second, share, _ = minimize_jointly(
+        p.gaps, p.information, p.weights, p.available, p.kappa, ZERO_GAP
+    )
     return np.asarray(spread_rows(first, second, share, p.gaps.shape[1]))
 
 
@@ -128,29 +138,71 @@ def frank_wolfe(
     smoothing
         Added to the information (1/t in the paper), so that the gradient is bounded.
     """
+    iteration = Iteration(steps, tolerance, step, smoothing)
     problem = checked(gaps, information, context_distribution, available, kappa)
-    count = whole_number("steps", steps, at_least=0)
-    one_of("step", step, STEPS)
-    d, i, chi = problem.gaps, problem.information, problem.weights
-    extra = non_negative_number("smoothing", smoothing) / problem.units[1]
-    i = i + np.where(problem.available, extra, 0.0)
-    kernel = problem.available / problem.available.sum(axis=1, keepdims=True)
+    return iterated_kernel(problem, iteration)
+
+
+def iterated_kernel(problem: Contexts, iteration: Iteration) -> Array:
+    """Return the kernel that Frank-Wolfe reaches on a problem that was checked.
+
+    Where the least gap is zero, or nothing can be learned, every context plays its cheapest action;
+    contexts of probability zero, of which the gradient is zero (E10), are solved by themselves.
+    """
+    from partial_monitoring.compiled.joint import minimize_each
+    from partial_monitoring.compiled.ratio import spread_rows
+
+    chi, offered = problem.weights, problem.available
+    d, i, extra = _scaled(problem, iteration.smoothing)
+    each, apart = np.arange(len(chi)), np.flatnonzero(chi <= 0)
+    cheapest = np.where(offered, d, np.inf).argmin(axis=1)
+    if chi @ d[each, cheapest] <= 0 or chi @ i.max(axis=1) <= 0:
+        kernel = spread_rows(cheapest, cheapest, np.zeros(len(chi)), d.shape[1])
+    else:
+        kernel = _iterate(d, i + extra, chi, offered, problem.kappa, iteration)
+    first, second, share = minimize_each(
+        problem.gaps, problem.information, offered, apart, problem.kappa, ZERO_GAP
+    )
+    kernel[apart] = spread_rows(first, second, share, d.shape[1])
+    return np.asarray(kernel)
+
+
+def _scaled(problem: Contexts, smoothing: float) -> tuple[Array, Array, Array]:
+    """Return gaps, information and what smooths it in units in which nothing overflows.
+
+    Tiny gaps become zero; so does all that is not available or has no weight.
+    """
+    counted = (problem.weights > 0)[:, None] & problem.available
+    gap_unit, gain_unit = (
+        max(float(table.max(where=counted, initial=0.0)), 1e-300)
+        for table in (problem.gaps, problem.information)
+    )
+    gaps, information = (
+        np.where(counted, table, 0.0) for table in (problem.gaps, problem.information)
+    )
+    d = np.where(gaps > ZERO_GAP * gap_unit, gaps / gap_unit, 0.0)
+    return d, information / gain_unit, np.where(counted, smoothing / gain_unit, 0.0)
+
+
+def _iterate(
+    d: Array, i: Array, chi: Array, offered: NDArray[np.bool_], kappa: float, how: Iteration
+) -> Array:
+    """Return the last iterate of Frank-Wolfe from the uniform kernel."""
+    kernel = offered / offered.sum(axis=1, keepdims=True)
     each = np.arange(len(chi))
-    for k in range(1, count + 1):
+    for k in range(1, how.steps + 1):
         gap = float(chi @ (kernel * d).sum(axis=1))
         gain = float(chi @ (kernel * i).sum(axis=1))
-        if gap <= 0 or gain <= 0:
-            break
         # The gradient is chi(z) (E10) times a positive number times these slopes.
-        slopes = problem.kappa * d * gain - i * gap
-        best = np.where(problem.available, slopes, np.inf).argmin(axis=1)
+        slopes = kappa * d * gain - i * gap
+        best = np.where(offered, slopes, np.inf).argmin(axis=1)
         ahead = float(chi @ ((kernel * slopes).sum(axis=1) - slopes[each, best]))
-        if ahead <= tolerance * gap * gain:
+        if ahead <= how.tolerance * gap * gain:
             break
         share = 2.0 / (k + 2)
-        if step == "line":
+        if how.step == "line":
             end = float(chi @ d[each, best]), float(chi @ i[each, best])
-            share = best_point((gap, gain), end, problem.kappa)
+            share = best_point((gap, gain), end, kappa)
         kernel *= 1.0 - share
         kernel[each, best] += share
     return np.asarray(kernel)
@@ -198,45 +250,46 @@ def checked(
     kappa: float,
 ) -> Contexts:
     """Validate a problem; what is not available may hold anything."""
-    d = np.asarray(gaps, dtype=float)
-    if d.ndim != 2 or d.size == 0:
-        raise InvalidInput(f"gaps must have shape (contexts, actions); got {d.shape}.")
+    d = _table("gaps", gaps, ("contexts", "actions"))
+    if d.size == 0:
+        raise InvalidInput(f"gaps must hold at least one context and action; got shape {d.shape}.")
+    i = _table("information", information, d.shape)
     mask = np.ones(d.shape, dtype=bool)
     if available is not None:
-        mask = np.asarray(available)
-        if mask.dtype != bool or mask.shape != d.shape:
-            raise InvalidInput(
-                f"available must be a boolean mask of shape {d.shape}; got {mask.dtype} of shape "
-                f"{mask.shape}."
-            )
-        if not mask.any(axis=1).all():
-            empty = int(np.flatnonzero(~mask.any(axis=1))[0])
-            raise InvalidInput(
-                f"available must leave an action in every context; {empty} has none."
-            )
-    d = np.where(mask, d, 0.0)
-    i = np.asarray(information, dtype=float)
-    if i.shape != d.shape:
-        raise InvalidInput(f"information must have shape {d.shape}; got {i.shape}.")
-    i = np.where(mask, i, 0.0)
+        mask = _checked_mask(available, d.shape)
     for name, array in (("gaps", d), ("information", i)):
-        real_array(name, array, array.shape)
-        if (array < 0).any():
-            raise InvalidInput(f"{name} must not be negative; got {array.min():g}.")
+        least, most = array.min(where=mask, initial=0.0), array.max(where=mask, initial=0.0)
+        if not (least >= 0 and most < np.inf):
+            real_array(name, np.where(mask, array, 0.0), array.shape)
+            raise InvalidInput(f"{name} must not be negative; got {least:g}.")
     chi = probabilities("context_distribution", context_distribution, len(d))
     if not real_number("kappa", kappa) >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    return prepared(d, i, np.array(chi), mask, float(kappa))
+    return Contexts(d, i, chi, mask, float(kappa))
 
 
-def prepared(
-    gaps: Array, information: Array, chi: Array, available: NDArray[np.bool_], kappa: float
-) -> Contexts:
-    """Bring a problem into units in which nothing overflows; tiny gaps become zero."""
-    counted = (chi > 0)[:, None] & available
-    units = tuple(
-        max(float(table.max(where=counted, initial=0.0)), 1e-300) for table in (gaps, information)
-    )
-    d = np.where(available & (gaps > ZERO_GAP * units[0]), gaps / units[0], 0.0)
-    i = np.where(available, information / units[1], 0.0)
-    return Contexts(d, i, chi, available, kappa, (units[0], units[1]))
+def _table(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return numbers of a given shape, finite or not; a table of floats is not copied."""
+    floats = isinstance(value, np.ndarray) and value.dtype == np.float64
+    if floats and np.ndim(value) == 2 and (np.shape(value) == shape or isinstance(shape[0], str)):
+        return np.ascontiguousarray(value)
+    return real_array(name, value, shape, finite=False)
+
+
+def _checked_mask(available: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Validate that every context has an action."""
+    try:
+        mask = np.asarray(available)
+    except ValueError:
+        raise InvalidInput(
+            f"available must be a boolean mask of shape {shape}; got rows of unequal length."
+        ) from None
+    if mask.dtype != bool or mask.shape != shape:
+        raise InvalidInput(
+            f"available must be a boolean mask of shape {shape}; got {mask.dtype} of shape "
+            f"{mask.shape}."
+        )
+    if not mask.any(axis=1).all():
+        empty = int(np.flatnonzero(~mask.any(axis=1))[0])
+        raise InvalidInput(f"available must leave an action in every context; {empty} has none.")
+    return np.ascontiguousarray(mask)
