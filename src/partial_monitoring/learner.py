@@ -17,7 +17,7 @@ from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
 from partial_monitoring.observation import observation_vector, plain
-from partial_monitoring.place import Place, place_of, read, same_place, written
+from partial_monitoring.place import Place, place_of, plain_row, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
     Choices,
@@ -118,7 +118,7 @@ class Learner:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One row of plain data per decision: what it was, and the observation told."""
-        return [dict(row) for row in self._history]
+        return [plain_row(row) for row in self._history]
 
     @property
     def _model(self) -> Any:
@@ -169,7 +169,7 @@ class Learner:
             choice.basis,
         )
         self._open[decision.id] = decision, place
-        self._history.append(decision.to_dict() | {"observation": None})
+        self._history.append(decision.row() | {"observation": None})
         self._asked += 1
         return decision
 
@@ -323,7 +323,7 @@ class Learner:
             "policy": policy_to_dict(self.policy),
             "seed": self.seed,
             "allow_hopeless": self.allow_hopeless,
-            "history": self._history,
+            "history": self.history,
             "open": list(self._open),
             "told": [
                 [action, vector.tolist(), written(name)] for action, vector, name in self._told
@@ -361,6 +361,9 @@ class Learner:
 
     def _restore(self, data: dict[str, Any]) -> None:
         self._history = data["history"]
+        for row in self._history:
+            if "context" in row:
+                row["context"] = read(row["context"])
         told = [(a, np.array(vector, dtype=float), read(name)) for a, vector, name in data["told"]]
         if data["arrays"] is None:
             for action, vector, name in told:
@@ -374,7 +377,7 @@ class Learner:
         """Return what is needed of a decision whose observation is still to come."""
         row, nothing = self._history[number], np.zeros(0)
         blank = np.full(self.game.d, np.nan)
-        place = place_of(self.game, read(row.get("context")))
+        place = place_of(self.game, row.get("context"))
         decision = Decision(
             number,
             row["round"],

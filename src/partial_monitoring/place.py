@@ -87,6 +87,11 @@ def written(name: str | Game | None) -> Any:
     return game_to_dict(name) if isinstance(name, Game) else name
 
 
+def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a history with its context, if it has one, as plain data."""
+    return dict(row) if "context" not in row else {**row, "context": written(row["context"])}
+
+
 def read(name: Any) -> Any:
     """Return the name of a place from plain data."""
     return game_from_dict(name) if isinstance(name, Mapping) else name

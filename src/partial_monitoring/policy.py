@@ -11,7 +11,7 @@ import numpy as np
 
 from partial_monitoring import display, randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.place import written
+from partial_monitoring.place import plain_row
 from partial_monitoring.validation import Array, Indices
 
 State = TypeVar("State")
@@ -216,6 +216,10 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain data; a context that was not listed as in a game file."""
+        return plain_row(self.row())
+
+    def row(self) -> dict[str, Any]:
+        """Return the decision as data, with its context as it is."""
         row = {
             "id": self.id,
             "round": self.round,
@@ -223,7 +227,7 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
-        return row if self.context is None else row | {"context": written(self.context)}
+        return row if self.context is None else row | {"context": self.context}
 
 
 def _number(value: float) -> str:

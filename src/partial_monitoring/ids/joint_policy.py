@@ -18,8 +18,9 @@ from partial_monitoring.ids.counting import (
     located,
 )
 from partial_monitoring.ids.everywhere import Everywhere, everywhere
+from partial_monitoring.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
 from partial_monitoring.ids.integrated import Plans, plans_of
-from partial_monitoring.ids.joint import STEPS, Contexts, Iteration, iterated_kernel, joint_ratio
+from partial_monitoring.ids.joint import Contexts, joint_ratio
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.ids.ratio import ZERO_GAP
 from partial_monitoring.ids.sampling import Generalized, pair_rule

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.joint import contextual, frank_wolfe
+from partial_monitoring.ids.frank_wolfe import frank_wolfe
+from partial_monitoring.ids.joint import contextual
 from partial_monitoring.ids.ratio import (
     ZERO_GAP,
     as_arrays,
