@@ -137,12 +137,19 @@ def test_contextual_ids_plays_the_exact_kernel(kind: str) -> None:
 
 def test_replicates_in_different_contexts_do_not_depend_on_each_other() -> None:
     game = random_game(1, "ball")
-    for policy in (pm.IDS(), pm.ContextualIDS(), pm.ContextualIDS(chances="estimated")):
+    for policy in (
+        pm.IDS(),
+        pm.ContextualIDS(),
+        pm.ContextualIDS(chances="estimated"),
+        pm.ContextualIDS(gap=pm.gaps.mean, integrated=True),
+        pm.ContextualIDS(solver="frank_wolfe", step="classic", smoothed=True, steps=30),
+    ):
         together = pm.simulate(game, {"it": policy}, "random", horizon=40, seeds=[3, 8, 5])
         for i, seed in enumerate((3, 8, 5)):
             alone = pm.simulate(game, {"it": policy}, "random", horizon=40, seeds=[seed])
             np.testing.assert_array_equal(alone.regret["it"][0], together.regret["it"][i])
             np.testing.assert_array_equal(alone.plays["it"][0], together.plays["it"][i])
+            np.testing.assert_array_equal(alone.ratio["it"][0], together.ratio["it"][i])
 
 
 def test_contexts_come_with_their_probabilities() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.ids.joint import Contexts, checked
+from partial_monitoring.ids.joint import Contexts, averaged, checked
 from partial_monitoring.ids.ratio import ZERO_GAP
 from partial_monitoring.validation import Array, non_negative_number, one_of, whole_number
 
@@ -113,17 +113,17 @@ def _iterate(
     kernel = offered / offered.sum(axis=1, keepdims=True)
     each = np.arange(len(chi))
     for k in range(1, how.steps + 1):
-        gap = float(chi @ (kernel * d).sum(axis=1))
-        gain = float(chi @ (kernel * i).sum(axis=1))
+        gap, gain = averaged(chi, kernel * d), averaged(chi, kernel * i)
         # The gradient is chi(z) (E10) times a positive number times these slopes.
         slopes = kappa * d * gain - i * gap
         best = np.where(offered, slopes, np.inf).argmin(axis=1)
-        ahead = float(chi @ ((kernel * slopes).sum(axis=1) - slopes[each, best]))
+        saved = (kernel * slopes).sum(axis=1) - slopes[each, best]
+        ahead = averaged(chi, saved[:, None])
         if ahead <= how.tolerance * gap * gain:
             break
         share = 2.0 / (k + 2)
         if how.step == "line":
-            end = float(chi @ d[each, best]), float(chi @ i[each, best])
+            end = averaged(chi, d[each, best][:, None]), averaged(chi, i[each, best][:, None])
             share = best_point((gap, gain), end, kappa)
         kernel *= 1.0 - share
         kernel[each, best] += share

@@ -99,11 +99,18 @@ def joint_ratio(
     """Return Psi(xi), with 0/0 = 0 and 1/0 = inf."""
     xi, d, i = (np.asarray(x, dtype=float) for x in (kernel, gaps, information))
     chi = np.asarray(context_distribution, dtype=float)
-    gap = float(chi @ np.where(xi > 0, xi * d, 0.0).sum(axis=1))
-    gain = float(chi @ np.where(xi > 0, xi * i, 0.0).sum(axis=1))
+    gap, gain = (averaged(chi, np.where(xi > 0, xi * table, 0.0)) for table in (d, i))
     if gap <= 0:
         return 0.0
     return gap**kappa / gain if gain > 0 else np.inf
+
+
+def averaged(chi: Array, table: Array) -> float:
+    """Return the sum over contexts of chi times the sum of a row.
+
+    Added up in one way wherever the numbers stand in memory, which a product with chi is not.
+    """
+    return float((chi * table.sum(axis=1)).sum())
 
 
 def checked(
