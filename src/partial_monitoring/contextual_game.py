@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,14 @@ from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game, index_of
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, frozen, labels, probabilities, set_fields
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    frozen,
+    labels,
+    probabilities,
+    set_fields,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -143,6 +151,23 @@ class ContextualGame:
         """Return the game that is played when the given context is seen."""
         return self.games[self.context_index(context)]
 
+    def checked_context(self, game: Game) -> Game:
+        """Return a context that is given by its game, if it is over the same parameters."""
+        if not game.parameters.equals(self.parameters):
+            raise InvalidInput(
+                f"context must be a game over the parameters of all contexts, "
+                f"{self.parameters!r}; got {game.parameters!r}."
+            )
+        return game
+
+    def check_offered(self, context: Indices, action: Indices) -> None:
+        """Refuse actions (n,), numbered over all contexts, that their contexts (n,) lack."""
+        there = (action >= 0) & (action < self.k)
+        there &= self.available[context, np.where(there, action, 0)]
+        if not there.all():
+            names = np.array(self.contexts, dtype=object)[context]
+            check_offered(self.actions, action, there, names)
+
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return the tables that show this game."""
         headline = f"{len(self.games)} contexts, {self.k} actions"
@@ -160,6 +185,27 @@ class ContextualGame:
 
     def _repr_html_(self) -> str:
         return display.as_html(self.sheets())
+
+
+def check_offered(
+    labels: Sequence[str], action: Indices, there: NDArray[np.bool_], names: Any = None
+) -> None:
+    """Refuse the first action (n,) that is not there (n,); names are those of the contexts."""
+    if there.all():
+        return
+    first = int(np.flatnonzero(~there)[0])
+    number = int(action[first])
+    label = labels[number] if 0 <= number < len(labels) else number
+    where = "" if names is None else f" in context {names[first]!r}"
+    raise InvalidInput(f"action must be one that the context offers; got {label!r}{where}.")
+
+
+def same_context(one: Game, two: Game) -> bool:
+    """Whether two contexts have the same features, maps and noise."""
+    return one is two or all(
+        np.array_equal(getattr(one, name), getattr(two, name))
+        for name in ("features", "observation_maps", "noise_std")
+    )
 
 
 def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:

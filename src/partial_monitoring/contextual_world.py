@@ -8,8 +8,8 @@ from partial_monitoring import randomness
 from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.finite_game import FiniteGame
-from partial_monitoring.instance import ContextualInstance
-from partial_monitoring.noise import NoiseFunction
+from partial_monitoring.instance import ContextualInstance, Instance, checked_theta
+from partial_monitoring.noise import NOISE, NoiseFunction, disturbed, outcome_limits
 from partial_monitoring.validation import Array, Indices
 
 
@@ -45,8 +45,7 @@ class ContextualWorld:
             )
         self.game, self.theta, self.seeds = game, theta, seeds
         self.kind = next(iter(kinds))
-        for own in np.unique(theta, axis=0):
-            ContextualInstance(game, own, noise)  # refuses what cannot be played
+        self._refuse(noise)
         self._each = np.arange(len(seeds))
         self._finite = isinstance(game.games[0], FiniteGame)
         self._coming = randomness.Stream(seeds, randomness.CONTEXT, 1)
@@ -60,12 +59,22 @@ class ContextualWorld:
         for z, own in enumerate(game.games):
             self._std[z, game.positions(z)] = own.noise_std
         if self._finite:
-            weights = np.maximum(theta, 0.0)
-            cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-            end = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
-            beyond = np.arange(weights.shape[1]) >= end[:, None]
-            self._cumulative = np.where(beyond, np.inf, cumulative)
+            self._cumulative = outcome_limits(theta)
             self._symbol = game.observation_maps.argmax(axis=2)  # (contexts, k, d)
+
+    def _refuse(self, noise: str | NoiseFunction | None) -> None:
+        """Refuse what cannot be played: parameters outside, means that the noise cannot have."""
+        different = np.unique(self.theta, axis=0)
+        for own in different:
+            checked_theta(own, self.game.parameters)
+        Instance(self.game.games[0], different[0], noise)
+        bounds = NOISE.get(str(self.kind))
+        if bounds is not None and np.isfinite([bounds.low, bounds.high]).any():
+            # Means of actions that are not there are zero, which all noise can have.
+            means = self.game.observation_maps @ different.T  # (contexts, k, m, parameters)
+            off = (means < bounds.low - 1e-9) | (means > bounds.high + 1e-9)
+            for own in different[off.any(axis=(0, 1, 2))]:
+                ContextualInstance(self.game, own, noise)
 
     def context(self, t: int) -> Indices:
         """Return the contexts of round t (counted from 0), shape (n,)."""
@@ -75,6 +84,7 @@ class ContextualWorld:
     def observe(self, action: Indices, t: int) -> Array:
         """Return what the actions (n,) show in round t, shape (n, m)."""
         z = self.context(t)
+        self.game.check_offered(z, action)
         if self._finite:
             outcome = (self._cumulative <= self._stream.at(t)).sum(axis=1)
             shown = np.zeros((len(action), self.game.m))
@@ -83,14 +93,7 @@ class ContextualWorld:
         rows = self.game.observation_maps[z, action]  # (n, m, d)
         means = (rows * self.theta[:, None, :]).sum(axis=-1)
         draws = self._stream.at(t)[:, : self.game.m]
-        match self.kind:
-            case "gaussian":
-                return np.asarray(means + self._std[z, action][:, None] * draws)
-            case "bernoulli":
-                return np.asarray(draws < means, dtype=float)
-            case "sign":
-                return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
-        return np.asarray(means)
+        return disturbed(self.kind, means, self._std[z, action], draws)
 
     def gap(self, action: Indices, t: int) -> Array:
         """Return what the actions (n,) lose in round t against the best of their context."""

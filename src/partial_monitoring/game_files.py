@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
     return {"type": kind} | {key: value.tolist() for key, value in values.items() if value.size}
 
 
-def _finite(data: Mapping[str, Any], outcomes: Any = None) -> FiniteGame:
+def _finite(data: Mapping[str, Any]) -> FiniteGame:
     _known_keys(data, FINITE_KEYS, "a finite game")
     if "signals" not in data:
         raise InvalidInput("a finite game needs the key 'signals'.")
@@ -179,7 +179,7 @@ def _finite(data: Mapping[str, Any], outcomes: Any = None) -> FiniteGame:
         rewards,
         signals,
         actions=data.get("actions"),
-        outcomes=data.get("outcomes", outcomes),
+        outcomes=data.get("outcomes"),
         noise_std=_exact(data.get("noise_std", SIGNAL_NOISE)),
     )
 
@@ -194,8 +194,8 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
         if "parameters" not in data:
             raise InvalidInput("a linear game needs the key 'parameters'.")
         parameters = parameters_from_dict(data["parameters"], features.shape[1])
-    elif "parameters" in data:
-        raise InvalidInput("parameters stand either in each context or outside; got both.")
+    else:
+        _not_both(data, ("parameters",))
     return Game(
         features,
         [_exact(rows) for rows in _sequence("observation_maps", data["observation_maps"])],
@@ -224,6 +224,7 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
     _known_keys(data, ("contexts", "parameters", "outcomes"), "a contextual game")
     games, chances, names = [], [], []
     parameters: ParameterSet | None = None
+    used = set()
     for z, entry in enumerate(_sequence("contexts", data["contexts"])):
         try:
             if not isinstance(entry, Mapping):
@@ -235,16 +236,23 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
             game: Game
             if "item_features" in own:
                 shared = {key: data[key] for key in ("parameters",) if key in data}
+                _not_both(own, shared)
                 game = _dueling(own | shared)
             elif "features" in own:
                 game = _linear(own, parameters)
             else:
-                game = _finite(own, data.get("outcomes"))
+                shared = {key: data[key] for key in ("outcomes",) if key in data}
+                _not_both(own, shared)
+                game = _finite(own | shared)
+            used.add("outcomes" if isinstance(game, FiniteGame) else "parameters")
         except InvalidInput as error:
             raise InvalidInput(f"contexts[{z}]: {error}") from None
         games.append(game)
         names.append(str(entry.get("name", z)))
         chances.append(_exact(entry.get("probability")))
+    for key in ("parameters", "outcomes"):
+        if key in data and key not in used:
+            raise InvalidInput(f"{key} must be left out, no context has any; got {data[key]!r}.")
     given = [chance is not None for chance in chances]
     if any(given) and not all(given):
         raise InvalidInput(
@@ -318,6 +326,13 @@ def _sequence(key: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or not value:
         raise InvalidInput(f"{key} must be a list with at least one entry; got {value!r}.")
     return value
+
+
+def _not_both(context: Mapping[str, Any], shared: Iterable[str]) -> None:
+    """Refuse what stands in a context although it stands outside for all of them."""
+    for key in shared:
+        if key in context:
+            raise InvalidInput(f"{key} stand either in each context or outside; got both.")
 
 
 def _known_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.contextual_game import ContextualGame
+from partial_monitoring.contextual_game import ContextualGame, check_offered
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.least_squares import (
     Estimate,
@@ -44,6 +44,11 @@ class ContextualState:
     parts: tuple[tuple[Model, Shape], ...]
     """Every context as the estimate sees it."""
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the state is saved as what was told: a context came louder than all listed."""
+        return self.estimate.model.loudness > loudest(self.parts)
+
 
 def initial_state(
     game: ContextualGame,
@@ -58,8 +63,14 @@ def initial_state(
         game, regularization=regularization, prior_mean=prior_mean, norm_bound=norm_bound
     )
     parts = tuple((own, shape_of(own)) for own in (part_of(whole, g) for g in game.games))
+    whole = replace(whole, loudness=loudest(parts))
     blank = initial(whole, replicates, by_rows=True)
     return ContextualState(blank, shape_of(whole), game, parts)
+
+
+def loudest(parts: tuple[tuple[Model, Shape], ...]) -> float:
+    """Return the loudness of the loudest context."""
+    return max(part.loudness for part, _ in parts)
 
 
 def whole_model(game: ContextualGame, **options: Any) -> Model:
@@ -109,17 +120,23 @@ def update_in_context(
     state: ContextualState, action: Indices, observation: Array, context: Context | None
 ) -> ContextualState:
     """Return the state after the observations (n, m) of actions (n,) in their contexts."""
-    n, r = len(action), state.estimate.model.rank
+    estimate = state.estimate
+    n, r = len(action), estimate.model.rank
     m = observation.shape[1]
     rows, residual = np.zeros((n, m, r)), np.zeros((n, m))
     if isinstance(context, Game):
-        part = part_of(state.estimate.model, checked_context(state, context))
+        part = part_of(estimate.model, checked_context(state, context))
+        check_offered(context.actions, action, (action >= 0) & (action < context.k))
+        if part.loudness > estimate.model.loudness:
+            estimate = replace(estimate, model=replace(estimate.model, loudness=part.loudness))
         _take_in(part, action, observation, rows, residual, np.ones(n, dtype=bool))
     else:
-        for z, own in groups(checked_indices(state, context)):
+        indices = checked_indices(state, context)
+        state.game.check_offered(indices, action)
+        for z, own in groups(indices):
             local = state.game.local_actions[z, action[own]]
             _take_in(state.parts[z][0], local, observation[own], rows, residual, own)
-    return replace(state, estimate=updated_by_rows(state.estimate, rows, residual))
+    return replace(state, estimate=updated_by_rows(estimate, rows, residual))
 
 
 def _take_in(
@@ -172,12 +189,7 @@ def some_action(offered: NDArray[np.bool_]) -> None:
 
 def checked_context(state: ContextualState, game: Game) -> Game:
     """Return a context that is given by its game, if it is over the same parameters."""
-    if not game.parameters.equals(state.game.parameters):
-        raise InvalidInput(
-            f"context must be a game over the parameters of all contexts, "
-            f"{state.game.parameters!r}; got {game.parameters!r}."
-        )
-    return game
+    return state.game.checked_context(game)
 
 
 def _placed(

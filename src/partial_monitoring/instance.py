@@ -25,24 +25,24 @@ class Instance:
 
     Parameters
     ----------
-        game
-            The game.
-        theta_star
-            The true parameter, a point of the game's parameter set, shape (d,).
-        noise
+    game
+        The game.
+    theta_star
+        The true parameter, a point of the game's parameter set, shape (d,).
+    noise
         How observations are disturbed: "gaussian", "bernoulli", "sign", "none" or a function
         (means, noise_std, rng) -> observation; without it, what the game says. Finite games always
         draw an outcome and show its signal.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> import partial_monitoring as pm
-        >>> instance = pm.Instance(pm.games.dynamic_pricing(), [0.2, 0.5, 0.3])
-        >>> instance.game.actions[instance.best_action]
-        '$2'
-        >>> instance.observe("$3", np.random.default_rng(0))
-        'no'
+    >>> import numpy as np
+    >>> import partial_monitoring as pm
+    >>> instance = pm.Instance(pm.games.dynamic_pricing(), [0.2, 0.5, 0.3])
+    >>> instance.game.actions[instance.best_action]
+    '$2'
+    >>> instance.observe("$3", np.random.default_rng(0))
+    'no'
     """
 
     game: Game

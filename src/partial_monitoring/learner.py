@@ -17,7 +17,7 @@ from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
 from partial_monitoring.observation import observation_vector, plain
-from partial_monitoring.place import Place, place_of, read, written
+from partial_monitoring.place import Place, place_of, plain_row, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
     Choices,
@@ -118,8 +118,8 @@ class Learner:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row per decision: id, round, action, label, probability and the observation told."""
-        return [dict(row) for row in self._history]
+        """One row of plain data per decision: what it was, and the observation told."""
+        return [plain_row(row) for row in self._history]
 
     @property
     def _model(self) -> Any:
@@ -167,10 +167,10 @@ class Learner:
             where,
             None if choice.index is None else place.own(choice.index),
             place.name,
+            choice.basis,
         )
         self._open[decision.id] = decision, place
-        row = decision.to_dict() | {"observation": None}
-        self._history.append(row if place.name is None else row | {"context": place.name})
+        self._history.append(decision.row() | {"observation": None})
         self._asked += 1
         return decision
 
@@ -313,7 +313,7 @@ class Learner:
         gaps = place.own(choice.gaps)
         if np.isnan(gaps).any():
             gaps = exact_gaps(known, confidence)[0]
-        told = [(action, vector) for action, vector, name in self._told if name == place.name]
+        told = [(a, vector) for a, vector, name in self._told if same_place(name, place.name)]
         found = status(place.game, confidence, place.own(choice.distribution), gaps, told)
         return warned(found, getattr(self.policy, "caveat", None))
 
@@ -327,10 +327,7 @@ class Learner:
             "policy": policy_to_dict(self.policy),
             "seed": self.seed,
             "allow_hopeless": self.allow_hopeless,
-            "history": [
-                row | {"context": written(row["context"])} if "context" in row else row
-                for row in self._history
-            ],
+            "history": self.history,
             "open": list(self._open),
             "told": [
                 [action, vector.tolist(), written(name)] for action, vector, name in self._told

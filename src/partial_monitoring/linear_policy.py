@@ -22,6 +22,7 @@ from partial_monitoring.estimation.kernel import KernelEstimate, KernelModel
 from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
+from partial_monitoring.game import Game
 from partial_monitoring.in_context import (
     Context,
     ContextualState,
@@ -105,6 +106,12 @@ class LinearPolicy:
         """Decide in the game of the estimate, for all its replicates."""
         raise NotImplementedError
 
+    def choose_in_context(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+    ) -> Choices:
+        """Decide likewise in the game of one of several contexts."""
+        return self.choose(estimate, shape, uniforms, available)
+
     def init(self, game: AnyGame, replicates: int) -> AnyState:
         """Return the state before the first round."""
         if isinstance(game, KernelBoxGame) and not self.kernelized:
@@ -142,7 +149,9 @@ class LinearPolicy:
     ) -> Choices:
         """Choose actions, with contexts in the game of each."""
         if isinstance(state, ContextualState):
-            return decide_in_context(self.choose, state, uniforms, available, context)
+            if isinstance(context, Game):  # one that was not known before
+                self.accept(ContextualGame([context]))
+            return decide_in_context(self.choose_in_context, state, uniforms, available, context)
         if isinstance(state, BoxState):
             return self._decide_in_box(state, uniforms, available)
         return self.choose(state.estimate, state.shape, uniforms, available)

@@ -28,6 +28,33 @@ def drawn(draw: NoiseFunction, means: Array, std: float, rng: np.random.Generato
     return observation_array("what noise returns", draw(means, std, rng), means.shape)
 
 
+def disturbed(kind: object, means: Array, std: Array, draws: Array) -> Array:
+    """Return observations with the given means (n, m) from normal or uniform draws (n, m).
+
+    The sizes of the noise (n,) are those of normal observations.
+    """
+    match kind:
+        case "gaussian":
+            return np.asarray(means + std[:, None] * draws)
+        case "bernoulli":
+            return np.asarray(draws < means, dtype=float)
+        case "sign":
+            return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
+    return np.asarray(means)
+
+
+def outcome_limits(theta: Array) -> Array:
+    """Return below which uniform number each outcome comes, shape (n, outcomes).
+
+    Rounding must not pass the last outcome that has any probability.
+    """
+    weights = np.maximum(theta, 0.0)
+    cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+    last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
+    beyond = np.arange(weights.shape[1]) >= last[:, None]
+    return np.where(beyond, np.inf, cumulative)
+
+
 def _gaussian(means: Array, std: float, rng: np.random.Generator) -> Array:
     observed: Array = means + std * rng.standard_normal(len(means))
     return observed

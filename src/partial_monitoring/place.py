@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.contextual_game import AnyGame, ContextualGame, same_context
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
@@ -39,7 +39,13 @@ class Place:
         """Return the number of an action of the answer in this game."""
         if self.positions is None:
             return action
-        return int(np.flatnonzero(self.positions == action)[0])
+        found = np.flatnonzero(self.positions == action)
+        if len(found) == 0:
+            raise InvalidInput(
+                f"action must be one that the context offers; the policy played number {action} of "
+                f"all actions in context {self.name!r}."
+            )
+        return int(found[0])
 
     def outer(self, action: int) -> int:
         """Return the number of an action of this game in what the policy answers."""
@@ -66,17 +72,24 @@ def place_of(game: AnyGame, context: Any) -> Place:
             f"context must be one of the game's, a Game, or a dict with features and "
             f"observation_maps; got {context!r}."
         )
-    if not context.parameters.equals(game.parameters):
-        raise InvalidInput(
-            f"context must be a game over the parameters of all contexts, {game.parameters!r}; got "
-            f"{context.parameters!r}."
-        )
-    return Place(context, {"context": context}, name=context)
+    return Place(game.checked_context(context), {"context": context}, name=context)
+
+
+def same_place(one: str | Game | None, two: str | Game | None) -> bool:
+    """Whether two names of places mean the same one, unlisted contexts by their content."""
+    if isinstance(one, Game) and isinstance(two, Game):
+        return same_context(one, two)
+    return one == two
 
 
 def written(name: str | Game | None) -> Any:
     """Return the name of a place as plain data."""
     return game_to_dict(name) if isinstance(name, Game) else name
+
+
+def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a history with its context, if it has one, as plain data."""
+    return dict(row) if "context" not in row else {**row, "context": written(row["context"])}
 
 
 def read(name: Any) -> Any:

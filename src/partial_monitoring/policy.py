@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring import display, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.place import plain_row
 from partial_monitoring.validation import Array, Indices
 
 State = TypeVar("State")
@@ -41,6 +42,9 @@ class Choices:
     index: Array | None = None
     """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
     actions that it has ruled out."""
+    basis: str | None = None
+    """What else decided: "contexts", regret and information of all contexts together, or "plans",
+    the gaps of whole plans, one action for each context."""
 
     @property
     def places(self) -> Indices:
@@ -204,6 +208,9 @@ class Decision:
     """What the policy played the largest of, shape (k,), if it decides in that way."""
     context: Any = None
     """The label of the context in which it was made, or its game if it was not known before."""
+    basis: str | None = None
+    """What else decided: "contexts", regret and information of all contexts together, or "plans",
+    the gaps of whole plans, one action for each context."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -224,6 +231,8 @@ class Decision:
         )
         hidden = len(possible) - len(shown)
         notes = [_reason(self)] + ([f"{hidden} more actions are not shown"] if hidden else [])
+        if self.basis == "plans":
+            notes.append("plans for all contexts decided; shown are the gaps of this context")
         title = f"round {self.round}: {self.label}"
         return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
 
@@ -245,14 +254,19 @@ class Decision:
         return display.as_html(self.sheets())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain data."""
-        return {
+        """Return the decision as plain data; a context that was not listed as in a game file."""
+        return plain_row(self.row())
+
+    def row(self) -> dict[str, Any]:
+        """Return the decision as data, with its context as it is."""
+        row = {
             "id": self.id,
             "round": self.round,
             "action": self.action,
             "label": self.label,
             "probability": self.probability,
         }
+        return row if self.context is None else row | {"context": self.context}
 
 
 def _number(value: float) -> str:
@@ -275,7 +289,7 @@ def _reason(decision: Decision) -> str:
         share = f"with probability {decision.probability:.0%}"
         return f"the policy chose it {share} and does not say why"
     greedy = int(decision.gaps.argmin())
-    if decision.gaps[greedy] <= 0:
+    if (decision.gaps[decision.distribution > 0] <= 0).all():
         return "nothing else can be better, so there is nothing to explore"
     if a == greedy:
         others = np.flatnonzero(decision.distribution > 0)
@@ -288,6 +302,9 @@ def _reason(decision: Decision) -> str:
         )
     if decision.gaps[a] <= decision.gaps[greedy] * (1 + 1e-9):
         return "no action may lose less, and it tells more than others that lose as little"
-    return (
-        f"it may lose more than '{decision.labels[greedy]}', but what it tells is worth that price"
-    )
+    worth = "is worth that price"
+    if decision.context is not None and decision.gaps[greedy] <= 0:
+        worth = "serves other contexts"
+    elif decision.basis is not None:
+        worth = "is worth that price, here and in other contexts"
+    return f"it may lose more than '{decision.labels[greedy]}', but what it tells {worth}"

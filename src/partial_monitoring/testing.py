@@ -145,6 +145,7 @@ def check_game(game: AnyGame, *, seed: int = 0) -> None:
     if isinstance(game, ContextualGame):
         for context in game.contexts:
             check_game(game.at(context), seed=seed)
+        _check_whole(game)
         return
     _require(isinstance(game, Game), "it is not a Game")
     k, m, d = game.k, game.m, game.d
@@ -177,6 +178,22 @@ def check_game(game: AnyGame, *, seed: int = 0) -> None:
                 _require(np.shape(seen) == (rows,), "an observation has the wrong length")
     if k <= MOST_ANALYZED:
         _require(analyze(game).verify(), "its analysis does not hold")
+
+
+def _check_whole(game: ContextualGame) -> None:
+    """Check what the contexts are together: one file, one analysis."""
+    again = game_from_dict(game_to_dict(game))
+    assert isinstance(again, ContextualGame)
+    same = (
+        again.contexts == game.contexts
+        and again.actions == game.actions
+        and np.array_equal(again.context_distribution, game.context_distribution)
+        and np.array_equal(again.features, game.features)
+        and np.array_equal(again.observation_maps, game.observation_maps)
+    )
+    _require(same, "a game file does not give the same contexts again")
+    if sum(own.k for own in game.games) <= MOST_ANALYZED:
+        _require(analyze(game).verify(), "the analysis of all contexts does not hold")
 
 
 # -- policies ----------------------------------------------------------------------------------

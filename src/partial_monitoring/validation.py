@@ -33,7 +33,9 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+def real_array(
+    name: str, value: ArrayLike, shape: Sequence[int | str], *, finite: bool = True
+) -> Array:
     """Return ``value`` as a fresh read-only float64 array of the given shape.
 
     Parameters
@@ -44,6 +46,8 @@ def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array
         Numbers of any kind: nested lists, integers, ``Fraction``, arrays.
     shape
         One entry per axis: a number is required exactly, a word stands for any length.
+    finite
+        Refuse what is not finite.
 
     Examples
     --------
@@ -53,7 +57,7 @@ def real_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array
     Traceback (most recent call last):
     partial_monitoring.errors.InvalidInput: features must have shape (k, d); got (2,).
     """
-    array = _to_float(name, value)
+    array = _to_float(name, value, finite)
     fits = array.ndim == len(shape) and all(
         isinstance(want, str) or want == have for want, have in zip(shape, array.shape, strict=True)
     )
@@ -181,7 +185,7 @@ def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     return str(value)
 
 
-def _to_float(name: str, value: Any) -> Array:
+def _to_float(name: str, value: Any, finite: bool) -> Array:
     try:
         array = np.array(value)
         if array.dtype.kind not in "iufO" or np.ma.is_masked(value):
@@ -193,7 +197,7 @@ def _to_float(name: str, value: Any) -> Array:
         raise InvalidInput(
             f"{name} must be real numbers in rows of equal length; got {_brief(value)}."
         ) from None
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         at = f" at index {where[0] if len(where) == 1 else where}" if where else ""
         raise InvalidInput(f"{name} must be finite; got {array[where]}{at}.")

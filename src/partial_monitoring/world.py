@@ -10,7 +10,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.instance import Instance
-from partial_monitoring.noise import NOISE, NoiseFunction, drawn
+from partial_monitoring.noise import NOISE, NoiseFunction, disturbed, drawn, outcome_limits
 from partial_monitoring.validation import Array, Indices
 
 MOST_MEANS = 2_000_000
@@ -68,15 +68,7 @@ class World:
         means, std = self._expected(action)
         if callable(self.kind):
             return self._own_noise(action, means, std, t)
-        draws = self._stream.at(t)[:, : self.game.m]
-        match self.kind:
-            case "gaussian":
-                return np.asarray(means + std[:, None] * draws)
-            case "bernoulli":
-                return np.asarray(draws < means, dtype=float)
-            case "sign":
-                return np.where(draws < (1.0 + means) / 2.0, 1.0, -1.0)
-        return np.asarray(means)
+        return disturbed(self.kind, means, std, self._stream.at(t)[:, : self.game.m])
 
     def gap(self, action: Indices, t: int = 0) -> Array:
         """Return what the actions (n,) lose against the best one, in any round, shape (n,)."""
@@ -98,12 +90,7 @@ class World:
         return means, self._std[action]
 
     def _prepare_outcomes(self, game: FiniteGame) -> None:
-        weights = np.maximum(self.theta, 0.0)
-        cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-        # Rounding must not pass the last outcome that has any probability.
-        last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
-        beyond = np.arange(weights.shape[1]) >= last[:, None]
-        self._cumulative = np.where(beyond, np.inf, cumulative)
+        self._cumulative = outcome_limits(self.theta)
         self._symbol = game.observation_maps.argmax(axis=1)  # (k, d): which row an outcome shows
         self._stream = randomness.Stream(self.seeds, randomness.NOISE, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.ids.frank_wolfe import best_point
 from partial_monitoring.ids.joint import joint_ratio
 
 Array = NDArray[np.float64]
@@ -180,6 +182,83 @@ def test_one_context_is_plain_ids(seed: int, kappa: float) -> None:
     np.testing.assert_allclose(single[0], plain, atol=1e-12)
 
 
+@pytest.mark.parametrize("solve_with", [pm.sampling.contextual, pm.sampling.frank_wolfe])
+@pytest.mark.filterwarnings("error")
+def test_contexts_of_probability_zero_are_solved_by_themselves(solve_with: Any) -> None:
+    """From their own numbers, whatever those of the contexts that count are."""
+    for gaps, information in (
+        ([[0, 0, 0], [1, 2, 3]], [[1, 1, 1], [0, 1, 2]]),
+        ([[1, 2, 3], [1, 2, 2]], [[0, 0, 0], [1, 1e10, 1]]),
+        ([[1e-200, 2e-200, 0], [1, 2, 5]], [[1e-200, 1e-200, 0], [1, 1e200, 0]]),
+        ([[1e200, 2e200, 3e200], [1e-9, 2, 5]], [[0, 1, 2], [1e-3, 7, 0]]),
+    ):
+        kernel = solve_with(gaps, information, [1, 0])
+        alone = pm.sampling.exact(np.array(gaps[1], float), np.array(information[1], float))
+        np.testing.assert_allclose(kernel[1], alone, atol=1e-12)
+
+
+def test_frank_wolfe_plays_greedily_where_nothing_can_be_learned() -> None:
+    gaps = np.array([[2.0, 1.0], [1.0, 3.0]])
+    for smoothing in (0.0, 0.1):
+        kernel = pm.sampling.frank_wolfe(gaps, 0 * gaps, [0.5, 0.5], smoothing=smoothing)
+        np.testing.assert_array_equal(kernel, [[0, 1], [1, 0]])
+    nothing_lost = pm.sampling.frank_wolfe([[0, 1.0], [1, 0]], np.ones((2, 2)), [0.5, 0.5])
+    np.testing.assert_array_equal(nothing_lost, [[1, 0], [0, 1]])
+
+
+def least_ratio(data: Problem, kappa: float) -> float:
+    """Return the least ratio from the E2D kernels of all prices at which something changes."""
+    gaps, information, chi, mask = data
+    more_gap = gaps[:, None, :] - gaps[:, :, None]
+    more_gain = information[:, None, :] - information[:, :, None]
+    both = mask[:, None, :] & mask[:, :, None] & (more_gain > 0) & (more_gap >= 0)
+    prices = np.unique(np.append((more_gap[both] / more_gain[both]), 0.0))
+    between = np.concatenate([(prices[1:] + prices[:-1]) / 2, [2 * prices[-1] + 1]])
+    points = []
+    for price in between:
+        best = np.where(mask, gaps - price * information, np.inf).argmin(axis=1)
+        each = np.arange(len(chi))
+        points.append((float(chi @ gaps[each, best]), float(chi @ information[each, best])))
+    least = np.inf
+    for one, two in zip(points, [*points[1:], points[-1]], strict=True):
+        p = best_point(one, two, kappa)
+        gap, gain = (x + p * (y - x) for x, y in zip(one, two, strict=True))
+        least = min(least, 0.0 if gap <= 0 else gap**kappa / gain if gain > 0 else np.inf)
+    return least
+
+
+@pytest.mark.parametrize("kappa", [2.0, 3.0])
+def test_long_frontiers_are_walked_to_the_right_edge(kappa: float) -> None:
+    """Many vertices, of many contexts or of few, all alike or all different."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        contexts, actions = [(2, 60), (12, 12), (40, 5), (90, 3)][seed % 4]
+        information = np.sort(rng.random((contexts, actions)), axis=1)
+        gaps = rng.uniform(0.01, 1) + rng.uniform(0.01, 3) * information**2
+        if seed % 3 == 0:
+            gaps, information = (np.repeat(t[:1], contexts, axis=0) for t in (gaps, information))
+        elif seed % 3 == 1:
+            gaps += 0.02 * rng.random(gaps.shape)
+        mask = rng.random(gaps.shape) < 0.9
+        mask[:, 0] = True
+        data = gaps, information, rng.dirichlet(np.ones(contexts)), mask
+        kernel = solve(data, kappa)
+        assert_kernel(kernel, mask)
+        assert ((kernel > 0).sum(axis=1) > 1).sum() <= 1
+        assert value(kernel, data, kappa) == pytest.approx(least_ratio(data, kappa), rel=1e-9)
+
+
+def test_long_frontiers_take_little_time() -> None:
+    """All edges of convex frontiers are passed: not one look at all actions for each of them."""
+    information = np.repeat(np.linspace(0, 1, 200_000)[None], 2, axis=0)
+    for rise in (0.01, 0.7, 5.0):
+        gaps = 0.5 + rise * information**2
+        solve((gaps[:, :9], information[:, :9], np.full(2, 0.5), gaps[:, :9] > 0))
+        start = perf_counter()
+        pm.sampling.contextual(gaps, information, [0.5, 0.5])
+        assert perf_counter() - start < 2  # with a look at all actions for each edge: minutes
+
+
 def test_units_do_not_matter() -> None:
     for seed in range(10):
         gaps, information, chi, mask = data = problem(seed)
@@ -214,6 +293,12 @@ def test_degenerate_problems() -> None:
         ({"available": [[False, False]]}, "available must leave an action in every context; 0"),
         ({"available": [[1, 0]]}, "available must be a boolean mask of shape (1, 2); got int64"),
         ({"kappa": 1.5}, "kappa must be at least 2; got 1.5"),
+        ({"gaps": [[0.1, 0.2], [0.3]]}, "gaps must be real numbers in rows of equal length"),
+        ({"gaps": "many"}, "gaps must be real numbers in rows of equal length; got 'many'"),
+        ({"gaps": [[1j, 2]]}, "gaps must be real numbers in rows of equal length"),
+        ({"gaps": np.zeros((0, 2))}, "gaps must hold at least one context and action"),
+        ({"information": [[1.0], [1, 2]]}, "information must be real numbers in rows of equal"),
+        ({"available": [[True], [True, False]]}, "available must be a boolean mask of shape (1, 2"),
     ],
 )
 def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
@@ -225,3 +310,6 @@ def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
     with pytest.raises(InvalidInput, match="step must be one of"):
         pm.sampling.frank_wolfe(**options, step="giant")
+    for tolerance in ("a", np.nan, -1):
+        with pytest.raises(InvalidInput, match="tolerance must"):
+            pm.sampling.frank_wolfe(**options, tolerance=tolerance)

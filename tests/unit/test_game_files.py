@@ -77,6 +77,7 @@ parameters = { type = "polytope", a_ub = [[1, 1]], b_ub = [1] }
 FINITE = {"rewards": [[1, 2]], "signals": [["a", "b"]]}
 LINEAR = {"features": [[1, 2]], "observation_maps": [[]], "parameters": {"type": "all"}}
 PART = {"features": [[1, 2]], "observation_maps": [[]]}
+DUEL = {"item_features": [[1, 2], [0, 1]], "parameters": {"type": "all"}}
 BAD: list[tuple[Any, str]] = [
     (
         {},
@@ -126,6 +127,22 @@ BAD: list[tuple[Any, str]] = [
     (
         {"contexts": [FINITE | {"probability": 0.4}, FINITE | {"probability": 0.4}]},
         "context_distribution must be non-negative and sum to 1; got [0.4, 0.4]",
+    ),
+    (
+        {"contexts": [FINITE], "parameters": {"type": "all"}},
+        "parameters must be left out, no context has any; got {'type': 'all'}.",
+    ),
+    (
+        {"contexts": [PART], "parameters": {"type": "all"}, "outcomes": ["a"]},
+        "outcomes must be left out, no context has any; got ['a'].",
+    ),
+    (
+        {"contexts": [DUEL], "parameters": {"type": "all"}},
+        "contexts[0]: parameters stand either in each context or outside; got both.",
+    ),
+    (
+        {"contexts": [FINITE | {"outcomes": ["a", "b"]}], "outcomes": ["a", "b"]},
+        "contexts[0]: outcomes stand either in each context or outside; got both.",
     ),
 ]
 

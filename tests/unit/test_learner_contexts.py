@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,72 @@ def test_the_status_of_a_context(tmp_path: Path) -> None:
     status = learner.status(context="silent")
     assert status.best == "product 2"
     assert "product 0" not in status.plausible
+
+
+def test_a_decision_says_that_it_serves_other_contexts() -> None:
+    game = pm.games.survey(products=2, answer_rate=0.5, voucher=True)
+    for policy in (pm.ContextualIDS(), pm.IDS(sampling=pm.sampling.e2d(20.0))):
+        decision = pm.Learner(game, policy).ask(context="answers")
+        assert decision.label != "voucher"
+        said = decision.explain()
+        assert "it may lose more than 'voucher', but what it tells serves other contexts" in said
+        assert "nothing to explore" not in said
+    content = pm.Learner(game, pm.IDS()).ask(context="answers").explain()
+    assert "nothing else can be better, so there is nothing to explore" in content
+
+
+FRESH = {"features": [[1, 0, 0], [0, 1, 0]], "observation_maps": [[[1, 0, 0]], [[0, 1, 0]]]}
+
+
+def test_the_status_of_an_unlisted_context_is_that_of_its_content(tmp_path: Path) -> None:
+    """Told under one object, asked for under another: what does not fit the model is seen."""
+    learner = pm.Learner(SURVEY)
+    learner.tell_past([0] * 40, [[50.0]] * 40, [dict(FRESH) for _ in range(40)])
+    learner.save(tmp_path / "learner.json")
+    for own in (learner, pm.Learner.load(tmp_path / "learner.json")):
+        assert any("scatter" in warning for warning in own.status(context=FRESH).warnings)
+        assert not any("scatter" in warning for warning in own.status(context=0).warnings)
+
+
+def test_history_and_decisions_are_plain_data(tmp_path: Path) -> None:
+    learner = pm.Learner(SURVEY)
+    first, second = learner.ask(context="answers"), learner.ask(context=FRESH)
+    assert first.to_dict()["context"] == "answers"
+    assert second.to_dict()["context"]["features"] == FRESH["features"]
+    assert json.loads(json.dumps(learner.history)) == learner.history
+    learner.save(tmp_path / "learner.json")
+    again = pm.Learner.load(tmp_path / "learner.json")
+    assert again.history == learner.history
+    again.tell(second, [1.0])
+    assert again.history[1]["observation"] == [1.0]
+
+
+def test_contexts_are_counted_when_they_are_told() -> None:
+    learner = pm.Learner(SURVEY, pm.ContextualIDS(chances="growing"))
+    asked = [learner.ask(context="silent") for _ in range(3)]
+    assert learner._state.seen.tolist() == [[0, 0]]
+    for decision in asked[:2]:
+        learner.tell(decision, None)
+    assert learner._state.seen.tolist() == [[0, 2]]
+
+
+def test_policies_look_at_unlisted_contexts_before_they_play() -> None:
+    bandit = pm.games.contextual_linear_bandit()
+    silent = {"features": [[1, 0, 0], [0, 1, 0]], "observation_maps": [[], []]}
+    for policy in (pm.LinUCB(), pm.LinTS()):
+        learner = pm.Learner(bandit, policy)
+        with pytest.raises(InvalidInput, match="plays bandits, whose actions show their own"):
+            learner.ask(context=silent)
+        assert learner.history == []
+    duel = pm.games.contextual_dueling()
+    plane = pm.Game(np.eye(2), np.eye(2)[:, None], duel.parameters)
+    for other in (pm.Greedy(), pm.SquareCB(), pm.LinUCB(), pm.LinTS()):
+        with pytest.raises(InvalidInput, match=r"cannot play duels.*use IDS or ContextualIDS"):
+            pm.Learner(duel, other)
+        with pytest.raises(InvalidInput, match=r"cannot play duels.*use DuelingIDS"):
+            pm.Learner(duel.at(0), other)
+        with pytest.raises(InvalidInput, match=r"cannot play duels.*use IDS or ContextualIDS"):
+            pm.Learner(pm.ContextualGame([plane]), other).ask(context=duel.at(0))
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,17 @@ def test_every_game_passes(name: str) -> None:
     pm.testing.check_game(pm.games.make(name))
 
 
+def test_contexts_are_checked_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = pm.games.survey()
+    other = pm.games.survey(answer_rate=0.5)
+    real = pm.testing.game_from_dict
+    monkeypatch.setattr(
+        pm.testing, "game_from_dict", lambda data: other if "contexts" in data else real(data)
+    )
+    with pytest.raises(AssertionError, match="a game file does not give the same contexts again"):
+        pm.testing.check_game(game)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_passes(name: str) -> None:
     pm.testing.check_policy(POLICIES[name]())

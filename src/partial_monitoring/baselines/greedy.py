@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import Duels
+from partial_monitoring.baselines.duels import refuse_duels
+from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import confidence_set, paper
 from partial_monitoring.estimation.least_squares import Estimate
@@ -53,9 +53,7 @@ class Greedy(LinearPolicy):
 
     def accept(self, game: AnyGame) -> None:
         """Refuse duels, whose pairs are not listed."""
-        for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if isinstance(own, Duels):
-                raise InvalidInput(f"{type(self).__name__} cannot play duels; use DuelingIDS.")
+        refuse_duels(type(self).__name__, game)
 
     def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
         """Return the probabilities (n, k) from estimated rewards (n, k) of available actions."""

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import randomness
+from partial_monitoring.baselines.duels import refuse_duels
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import (
@@ -65,11 +65,8 @@ class _Linear(LinearPolicy):
     def accept(self, game: AnyGame) -> None:
         """Refuse duels, and games whose actions do not show their own reward."""
         name = type(self).__name__
+        refuse_duels(name, game)
         for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if isinstance(own, Duels):
-                raise InvalidInput(
-                    f"{name} cannot play duels, which show differences; use DuelingIDS."
-                )
             if not self.allow_partial:
                 refuse_silent(name, own)
 

@@ -150,3 +150,44 @@ def projections(weights, x_hat, center, radius):
             x = weights[row, j] / (weights[row, j] + mu) * (x_hat[row, j] - center[row, j])
             result[row, j] = center[row, j] + scale * x
     return result
+
+
+@njit(cache=True, error_model="numpy")
+def group_gaps(features, offsets, starts, weights, x_hat, beta, center, radius):
+    """Return the largest gaps within groups of actions, shape (n, N), by supports of differences.
+
+    The features (n, N, D) stand in the coordinates in which G is diagonal. Both sets bound a
+    support from above; pairs whose bound is below what another pair reaches are left out.
+    """
+    n, count, dim = features.shape
+    gaps = np.zeros((n, count))
+    c, point = np.empty(dim), np.empty(dim)
+    for row in range(n):
+        phi, w, x, mid = features[row], weights[row], x_hat[row], center[row]
+        for z in range(len(starts) - 1):
+            start, end = starts[z], starts[z + 1]
+            above = np.empty(end - start)
+            for a in range(start, end):
+                for b in range(start, end):
+                    reach, length, at_x, at_mid = 0.0, 0.0, 0.0, 0.0
+                    for j in range(dim):
+                        off = phi[b, j] - phi[a, j]
+                        reach += off * off / w[j]
+                        length += off * off
+                        at_x += off * x[j]
+                        at_mid += off * mid[j]
+                    both = min(at_x + np.sqrt(beta[row] * reach), at_mid + radius * np.sqrt(length))
+                    above[b - start] = both + offsets[b] - offsets[a]
+                above[a - start] = 0.0
+                best = 0.0
+                while True:
+                    b = start + above.argmax()
+                    if above[b - start] <= best:
+                        break
+                    for j in range(dim):
+                        c[j] = phi[b, j] - phi[a, j]
+                    value = support(c, w, x, beta[row], mid, radius, point)
+                    best = max(best, value + offsets[b] - offsets[a])
+                    above[b - start] = 0.0
+                gaps[row, a] = best
+    return gaps

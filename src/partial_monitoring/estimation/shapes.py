@@ -129,6 +129,26 @@ class Round:
         )
         return values, points @ back
 
+    def group_gaps(
+        self, estimate: Estimate, center: Array, beta: Array, starts: NDArray[np.int64]
+    ) -> Array:
+        """Return the exact gaps (n, N) of actions that compete in groups, one after the other."""
+        from partial_monitoring.compiled import ball
+
+        weights, turn = self._diagonal(estimate)
+        back = np.swapaxes(turn, 1, 2)
+        gaps = ball.group_gaps(
+            np.ascontiguousarray(estimate.model.slopes @ turn),
+            estimate.model.offsets,
+            starts,
+            weights,
+            (back @ center[:, :, None])[:, :, 0],
+            np.maximum(beta, 1e-300),
+            back @ self.center,
+            self.radius,
+        )
+        return np.asarray(gaps)
+
 
 class Faceted:
     """Theta is a polyhedron {x : facets x <= bounds}."""

@@ -219,6 +219,8 @@ def contextual_apple_tasting(
     Reference: section 6 with example 9; Grant and Leslie (2021).
     """
     x = real_array("descriptions", descriptions, ("contexts", "d"))
+    if len(x) == 0:
+        raise InvalidInput("descriptions must hold at least one context; got none.")
     if (x < 0).any() or np.abs(x.sum(axis=1) - 1).max() > 1e-9:
         raise InvalidInput(
             f"descriptions must be weights of at least zero that sum to 1; got {x.tolist()}."

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from partial_monitoring.contextual_game import same_context
 from partial_monitoring.estimation.model import Model, part_of
 from partial_monitoring.estimation.shapes import Shape, shape_of
 from partial_monitoring.game import Game
+from partial_monitoring.ids.everywhere import Joined, joined
 from partial_monitoring.ids.integrated import Plans
 from partial_monitoring.in_context import Context, ContextualState, checked_context, checked_indices
 from partial_monitoring.validation import Array, Indices
@@ -30,14 +30,6 @@ class Newcomer:
     seen: Indices
     """How often it has come, shape (n,)."""
 
-    def is_in(self, game: Game) -> bool:
-        """Whether another game has the same features, maps and noise."""
-        own = self.part.game
-        return all(
-            np.array_equal(getattr(own, name), getattr(game, name))
-            for name in ("features", "observation_maps", "noise_std")
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class CountingState(ContextualState):
@@ -45,6 +37,8 @@ class CountingState(ContextualState):
 
     seen: Indices
     """Shape (n, contexts of the game)."""
+    lists: Joined
+    """The actions of all contexts, of those that came unannounced as well."""
     plans: Plans | None = None
     """What gaps are estimated over, if they are integrated over contexts."""
     newcomers: tuple[Newcomer, ...] = ()
@@ -52,30 +46,19 @@ class CountingState(ContextualState):
     @property
     def replayed(self) -> bool:
         """Whether the state is saved as what was told, because it has grown since the start."""
-        return len(self.newcomers) > 0
+        return len(self.newcomers) > 0 or super().replayed
 
     @property
     def counts(self) -> Indices:
         """How often each context has come, first those of the game, shape (n, contexts)."""
         return np.column_stack([self.seen, *(own.seen for own in self.newcomers)])
 
-    def contexts(self) -> Iterator[tuple[Model, Shape, NDArray[np.intp]]]:
-        """Return every context, and where its actions stand in arrays over actions."""
-        for z, (part, shape) in enumerate(self.parts):
-            yield part, shape, self.game.positions(z)
-        for own in self.newcomers:
-            yield own.part, own.shape, np.arange(own.part.game.k)
 
-    @property
-    def offered(self) -> NDArray[np.bool_]:
-        """A(z) of every context as a mask, shape (contexts, actions)."""
-        listed = self.game.available
-        most = max([listed.shape[1], *(own.part.game.k for own in self.newcomers)])
-        mask = np.zeros((len(listed) + len(self.newcomers), most), dtype=bool)
-        mask[: len(listed), : listed.shape[1]] = listed
-        for row, own in zip(mask[len(listed) :], self.newcomers, strict=True):
-            row[: own.part.game.k] = True
-        return mask
+def joined_parts(state: ContextualState, newcomers: tuple[Newcomer, ...] = ()) -> Joined:
+    """Return the actions of the contexts of a game and of those that came, in one list."""
+    listed = [(*part, state.game.positions(z)) for z, part in enumerate(state.parts)]
+    more = [(own.part, own.shape, np.arange(own.part.game.k)) for own in newcomers]
+    return joined(state.estimate.model, [*listed, *more], state.game.k)
 
 
 def located(state: CountingState, context: Context | None) -> tuple[CountingState, Indices]:
@@ -84,12 +67,13 @@ def located(state: CountingState, context: Context | None) -> tuple[CountingStat
         return state, checked_indices(state, context)
     n = len(state.seen)
     for z, own in enumerate(state.newcomers):
-        if own.is_in(context):
+        if same_context(own.part.game, context):
             return state, np.full(n, len(state.parts) + z)
     part = part_of(state.estimate.model, checked_context(state, context))
     blank = Newcomer(part, shape_of(part), np.zeros(n, dtype=np.int64))
     kept = (*state.newcomers, blank)[-MOST_NEWCOMERS:]
-    return replace(state, newcomers=kept), np.full(n, len(state.parts) + len(kept) - 1)
+    grown = replace(state, newcomers=kept, lists=joined_parts(state, kept))
+    return grown, np.full(n, len(state.parts) + len(kept) - 1)
 
 
 def counted(state: CountingState, context: Indices) -> CountingState:

@@ -22,6 +22,7 @@ from partial_monitoring.estimation.model import Model, part_of
 from partial_monitoring.estimation.shapes import Shape, shape_of
 from partial_monitoring.game import Game
 from partial_monitoring.ids.gaps import GapEstimate
+from partial_monitoring.ids.policy import fitting
 from partial_monitoring.validation import Array, Indices
 
 MOST = 4096
@@ -43,9 +44,11 @@ class Plans:
     shape: Shape
 
     def gaps(self, estimate: Estimate, gap: GapEstimate, schedule: Schedule) -> Array:
-        """Return the gap estimates of the plans, shape (n, plans)."""
+        """Return the gap estimates of the plans, shape (n, plans); dominant plans have none."""
         confidence = confidence_set(viewed(estimate, self.part), self.shape, schedule)
-        return gap(self.part.game, confidence)
+        size = (estimate.replicates, self.part.game.k)
+        own = np.maximum(fitting("gap", gap(self.part.game, confidence), size), 0.0)
+        return np.where(self.part.dominant, 0.0, own) if self.part.dominant.any() else own
 
     def averaged(self, table: Array) -> Array:
         """Return the average over contexts of a table (n, contexts, k) for each plan."""

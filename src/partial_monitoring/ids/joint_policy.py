@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import confidence_set
-from partial_monitoring.estimation.least_squares import viewed
 from partial_monitoring.game import Game
-from partial_monitoring.ids.counting import CountingState, chances, counted, located
+from partial_monitoring.ids.counting import (
+    CountingState,
+    chances,
+    counted,
+    joined_parts,
+    located,
+)
+from partial_monitoring.ids.everywhere import Everywhere, everywhere
+from partial_monitoring.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
 from partial_monitoring.ids.integrated import Plans, plans_of
-from partial_monitoring.ids.joint import Contexts, best_kernel, frank_wolfe, joint_ratio, prepared
+from partial_monitoring.ids.joint import Contexts, joint_ratio
 from partial_monitoring.ids.policy import IDS
+from partial_monitoring.ids.ratio import ZERO_GAP
 from partial_monitoring.ids.sampling import Generalized, pair_rule
 from partial_monitoring.in_context import Context, ContextualState, some_action
 from partial_monitoring.linear_policy import AnyState
@@ -37,18 +45,24 @@ class ContextualIDS(IDS):
         ``pm.sampling.exact`` or ``.generalized(kappa)``, which say kappa. For E2D, which needs no
         kernel, take :class:`partial_monitoring.IDS`.
     solver
-        "exact", or "frank_wolfe" to reproduce the paper.
+        "exact", or "frank_wolfe" to reproduce the paper; then the options ``steps``, ``step`` and
+        ``smoothed`` count.
     steps
-        Of Frank-Wolfe, at most.
+        Of Frank-Wolfe, at most; it stops earlier where the duality gap is nothing.
+    step
+        "line" (to the best point ahead) or "classic" (2 / (i + 2) of the way in step i).
+    smoothed
+        Add 1/t to the information in round t and make at most t^2 steps, as the paper does (E25).
     chances
         "known": the context distribution is that of the game; "estimated": it is learned from the
         contexts that came, each counted once more than it came; "growing": likewise, but only of
-        those that came. If it is learned, contexts that the game does not list join it when they
-        come; if it is known, in them the kernel is that of conditional IDS.
+        those that came. A context is counted when its round is told, so rounds that show nothing
+        must be told, too. If the distribution is learned, contexts that the game does not list join
+        it when they come; if it is known, in them the kernel is that of conditional IDS.
     integrated
         Estimate the gaps of whole plans, one action for each context, which is tighter; for games
-        with few plans and known chances. A round in which not all actions are available is decided
-        without.
+        with few plans, known chances and the exact solver. A round in which not all actions are
+        available is decided without; the ``basis`` of a decision says so.
 
     Examples
     --------
@@ -62,14 +76,21 @@ class ContextualIDS(IDS):
     steps: int = 200
     chances: str = "known"
     integrated: bool = False
+    step: str = "line"
+    smoothed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("solver", self.solver, SOLVERS)
         one_of("chances", self.chances, CHANCES)
         whole_number("steps", self.steps, at_least=1)
-        if boolean("integrated", self.integrated) and self.chances != "known":
-            raise InvalidInput(f"integrated gaps need known chances; got {self.chances!r}.")
+        one_of("step", self.step, STEPS)
+        boolean("smoothed", self.smoothed)
+        if boolean("integrated", self.integrated):
+            if self.chances != "known":
+                raise InvalidInput(f"integrated gaps need known chances; got {self.chances!r}.")
+            if self.solver != "exact":
+                raise InvalidInput(f"integrated gaps need the exact solver; got {self.solver!r}.")
         if not isinstance(pair_rule(self.sampling), Generalized):
             raise InvalidInput(
                 f"sampling of ContextualIDS must be exact or generalized(kappa); got "
@@ -91,7 +112,9 @@ class ContextualIDS(IDS):
         assert isinstance(state, ContextualState)
         seen = np.zeros((replicates, len(game.games)), dtype=np.int64)
         plans = plans_of(game, state.estimate.model) if self.integrated else None
-        return CountingState(state.estimate, state.shape, game, state.parts, seen, plans)
+        return CountingState(
+            state.estimate, state.shape, game, state.parts, seen, joined_parts(state), plans
+        )
 
     def decide(
         self,
@@ -106,42 +129,107 @@ class ContextualIDS(IDS):
         if isinstance(context, Game) and self.chances == "known":
             return super().decide(_plain(state), uniforms, available, context)
         state, own = located(state, context)
-        gaps, information, beta, center = self._everywhere(state)
-        n, k = len(own), gaps.shape[2]
-        offered = np.array(np.broadcast_to(state.offered, gaps.shape))
+        known = self._everywhere(state)
+        each = np.arange(len(own))
+        offered = np.array(np.broadcast_to(state.lists.offered, known.gaps.shape))
         if available is not None:
-            offered[np.arange(n), own, : len(available)] &= np.asarray(available, dtype=bool)
-            some_action(offered[np.arange(n), own])
-        chi = chances(state, own, kind=self.chances)
-        distribution, ratio = np.zeros((n, k)), np.zeros(n)
-        planned = np.zeros(n, dtype=bool)
-        if state.plans is not None and available is None:
-            planned = np.isin(own, state.plans.contexts)
-            shares, ratios = self._planned(state, state.plans, information, own)
-            distribution[planned], ratio[planned] = shares[planned], ratios[planned]
-        for i in np.flatnonzero(~planned):
-            problem = prepared(gaps[i], information[i], chi[i], offered[i], self.kappa)
-            distribution[i], ratio[i] = self._row(problem, int(own[i]))
-        each = np.arange(n)
+            offered[each, own, : len(available)] &= np.asarray(available, dtype=bool)
+            some_action(offered[each, own])
+        distribution, ratio, basis = self._distribution(
+            state, known, offered, own, whole=available is None
+        )
         shown = slice(context.k if isinstance(context, Game) else state.game.k)
         return Choices(
             draw(distribution, uniforms),
             distribution[:, shown],
-            np.where(offered[each, own], gaps[each, own], np.inf)[:, shown],
-            np.where(offered[each, own], information[each, own], 0.0)[:, shown],
+            np.where(offered[each, own], known.gaps[each, own], np.inf)[:, shown],
+            np.where(offered[each, own], known.information[each, own], 0.0)[:, shown],
             ratio,
-            beta,
-            center,
+            known.beta,
+            known.center,
+            basis=basis,
         )
 
-    def _planned(
-        self, state: CountingState, plans: Plans, information: Array, own: Indices
+    def _distribution(
+        self,
+        state: CountingState,
+        known: Everywhere,
+        offered: NDArray[np.bool_],
+        own: Indices,
+        *,
+        whole: bool,
+    ) -> tuple[Array, Array, str]:
+        """Return distributions (n, k) in the contexts that came, their ratios, and what decided.
+
+        Plans decide if there are any and nothing was left out (``whole``).
+        """
+        planned = np.zeros(len(own), dtype=bool)
+        if state.plans is not None and whole:
+            planned = np.isin(own, state.plans.contexts)
+            shares, ratios = self._planned(state, state.plans, known, own)
+            if planned.all():
+                return shares, ratios, "plans"
+        chi = np.array(chances(state, own, kind=self.chances))
+        solve = self._iterated if self.solver == "frank_wolfe" else self._exactly
+        distribution, ratio = solve(state, known, chi, offered, own)
+        if planned.any():
+            distribution[planned], ratio[planned] = shares[planned], ratios[planned]
+        return distribution, ratio, "contexts"
+
+    def _exactly(
+        self,
+        state: CountingState,
+        known: Everywhere,
+        chi: Array,
+        offered: NDArray[np.bool_],
+        own: Indices,
     ) -> tuple[Array, Array]:
-        """Return what the best two plans play in the contexts that came, and their ratio."""
+        """Return the rows of the best kernels, and the ratios of the kernels."""
+        from partial_monitoring.compiled.joint import minimize_rows_jointly
+        from partial_monitoring.compiled.ratio import spread_rows
+
+        first, second, share, ratio = minimize_rows_jointly(
+            known.gaps, known.information, chi, offered, own, self.kappa, ZERO_GAP
+        )
+        rows = spread_rows(first, second, share, known.gaps.shape[2])
+        return np.asarray(rows), np.asarray(ratio)
+
+    def _iterated(
+        self,
+        state: CountingState,
+        known: Everywhere,
+        chi: Array,
+        offered: NDArray[np.bool_],
+        own: Indices,
+    ) -> tuple[Array, Array]:
+        """Return the rows of the kernels of Frank-Wolfe, and the ratios of the kernels."""
+        distribution, ratio = np.zeros(offered[:, 0].shape), np.zeros(len(own))
+        for row, z in enumerate(own):
+            gaps, information = known.gaps[row], known.information[row]
+            problem = Contexts(gaps, information, chi[row], offered[row], self.kappa)
+            kernel = iterated_kernel(problem, self._iteration(int(state.estimate.round[row])))
+            distribution[row] = kernel[z]
+            ratio[row] = joint_ratio(kernel, gaps, information, chi[row], kappa=self.kappa)
+        return distribution, ratio
+
+    def _iteration(self, t: int) -> Iteration:
+        """Return how Frank-Wolfe goes in round t."""
+        if self.smoothed:
+            return Iteration(min(self.steps, t * t), step=self.step, smoothing=1.0 / t)
+        return Iteration(self.steps, step=self.step)
+
+    def _planned(
+        self, state: CountingState, plans: Plans, known: Everywhere, own: Indices
+    ) -> tuple[Array, Array]:
+        """Return what the best two plans play in the contexts that came, and their ratio.
+
+        A plan loses no more than its actions do on average.
+        """
         rule = pair_rule(self.sampling)
         assert rule is not None
         gaps = plans.gaps(state.estimate, self.gap, self.confidence)
-        pairs = rule.pairs(np.maximum(gaps, 0.0), plans.averaged(information))
+        gaps = np.minimum(gaps, plans.averaged(known.gaps))
+        pairs = rule.pairs(gaps, plans.averaged(known.information))
         column = np.minimum(np.searchsorted(plans.contexts, own), len(plans.contexts) - 1)
         each = np.arange(len(own))
         mu = np.zeros((len(own), state.game.k))
@@ -164,37 +252,11 @@ class ContextualIDS(IDS):
             return following
         return counted(*located(following, context))
 
-    def _everywhere(self, state: CountingState) -> tuple[Array, Array, Array, Array]:
-        """Return gaps and information of all contexts (n, contexts, k), beta and the estimate."""
-        n, size = state.estimate.replicates, state.offered.shape
-        gaps, information = np.zeros((n, *size)), np.zeros((n, *size))
-        beta, center = np.zeros(n), np.zeros((n, state.game.d))
-        for z, (part, shape, places) in enumerate(state.contexts()):
-            confidence = confidence_set(viewed(state.estimate, part), shape, self.confidence)
-            own = self.gap(part.game, confidence)
-            gaps[:, z, places] = np.where(part.dominant, 0.0, own) if part.dominant.any() else own
-            information[:, z, places] = self.information(part.game, confidence)
-            if z == 0:
-                beta, center = confidence.beta, confidence.center
-        return gaps, information, beta, center
-
-    def _row(self, problem: Contexts, z: int) -> tuple[Array, float]:
-        """Return the row of the kernel for one context, and the ratio of the whole kernel."""
-        p = problem
-        if self.solver == "frank_wolfe":
-            kernel = frank_wolfe(
-                p.gaps,
-                p.information,
-                p.weights,
-                available=p.available,
-                kappa=p.kappa,
-                steps=self.steps,
-            )
-        else:
-            kernel = best_kernel(p)
-        gap_unit, gain_unit = p.units
-        scaled = joint_ratio(kernel, p.gaps, p.information, p.weights, kappa=p.kappa)
-        return kernel[z], scaled * gap_unit**p.kappa / gain_unit if 0 < scaled < np.inf else scaled
+    def _everywhere(self, state: CountingState) -> Everywhere:
+        """Return gaps and information of all contexts."""
+        return everywhere(
+            state.lists, state.estimate, state.shape, self.gap, self.information, self.confidence
+        )
 
 
 def _plain(state: CountingState) -> ContextualState:

@@ -24,7 +24,7 @@ from partial_monitoring.ids.information import InformationGain
 from partial_monitoring.ids.lazy import FROM as LAZY_FROM
 from partial_monitoring.ids.lazy import lazy_exact
 from partial_monitoring.ids.ratio import information_ratio
-from partial_monitoring.ids.sampling import SamplingRule, pair_rule
+from partial_monitoring.ids.sampling import E2D, AnytimeE2D, SamplingRule, pair_rule
 from partial_monitoring.linear_policy import LinearPolicy
 from partial_monitoring.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices, real_array
@@ -78,15 +78,17 @@ class IDS(LinearPolicy):
         shape: Shape,
         uniforms: Array,
         available: Array | None = None,
+        *,
+        alone: bool = True,
     ) -> Choices:
         """Choose actions: E_t, the gaps, the information, mu_t, a_t.
 
         An action that is best whatever the parameter in Theta is played whatever the rule: it loses
-        nothing, and there is nothing to find out. With contexts this happens in the game of the
-        context (conditional IDS).
+        nothing, and there is nothing to find out. In one of several contexts (not ``alone``) there
+        may be for others: there it has no gap, and E2D trades that against information.
         """
         if available is not None:
-            return self._among(estimate, uniforms, np.flatnonzero(available))
+            return self._among(estimate, uniforms, np.flatnonzero(available), alone)
         game = estimate.model.game
         confidence = confidence_set(estimate, shape, self.confidence)
         size = (estimate.replicates, game.k)
@@ -98,6 +100,7 @@ class IDS(LinearPolicy):
         dominant, rule = estimate.model.dominant, pair_rule(self.sampling)
         if dominant.any():
             gaps = np.where(dominant, 0.0, gaps)
+        if dominant.any() and (alone or not isinstance(self.sampling, E2D | AnytimeE2D)):
             action = np.full(len(gaps), dominant.argmax())
             distribution, ratio = all_on(action, game.k), np.zeros(len(gaps))
         elif rule is not None:
@@ -112,6 +115,12 @@ class IDS(LinearPolicy):
             action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
         )
 
+    def choose_in_context(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+    ) -> Choices:
+        """Choose actions in the game of one of several contexts (conditional IDS)."""
+        return self.choose(estimate, shape, uniforms, available, alone=False)
+
     def _lazily(self, confidence: AnyConfidence) -> bool:
         """Whether exact gaps are better computed only where the sampling rule needs them."""
         ratio_rule = self.sampling is sampling_rules.exact or isinstance(
@@ -122,7 +131,11 @@ class IDS(LinearPolicy):
         return self.gap is gap_estimates.exact and ratio_rule and many and free
 
     def _among(
-        self, estimate: Estimate | KernelEstimate, uniforms: Array, chosen: Indices
+        self,
+        estimate: Estimate | KernelEstimate,
+        uniforms: Array,
+        chosen: Indices,
+        alone: bool,
     ) -> Choices:
         """Decide in the game with only the chosen actions, and place the answer in the whole."""
         whole = estimate.model.game
@@ -131,7 +144,7 @@ class IDS(LinearPolicy):
             choice = replace(choice, estimate=estimate.means)
         else:
             part = restricted(estimate, chosen)
-            choice = self.choose(part, shape_of(part.model), uniforms)
+            choice = self.choose(part, shape_of(part.model), uniforms, alone=alone)
 
         def placed(values: Array, other: float) -> Array:
             full = np.full((len(values), whole.k), other)

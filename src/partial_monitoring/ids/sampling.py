@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.joint import contextual, frank_wolfe
+from partial_monitoring.ids.frank_wolfe import frank_wolfe
+from partial_monitoring.ids.joint import contextual
 from partial_monitoring.ids.ratio import (
     ZERO_GAP,
     as_arrays,
@@ -125,6 +126,10 @@ class AnytimeE2D:
     information ratios of the rounds and gamma is the information gained. Within a policy, t times
     the ratio of round t stands for the sum. Called by itself the rule knows of no rounds: it then
     plays the more informative action of the exact distribution, at whose tradeoff both tie.
+
+    In a context the ratio is that of the context by itself. One with an action that is best
+    whatever the parameter has the ratio zero, so that nothing is paid there to explore for others;
+    a fixed tradeoff does that, and so does ``ContextualIDS``.
     """
 
     def after(self, gaps: Array, information: Array, rounds: Indices, gained: Array) -> Array:
