@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -12,7 +12,13 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import kernel
 from partial_monitoring.estimation.confidence import AnyConfidence, Schedule, confidence_set
 from partial_monitoring.estimation.kernel import KernelEstimate
-from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
+from partial_monitoring.estimation.least_squares import (
+    Estimate,
+    applied,
+    initial,
+    updated,
+    viewed,
+)
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.in_context import (
@@ -34,6 +40,8 @@ class LinearState:
 
     estimate: Estimate
     shape: Shape
+    functions: bool = False
+    """Whether the game is a kernel game, of which decisions report f_hat over the actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +95,7 @@ class LinearPolicy:
         }
         if isinstance(game, ContextualGame):
             return initial_state(game, replicates, **options)
+        functions = isinstance(game, KernelGame)
         if isinstance(game, KernelGame):
             if options.pop("prior_mean") is not None:
                 raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
@@ -97,7 +106,7 @@ class LinearPolicy:
             options["norm_bound"] = game.norm_bound if bound is None else bound
             game = game.linear
         prior = model(game, **options)
-        return LinearState(initial(prior, replicates), shape_of(prior))
+        return LinearState(initial(prior, replicates), shape_of(prior), functions)
 
     def decide(
         self,
@@ -109,7 +118,11 @@ class LinearPolicy:
         """Choose actions, with contexts in the game of each."""
         if isinstance(state, ContextualState):
             return decide_in_context(self.choose, state, uniforms, available, context)
-        return self.choose(state.estimate, state.shape, uniforms, available)
+        choice = self.choose(state.estimate, state.shape, uniforms, available)
+        if isinstance(state, LinearState) and state.functions:
+            features = state.estimate.model.game.features
+            return replace(choice, estimate=applied(features, choice.estimate))
+        return choice
 
     def update(
         self, state: AnyState, action: Indices, observation: Array, context: Context | None = None
@@ -119,7 +132,7 @@ class LinearPolicy:
             return update_in_context(state, action, observation, context)
         if isinstance(state, KernelState):
             return KernelState(kernel.updated(state.estimate, action, observation))
-        return LinearState(updated(state.estimate, action, observation), state.shape)
+        return replace(state, estimate=updated(state.estimate, action, observation))
 
     def confidence_set(self, state: AnyState, context: Context | None = None) -> AnyConfidence:
         """Return E_t, with contexts seen through the actions of one."""

@@ -14,6 +14,7 @@ from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.ids.directed import plausible, plausible_functions
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
@@ -132,6 +133,8 @@ def _misfit(game: Game, confidence: AnyConfidence, history: list[Any]) -> list[s
     if len(history) < ENOUGH:
         return []
     theta = confidence.center[0]
+    if isinstance(game, KernelGame) and not isinstance(confidence, KernelConfidence):
+        game = game.linear  # in whose coordinates the estimate is
     noise = np.ravel(game.noise_std)
     half = len(history) // 2
     parts: dict[int, tuple[list[Array], list[Array]]] = {}  # early and late ones of each action
