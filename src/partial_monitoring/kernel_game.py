@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor
+from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor, refuse_indefinite
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
@@ -31,8 +31,11 @@ from partial_monitoring.validation import (
     set_fields,
 )
 
+ROUNDING = 1e-14
+"""A Gram matrix that fails to be semidefinite by more of its largest entry is made so."""
+
 SYMMETRIC = 1e-8
-"""By how much of its largest entry a Gram matrix may fail to be symmetric or semidefinite."""
+"""By how much of its largest entry a Gram matrix may fail to be symmetric."""
 
 
 class KernelGame(Game):
@@ -314,10 +317,8 @@ def _semidefinite(matrix: Array) -> Written:
     if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
         raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
     even = (matrix + matrix.T) / 2
-    least = float(np.linalg.eigvalsh(even)[0]) if size > 0 else 0.0
-    if least < -SYMMETRIC * size * len(matrix):
-        raise InvalidInput(
-            f"the three kernels must be positive semidefinite together; the smallest eigenvalue of "
-            f"their joint Gram matrix is {least:.3g}."
-        )
+    values, vectors = refuse_indefinite(even, "the three kernels together")
+    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
+        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        even = (even + even.T) / 2
     return Written(frozen(even))
