@@ -22,6 +22,7 @@ from partial_monitoring import games
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.stack import Stack
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
@@ -32,7 +33,7 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.place import place_of
 from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, started, uniforms_of
 from partial_monitoring.simulation import play, world_of
-from partial_monitoring.truth import random_theta
+from partial_monitoring.truth import random_truths
 from partial_monitoring.validation import Array, whole_number
 
 CLOSE = 1e-7
@@ -161,7 +162,7 @@ def check_game(game: AnyGame, *, seed: int = 0) -> None:
     )
     _require(same, "a game file does not give the same game again")
     rng = np.random.default_rng(seed)
-    for theta in random_theta(game.parameters, np.arange(5)):
+    for theta in random_truths(game, np.arange(5)):
         try:
             instance = Instance(game, theta)
         except InvalidInput:
@@ -287,6 +288,8 @@ def _arrays(state: Any) -> Iterator[bytes]:
     """Return the content of all arrays in a state, which may be nested."""
     if isinstance(state, np.ndarray):
         yield state.tobytes()
+    elif isinstance(state, Stack):  # whose buffer has places that are not part of the state
+        yield state.rows.tobytes()
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))
     elif isinstance(state, list | tuple):
