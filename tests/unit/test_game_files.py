@@ -78,7 +78,10 @@ FINITE = {"rewards": [[1, 2]], "signals": [["a", "b"]]}
 LINEAR = {"features": [[1, 2]], "observation_maps": [[]], "parameters": {"type": "all"}}
 PART = {"features": [[1, 2]], "observation_maps": [[]]}
 BAD: list[tuple[Any, str]] = [
-    ({}, "a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), 'kernel'"),
+    (
+        {},
+        "a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), 'kernel'",
+    ),
     ([], "a game must be a table of keys; got list."),
     (FINITE | {"reward": 1}, "no key of a finite game named 'reward'; did you mean 'rewards'?"),
     ({"rewards": [[1]]}, "a finite game needs the key 'signals'."),
