@@ -23,6 +23,7 @@ from partial_monitoring.validation import (
     Array,
     Indices,
     boolean,
+    brief,
     is_whole,
     real_array,
 )
@@ -111,7 +112,7 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> KernelGame:
     axes = _axes(data.get("axes", [-1] * len(x)), *x.shape)
     earned = _read("reward", data["reward"], x, axes)
     if set(earned.counts) != {1}:
-        raise InvalidInput(f"reward must have one row per action; got {str(data['reward'])[:80]}.")
+        raise InvalidInput(f"reward must have one row per action; got {brief(data['reward'])}.")
     shown = _read("feedback", data["feedback"], x, axes)
     return KernelGame.from_kernel(_kernel(data), earned, shown, **options)
 
@@ -132,7 +133,7 @@ def _axes(value: Any, count: int, p: int) -> Indices:
     fine = isinstance(value, list) and all(is_whole(axis) and -1 <= axis < p for axis in value)
     if not fine or len(value) != count:
         raise InvalidInput(
-            f"axes must hold one coordinate per point, or -1 for the value; got {value!r}."
+            f"axes must hold one coordinate per point, or -1 for the value; got {brief(value)}."
         )
     return np.array(value, dtype=np.int64)
 
@@ -148,7 +149,7 @@ def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
     if not fine or not lists:
         raise InvalidInput(
             f"{name} must hold rows of pairs [number of a point, weight] for every action; got "
-            f"{str(value)[:80]}."
+            f"{brief(value)}."
         )
     m = max(map(len, lists))
     width = max([1, *(len(row) for rows in lists for row in rows)])

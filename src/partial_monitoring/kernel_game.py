@@ -23,6 +23,7 @@ from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
 from partial_monitoring.validation import (
     Array,
+    brief,
     frozen,
     labels,
     non_negative_number,
@@ -144,7 +145,7 @@ class KernelGame(Game):
         """
         for name, reading in (("reward", reward), ("feedback", feedback)):
             if not isinstance(reading, Reading):
-                raise InvalidInput(f"{name} must be one of pm.readings; got {reading!r}.")
+                raise InvalidInput(f"{name} must be one of pm.readings; got {brief(reading)}.")
         if reward.m != 1:
             raise InvalidInput(f"reward must have one row per action; got {reward.m}.")
         if reward.k != feedback.k:

@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.gram import Rows
-from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    is_whole,
+    real_array,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +93,7 @@ def derivatives(points: ArrayLike, axis: int) -> Reading:
     """Return the derivative along one coordinate at each point."""
     x = _points(points)
     if not is_whole(axis) or not 0 <= axis < x.shape[1]:
-        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {axis!r}.")
+        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {brief(axis)}.")
     return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
 
 
@@ -152,7 +159,7 @@ def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: boo
     if not lists or not all(group and _numbers(group, len(x)) for group in lists):
         raise InvalidInput(
             f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
-            f"{str(groups)[:80]}."
+            f"{brief(groups)}."
         )
     width = max(map(len, lists))
     index, weight = np.zeros((len(lists), width), dtype=np.int64), np.zeros((len(lists), width))
@@ -175,7 +182,7 @@ def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, wid
     if not rows or not all(len(row) == width and _numbers(row, count) for row in rows):
         raise InvalidInput(
             f"{name} must be a list of {width} numbers of points each, below {count}; got "
-            f"{str(value)[:80]}."
+            f"{brief(value)}."
         )
     return np.array(rows, dtype=np.int64)
 
@@ -192,7 +199,9 @@ def _numbers(row: list[Any], count: int) -> bool:
 
 def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
     if not readings or not all(isinstance(reading, Reading) for reading in readings):
-        raise InvalidInput(f"readings must be readings such as values(points); got {readings!r}.")
+        raise InvalidInput(
+            f"readings must be readings such as values(points); got {brief(readings)}."
+        )
     widths = {reading.points.shape[1] for reading in readings if len(reading.points)}
     if len(widths) > 1:
         raise InvalidInput(
