@@ -23,6 +23,7 @@ from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
 from partial_monitoring.validation import (
     Array,
+    Indices,
     brief,
     frozen,
     labels,
@@ -289,6 +290,12 @@ class KernelGame(Game):
     def shown(self, theta: Array) -> Array:
         """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         return self.feedback.of(theta)
+
+    def shown_by(self, action: Indices, theta: Array) -> Array:
+        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
+        rows = self.feedback[action]
+        each = np.arange(len(theta))[:, None, None]
+        return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))
 
     def __repr__(self) -> str:
         name = type(self).__name__

@@ -242,6 +242,17 @@ def test_the_worst_function_is_within_the_bound_and_bad(name: str) -> None:
     assert found.mean(policy)[-1] > usual.mean(policy)[-1]
 
 
+@pytest.mark.parametrize("name", ["bandit", "three rows", "localized duels"])
+def test_worlds_of_many_candidates_do_not_write_maps_down(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = run(GAMES[name](), "random").regret["ids"]
+    monkeypatch.setattr("partial_monitoring.world.MOST_MEANS", 0)
+    game = GAMES[name]()
+    np.testing.assert_allclose(run(game, "random").regret["ids"], usual, atol=1e-12)
+    assert "observation_maps" not in vars(game)
+
+
 BAD_THETA: dict[str, tuple[str, Any, str]] = {
     "a word": ("bandit", "bad", "theta must be a parameter, one per seed, 'random' or 'worst'"),
     "short": ("bandit", np.zeros(3), "theta must have shape (12,)"),
