@@ -132,7 +132,7 @@ def kernelized_localized_dueling(
 
     Example
     -------
-    >>> kernelized_localized_dueling([[0.0], [0.1], [1.0]], items="abc").actions
+    >>> kernelized_localized_dueling([[0.0], [0.1], [1.0]], items=["a", "b", "c"]).actions
     ('a | a', 'b | b', 'c | c', 'a | b')
 
     Reference: section 7 and example 4.
