@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.kernels.combined import Combined
+from partial_monitoring.kernels.elementary import Elementary
 from partial_monitoring.validation import Array, Indices, frozen
 
 MOST_ENTRIES = 2**27
 """Larger Gram matrices are not written down."""
+
+INDEFINITE = 1e-8
+"""By how much of its largest entry, times its size, a Gram matrix may fail to be semidefinite."""
 
 BLOCK = 2**22
 """Entries of a Gram matrix that are computed at once when it is not written down."""
@@ -154,12 +159,34 @@ class Computed:
                 f"the Gram matrix of {self.size} numbers is too large to be written down."
             )
         if (self.axes < 0).all():
-            return frozen(np.array(self.kernel(self.points)))
-        full = _block(self.kernel, self.points, self.axes, self.points, self.axes)
-        return frozen((full + full.T) / 2)
+            full = np.array(self.kernel(self.points))
+        else:
+            full = _block(self.kernel, self.points, self.axes, self.points, self.axes)
+            full = (full + full.T) / 2
+        if _foreign(self.kernel):
+            refuse_indefinite(full, "kernel")
+        return frozen(full)
 
 
 AnyGram = Written | Computed
+
+
+def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
+    """Refuse a matrix that is no Gram matrix; return eigenvalues, smallest first, and vectors."""
+    values, vectors = np.linalg.eigh(matrix)
+    if float(values[0]) < -INDEFINITE * float(np.abs(matrix).max()) * len(matrix):
+        raise InvalidInput(
+            f"{name} must be positive semidefinite; the smallest eigenvalue of the Gram matrix is "
+            f"{values[0]:.3g}."
+        )
+    return values, vectors
+
+
+def _foreign(kernel: Kernel) -> bool:
+    """Whether a kernel is not one of this library, which are all semidefinite."""
+    if isinstance(kernel, Combined):
+        return any(map(_foreign, kernel._parts))
+    return not isinstance(kernel, Elementary)
 
 
 def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices) -> Array:

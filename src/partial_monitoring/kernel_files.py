@@ -9,6 +9,7 @@ game over a box.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,19 @@ from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_dueling_game import KernelDuelingGame
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.readings import Reading, values
-from partial_monitoring.validation import Array, boolean, real_array
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    is_whole,
+    real_array,
+)
 
 SHARED = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
 ARRAY_KEYS = (*ARRAYS, *SHARED, "actions")
-POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", *SHARED, "actions")
+POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *SHARED, "actions")
 BOX_KEYS = ("kernel", "low", "high", *SHARED)
 DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
 
@@ -110,14 +118,14 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> KernelGame:
     if ("reward" in data) != ("feedback" in data):
         raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")
     if "reward" not in data:
+        if "axes" in data:
+            raise InvalidInput("axes must stand beside the keys 'reward' and 'feedback'.")
         read = values(x)
         return KernelGame.from_kernel(_kernel(data), read, read, **options)
-    axes = np.array(data.get("axes", [-1] * len(x)), dtype=np.int64)
-    if axes.shape != (len(x),) or (axes < -1).any() or (axes >= x.shape[1]).any():
-        raise InvalidInput(
-            f"axes must hold one coordinate per point, or -1 for the value; got {data['axes']!r}."
-        )
+    axes = _axes(data.get("axes", [-1] * len(x)), *x.shape)
     earned = _read("reward", data["reward"], x, axes)
+    if set(earned.counts) != {1}:
+        raise InvalidInput(f"reward must have one row per action; got {brief(data['reward'])}.")
     shown = _read("feedback", data["feedback"], x, axes)
     return KernelGame.from_kernel(_kernel(data), earned, shown, **options)
 
@@ -134,17 +142,27 @@ def _points(data: Mapping[str, Any]) -> Array:
     return real_array("points", data["points"], ("n", "p"))
 
 
-def _read(name: str, value: Any, points: Array, axes: Any) -> Reading:
+def _axes(value: Any, count: int, p: int) -> Indices:
+    fine = isinstance(value, list) and all(is_whole(axis) and -1 <= axis < p for axis in value)
+    if not fine or len(value) != count:
+        raise InvalidInput(
+            f"axes must hold one coordinate per point, or -1 for the value; got {brief(value)}."
+        )
+    return np.array(value, dtype=np.int64)
+
+
+def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
     """Read rows that are written as pairs [number of a point, weight]."""
     try:
-        lists = [[[(int(i), float(w)) for i, w in row] for row in rows] for rows in value]
+        lists = [[[(i, w) for i, w in row] for row in rows] for rows in value]
+        pairs = [pair for rows in lists for row in rows for pair in row]
+        fine = all(is_whole(i) and 0 <= i < len(points) and isfinite(w) for i, w in pairs)
     except (TypeError, ValueError):
-        lists = []
-    places = [i for rows in lists for row in rows for i, _ in row]
-    if not lists or not all(0 <= i < len(points) for i in places):
+        fine = False
+    if not fine or not lists:
         raise InvalidInput(
             f"{name} must hold rows of pairs [number of a point, weight] for every action; got "
-            f"{str(value)[:80]}."
+            f"{brief(value)}."
         )
     m = max(map(len, lists))
     width = max([1, *(len(row) for rows in lists for row in rows)])

@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike
 from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor
+from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor, refuse_indefinite
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
 from partial_monitoring.validation import (
     Array,
     Indices,
+    brief,
     frozen,
     labels,
     non_negative_number,
@@ -35,8 +36,11 @@ from partial_monitoring.validation import (
 OF_THE_GRAM = ("gram", "root", "linear", "reduced")
 """What changes with the kernel."""
 
+ROUNDING = 1e-14
+"""A Gram matrix that fails to be semidefinite by more of its largest entry is made so."""
+
 SYMMETRIC = 1e-8
-"""By how much of its largest entry a Gram matrix may fail to be symmetric or semidefinite."""
+"""By how much of its largest entry a Gram matrix may fail to be symmetric."""
 
 
 class KernelGame(Game):
@@ -145,7 +149,7 @@ class KernelGame(Game):
         """
         for name, reading in (("reward", reward), ("feedback", feedback)):
             if not isinstance(reading, Reading):
-                raise InvalidInput(f"{name} must be one of pm.readings; got {reading!r}.")
+                raise InvalidInput(f"{name} must be one of pm.readings; got {brief(reading)}.")
         if reward.m != 1:
             raise InvalidInput(f"reward must have one row per action; got {reward.m}.")
         if reward.k != feedback.k:
@@ -321,6 +325,12 @@ class KernelGame(Game):
         """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         return self.feedback.of(theta)
 
+    def shown_by(self, action: Indices, theta: Array) -> Array:
+        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
+        rows = self.feedback[action]
+        each = np.arange(len(theta))[:, None, None]
+        return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))
+
     def __repr__(self) -> str:
         name = type(self).__name__
         return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
@@ -349,10 +359,8 @@ def _semidefinite(matrix: Array) -> Written:
     if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
         raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
     even = (matrix + matrix.T) / 2
-    least = float(np.linalg.eigvalsh(even)[0]) if size > 0 else 0.0
-    if least < -SYMMETRIC * size * len(matrix):
-        raise InvalidInput(
-            f"the three kernels must be positive semidefinite together; the smallest eigenvalue of "
-            f"their joint Gram matrix is {least:.3g}."
-        )
+    values, vectors = refuse_indefinite(even, "the three kernels together")
+    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
+        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        even = (even + even.T) / 2
     return Written(frozen(even))

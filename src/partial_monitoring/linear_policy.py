@@ -19,7 +19,13 @@ from partial_monitoring.estimation.confidence import (
     squared_radius,
 )
 from partial_monitoring.estimation.kernel import KernelEstimate, KernelModel
-from partial_monitoring.estimation.least_squares import Estimate, initial, updated, viewed
+from partial_monitoring.estimation.least_squares import (
+    Estimate,
+    applied,
+    initial,
+    updated,
+    viewed,
+)
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.game import Game
@@ -43,6 +49,8 @@ class LinearState:
 
     estimate: Estimate
     shape: Shape
+    functions: bool = False
+    """Whether the game is a kernel game, of which decisions report f_hat over the actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +134,7 @@ class LinearPolicy:
         }
         if isinstance(game, ContextualGame):
             return initial_state(game, replicates, **options)
+        functions = isinstance(game, KernelGame)
         if isinstance(game, KernelGame):
             if options.pop("prior_mean") is not None:
                 raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
@@ -138,7 +147,7 @@ class LinearPolicy:
             options["norm_bound"] = game.norm_bound if bound is None else bound
             game = game.linear
         prior = model(game, **options)
-        return LinearState(initial(prior, replicates), shape_of(prior))
+        return LinearState(initial(prior, replicates), shape_of(prior), functions)
 
     def decide(
         self,
@@ -154,7 +163,11 @@ class LinearPolicy:
             return decide_in_context(self.choose_in_context, state, uniforms, available, context)
         if isinstance(state, BoxState):
             return self._decide_in_box(state, uniforms, available)
-        return self.choose(state.estimate, state.shape, uniforms, available)
+        choice = self.choose(state.estimate, state.shape, uniforms, available)
+        if isinstance(state, LinearState) and state.functions:
+            features = state.estimate.model.game.features
+            return replace(choice, estimate=applied(features, choice.estimate))
+        return choice
 
     def update(
         self, state: AnyState, action: Indices, observation: Array, context: Context | None = None
@@ -167,7 +180,7 @@ class LinearPolicy:
             return replace(state, data=tuple(own.after(a, y) for own, a, y in seen))
         if isinstance(state, KernelState):
             return KernelState(kernel.updated(state.estimate, action, observation))
-        return LinearState(updated(state.estimate, action, observation), state.shape)
+        return replace(state, estimate=updated(state.estimate, action, observation))
 
     def confidence_set(self, state: AnyState, context: Context | None = None) -> AnyConfidence:
         """Return E_t, with contexts seen through the actions of one."""

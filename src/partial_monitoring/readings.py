@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.gram import Rows
-from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    is_whole,
+    real_array,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +65,7 @@ def values(points: ArrayLike) -> Reading:
 def differences(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Reading:
     """Return what a duel of two points shows: the pair (i, j) reads f(x_i) - f(x_j)."""
     x = _points(points)
-    index = _groups("pairs", pairs, len(x), width=2)
+    index = checked_groups("pairs", pairs, len(x), width=2)
     return _reading(x, index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
 
@@ -85,7 +93,7 @@ def derivatives(points: ArrayLike, axis: int) -> Reading:
     """Return the derivative along one coordinate at each point."""
     x = _points(points)
     if not is_whole(axis) or not 0 <= axis < x.shape[1]:
-        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {axis!r}.")
+        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {brief(axis)}.")
     return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
 
 
@@ -147,15 +155,12 @@ def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Re
 
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
     x = _points(points)
-    lists = [list(group) for group in groups]
-    for group in lists:
-        if not group or not all(is_whole(i) and 0 <= i < len(x) for i in group):
-            raise InvalidInput(
-                f"groups must hold numbers of points below {len(x)}, at least one each; got "
-                f"{group!r}."
-            )
-    if not lists:
-        raise InvalidInput("groups must hold at least one group; got none.")
+    lists = _lists(groups)
+    if not lists or not all(group and _numbers(group, len(x)) for group in lists):
+        raise InvalidInput(
+            f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
+            f"{brief(groups)}."
+        )
     width = max(map(len, lists))
     index, weight = np.zeros((len(lists), width), dtype=np.int64), np.zeros((len(lists), width))
     for a, group in enumerate(lists):
@@ -171,22 +176,32 @@ def _points(points: ArrayLike) -> Array:
     return x
 
 
-def _groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
-    rows = [list(row) for row in value] if isinstance(value, Iterable) else None
-    fine = rows and all(
-        len(row) == width and all(is_whole(i) and 0 <= i < count for i in row) for row in rows
-    )
-    if not fine:
+def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
+    """Return groups of so many numbers of points as an array, if that is what they are."""
+    rows = _lists(value)
+    if not rows or not all(len(row) == width and _numbers(row, count) for row in rows):
         raise InvalidInput(
             f"{name} must be a list of {width} numbers of points each, below {count}; got "
-            f"{str(value)[:80]}."
+            f"{brief(value)}."
         )
     return np.array(rows, dtype=np.int64)
 
 
+def _lists(value: object) -> list[list[Any]]:
+    """Return a list of lists, or an empty one if it is something else."""
+    rows = list(value) if isinstance(value, Iterable) else []
+    return [list(row) for row in rows] if all(isinstance(row, Iterable) for row in rows) else []
+
+
+def _numbers(row: list[Any], count: int) -> bool:
+    return all(is_whole(i) and 0 <= i < count for i in row)
+
+
 def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
     if not readings or not all(isinstance(reading, Reading) for reading in readings):
-        raise InvalidInput(f"readings must be readings such as values(points); got {readings!r}.")
+        raise InvalidInput(
+            f"readings must be readings such as values(points); got {brief(readings)}."
+        )
     widths = {reading.points.shape[1] for reading in readings if len(reading.points)}
     if len(widths) > 1:
         raise InvalidInput(
@@ -198,7 +213,7 @@ def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
 def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
     """Put the points of readings one after another, with rows of one width that point at them."""
     p = max(reading.points.shape[1] for reading in readings)
-    points = np.concatenate([reading.points.reshape(-1, p) for reading in readings])
+    points = np.concatenate([own.points.reshape(len(own.points), p) for own in readings])
     axes = np.concatenate([reading.axes for reading in readings])
     width = max(reading.rows.index.shape[2] for reading in readings)
     rows, start = [], 0

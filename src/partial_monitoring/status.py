@@ -138,6 +138,8 @@ def _pressed(confidence: AnyConfidence) -> list[str]:
 def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
     """Return what the estimate says that actions show on average."""
     theta = confidence.center[0]
+    if isinstance(game, KernelGame) and not isinstance(confidence, KernelConfidence):
+        game = game.linear  # in whose coordinates the estimate is
     if isinstance(game, KernelBoxGame):
         # The estimate is over points of the box, among them those that were played.
         known = confidence.data.model.game

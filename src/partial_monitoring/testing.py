@@ -33,7 +33,7 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.place import place_of
 from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, started, uniforms_of
 from partial_monitoring.simulation import play, world_of
-from partial_monitoring.truth import random_theta
+from partial_monitoring.truth import random_truths
 from partial_monitoring.validation import Array, whole_number
 
 CLOSE = 1e-7
@@ -163,7 +163,7 @@ def check_game(game: AnyGame, *, seed: int = 0) -> None:
     )
     _require(same, "a game file does not give the same game again")
     rng = np.random.default_rng(seed)
-    for theta in random_theta(game.parameters, np.arange(5)):
+    for theta in random_truths(game, np.arange(5)):
         try:
             instance = Instance(game, theta)
         except InvalidInput:

@@ -195,7 +195,7 @@ def _to_float(name: str, value: Any, finite: bool) -> Array:
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(
-            f"{name} must be real numbers in rows of equal length; got {_brief(value)}."
+            f"{name} must be real numbers in rows of equal length; got {brief(value)}."
         ) from None
     if finite and not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -209,6 +209,7 @@ def _show(shape: Sequence[int | str]) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
+    """Return what a value looks like, on one short line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

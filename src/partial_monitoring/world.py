@@ -10,6 +10,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
 from partial_monitoring.instance import Instance
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.noise import NOISE, NoiseFunction, disturbed, drawn, outcome_limits
 from partial_monitoring.validation import Array, Indices
 
@@ -86,6 +87,8 @@ class World:
             return shown[:, None], np.full(len(action), float(self.game.noise_std))
         if self._table is not None:
             return self._table[self._each, action], self._std[action]
+        if isinstance(self.game, KernelGame):
+            return self.game.shown_by(action, self.theta), self._std[action]
         means = (self.game.observation_maps[action] @ self.theta[:, :, None])[:, :, 0]
         return means, self._std[action]
 

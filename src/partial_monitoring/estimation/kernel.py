@@ -107,13 +107,7 @@ class KernelModel:
                     whole[:, i, j] = whole[:, j, i] = inner(self.gram, shown[:, i], shown[:, j])
         scale = np.broadcast_to(self.whitening**2, (k,))[:, None, None] / self.regularization
         found = whole * scale
-        loudest = float(found.max(initial=0.0))
-        if not loudest <= LOUDEST:
-            raise InvalidInput(
-                f"observations must not be so large next to noise and regularization: the largest "
-                f"entry of the observation kernel over squared noise_std and regularization is "
-                f"{loudest:.3g}, above {LOUDEST:g}; raise regularization or noise_std."
-            )
+        refuse_loud(float(found.max(initial=0.0)))
         return frozen(found)
 
     def distances(self, action: int) -> Array:
@@ -136,7 +130,7 @@ class KernelModel:
             furthest = max(float(self.distances(a).max()) for a in range(k))
             return self.norm_bound * float(np.sqrt(furthest))
         if not self.dense:
-            return 2 * self.norm_bound * float(np.sqrt(self.spread.max()))
+            return 2 * self.norm_bound * float(np.sqrt(self.distances(0).max()))
         middle = self.game.reward.weight.copy() / k
         mean = np.zeros(self.game.d)
         np.add.at(mean, self.game.reward.index, middle)
@@ -149,6 +143,16 @@ class KernelModel:
         """Actions that are best whatever the function, shape (k,): all or none."""
         size = max(float(self.spread.max()), 1e-300)
         return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
+
+
+def refuse_loud(loudest: float) -> None:
+    """Refuse observations that are too large, in units of lambda."""
+    if not loudest <= LOUDEST:
+        raise InvalidInput(
+            f"observations must not be so large next to noise and regularization: the largest "
+            f"entry of the observation kernel over squared noise_std and regularization is "
+            f"{loudest:.3g}, above {LOUDEST:g}; raise regularization or noise_std."
+        )
 
 
 def kernel_model(
@@ -341,7 +345,9 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     rows, often, means = grouped(estimate.log[i].rows)
     root = np.sqrt(often / lam)
     known = weighted_rows(model.gram, rows)  # S K, shape (q, d)
-    inner_products = np.stack([rows[a].of(known) for a in range(len(often))], axis=1)
+    inner_products = np.empty((len(often), len(often)))
+    for a in range(len(often)):
+        inner_products[:, a] = rows[a].of(known)
     inner_products = (inner_products + inner_products.T) / 2
     whole = np.eye(len(often)) + root[:, None] * inner_products * root
     low = np.linalg.cholesky(whole)
@@ -417,8 +423,7 @@ def weighted_rows(gram: Gram, rows: Rows) -> Array:
     atoms, place = np.unique(rows.index, return_inverse=True)
     columns = gram.columns(atoms)  # (d, atoms)
     chosen = np.reshape(place, rows.index.shape)
-    return np.asarray(
-        np.stack(
-            [columns[:, own] @ weight for own, weight in zip(chosen, rows.weight, strict=True)]
-        )
-    )
+    found = np.empty((len(chosen), gram.size))
+    for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
+        found[a] = columns[:, own] @ weight
+    return found

@@ -49,8 +49,8 @@ class KernelConfidence:
 
     @property
     def estimate(self) -> Array:
-        """What a decision reports: f_hat, shape (n, k)."""
-        return self.data.means
+        """What a decision reports: f_hat, shape (n, k), for the user to keep."""
+        return self.data.means.copy()
 
     @property
     def center(self) -> Array:

@@ -149,9 +149,9 @@ def kernelized_localized_dueling(
             away = np.linalg.norm(x[a + 1 :] - x[a], axis=1)
             chosen += [(a, a + 1 + int(b)) for b in np.flatnonzero(away <= near)]
     else:
-        chosen = [tuple(pair) for pair in pairs]  # type: ignore[misc]
-    earned = readings.sums(x, chosen)
+        chosen = readings.checked_groups("pairs", pairs, len(x), width=2).tolist()
     shown = readings.differences(x, chosen)
+    earned = readings.sums(x, chosen)
     return KernelGame.from_kernel(
         _kernel(kernel),
         earned,

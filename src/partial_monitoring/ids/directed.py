@@ -14,6 +14,7 @@ from partial_monitoring.estimation.kernel_confidence import KernelConfidence
 from partial_monitoring.estimation.least_squares import initial, updated_by_rows
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything
+from partial_monitoring.game import Game
 from partial_monitoring.observability.advantage import advantage_over
 from partial_monitoring.observability.chart import chart_of
 from partial_monitoring.observability.regions import region_cones
@@ -115,12 +116,19 @@ def plausible_functions(
 
 
 def in_coordinates(confidence: KernelConfidence, row: int) -> ConfidenceSet:
-    """Return the same E_t of one replicate in the coordinates of the linear game."""
+    """Return the same E_t of one replicate in the coordinates of the linear game.
+
+    What was seen may be of actions that cannot be played now, so all directions count as seen.
+    """
     own, game = confidence.data.model, confidence.data.model.game
-    prior = model(game.linear, regularization=own.regularization, norm_bound=own.norm_bound)
+    features = game.linear.features
+    every = np.sqrt(own.regularization) * np.eye(features.shape[1])
+    nothing = np.zeros((0, len(every)))
+    seeing = Game(features, [every] + [nothing] * (game.k - 1), game.linear.parameters)
+    prior = model(seeing, regularization=own.regularization, norm_bound=own.norm_bound)
     rows, often, shown = grouped(confidence.data.log[row].rows)
     root = np.sqrt(often)
-    seen = root[:, None] * (rows.dense(game.d) @ game.root @ prior.basis[:, : prior.rank])
+    seen = root[:, None] * (rows.dense(game.d) @ game.root @ prior.basis)
     data = updated_by_rows(initial(prior, 1, by_rows=True), seen[None], (root * shown)[None])
     data = replace(data, round=confidence.round[[row]])
     return ConfidenceSet(data, Everything(), confidence.beta[[row]])

@@ -99,6 +99,7 @@ class DuelingIDS:
         prior = kernel.kernel_model(
             game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
         )
+        kernel.refuse_loud(float(prior.distances(0).max()) / prior.regularization)
         return KernelState(kernel.initial(prior, replicates, width=2))
 
     def decide(

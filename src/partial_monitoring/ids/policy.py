@@ -141,7 +141,7 @@ class IDS(LinearPolicy):
         whole = estimate.model.game
         if isinstance(estimate, KernelEstimate):
             choice = self.choose(kernel.restricted(estimate, chosen), Everything(), uniforms)
-            choice = replace(choice, estimate=estimate.means)
+            choice = replace(choice, estimate=estimate.means.copy())
         else:
             part = restricted(estimate, chosen)
             choice = self.choose(part, shape_of(part.model), uniforms, alone=alone)

@@ -134,7 +134,8 @@ def from_function(
     ----------
     function
         (points (n, p), points (m, p)) -> covariances (n, m). It must be symmetric, k(x, y) =
-        k(y, x), and positive semidefinite; the latter is not checked.
+        k(y, x), and positive semidefinite; the latter is checked only by games that write down
+        its matrix.
     diagonal
         points (n, p) -> k(x_i, x_i) (n,), for speed.
 
