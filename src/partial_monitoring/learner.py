@@ -16,7 +16,7 @@ from partial_monitoring.game import Game
 from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.ids.gaps import exact as exact_gaps
 from partial_monitoring.observability.hopeless import refuse_hopeless
-from partial_monitoring.observation import observation_vector, plain
+from partial_monitoring.observation import observation_vector, one_per_action, plain
 from partial_monitoring.place import Place, place_of, plain_row, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policy import (
@@ -216,17 +216,8 @@ class Learner:
 
         Of games with contexts these are given too, one per action.
         """
-        lists: dict[str, list[Any]] = {}
-        given = {"actions": actions, "observations": observations}
-        for name, value in (given if contexts is None else given | {"contexts": contexts}).items():
-            if isinstance(value, str) or not isinstance(value, Iterable):
-                raise InvalidInput(f"{name} must be a list; got {value!r}.")
-            lists[name] = list(value)
-            if len(lists[name]) != len(lists["actions"]):
-                raise InvalidInput(
-                    f"{name} must hold one entry per action, {len(lists['actions'])}; got "
-                    f"{len(lists[name])}."
-                )
+        given: dict[str, Any] = {"actions": actions, "observations": observations}
+        lists = one_per_action(given if contexts is None else given | {"contexts": contexts})
         where = lists.get("contexts", [None] * len(lists["actions"]))
         steps = []
         for context, action, seen in zip(
@@ -287,6 +278,15 @@ class Learner:
             raise InvalidInput("available must hold at least one action; got none.")
         return mask
 
+    def confidence_set(self, *, context: object = None) -> Any:
+        """Return E_t, with the estimate and what is still plausible; with contexts, in one."""
+        found = getattr(self.policy, "confidence_set", None)
+        if not callable(found):
+            raise InvalidInput(
+                f"{type(self.policy).__name__} has no confidence set, and so no status."
+            )
+        return found(self._state, **place_of(self.game, context).options)
+
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
 
@@ -299,16 +299,11 @@ class Learner:
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
         """
-        if not callable(getattr(self.policy, "confidence_set", None)):
-            raise InvalidInput(
-                f"status needs a policy with a confidence set; {type(self.policy).__name__} has "
-                f"none."
-            )
+        confidence = self.confidence_set(context=context)
         place = place_of(self.game, context)
         width = draws_of(self.policy, self._state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(self._state, middle, **place.options)
-        confidence = self.policy.confidence_set(self._state, **place.options)  # type: ignore[union-attr]
         known = confidence.data.model.game  # of duels, the items
         gaps = place.own(choice.gaps)
         if np.isnan(gaps).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -41,6 +41,21 @@ def observation_vector(game: Game, action: int, observation: Any, length: int) -
         )
     vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
     return vector
+
+
+def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return lists of what was logged, which must all be as long as that of the actions."""
+    lists: dict[str, list[Any]] = {}
+    for name, value in given.items():
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise InvalidInput(f"{name} must be a list; got {value!r}.")
+        lists[name] = list(value)
+        count = len(lists["actions"])
+        if len(lists[name]) != count:
+            raise InvalidInput(
+                f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
+            )
+    return lists
 
 
 def plain(observation: Any) -> Any:

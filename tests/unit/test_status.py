@@ -105,7 +105,7 @@ def test_duels_of_very_many_items_have_a_status() -> None:
 
 
 def test_a_policy_without_a_confidence_set_has_no_status() -> None:
-    with pytest.raises(pm.errors.InvalidInput, match="status needs a policy with a confidence set"):
+    with pytest.raises(pm.errors.InvalidInput, match="has no confidence set, and so no status"):
         pm.Learner(pm.games.apple_tasting(), First()).status()
 
 

@@ -1,0 +1,223 @@
+"""Check a policy."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring import games
+from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.contextual_world import ContextualWorld
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.stack import Stack
+from partial_monitoring.finite_game import FiniteGame
+from partial_monitoring.game import Game
+from partial_monitoring.learner import Learner
+from partial_monitoring.place import place_of
+from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, started, uniforms_of
+from partial_monitoring.simulation import play, world_of
+from partial_monitoring.testing.requirements import require
+from partial_monitoring.validation import Array, whole_number
+
+
+def check_policy(
+    policy: Policy[Any], on: AnyGame | Iterable[AnyGame] | None = None, *, rounds: int = 30
+) -> None:
+    """Check that a policy can be simulated, learn live, and be trusted.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    on
+        The games to play; without any, games of several kinds, of which the policy may refuse some
+        but not all.
+    rounds
+        How many rounds to play on each.
+
+    Notes
+    -----
+    The policy must choose actions that exist, with distributions that are distributions; give the
+    same answer to the same question; leave its state and all global randomness alone; play each
+    replicate as if it were alone; take ``available`` or refuse it in a sentence; and do with
+    ``Learner`` what it does with ``simulate``.
+    """
+    require(is_policy(policy), f"it has no init, decide and update: {policy!r}")
+    whole_number("rounds", rounds, at_least=1)
+    if isinstance(on, Game | ContextualGame):
+        on = [on]
+    for game in () if on is None else on:
+        require(isinstance(game, Game | ContextualGame), f"it cannot be tried on {game!r}")
+    chosen = _some_games() if on is None else list(on)
+    refusals = []
+    for game in chosen:
+        try:
+            started(policy, game, 1)
+        except InvalidInput as refusal:
+            require(on is None, f"it refuses the game: {refusal}")
+            refusals.append(refusal)
+            continue
+        _check_on(policy, game, rounds)
+    require(len(refusals) < len(chosen), f"it refuses every game: {refusals[:1]}")
+
+
+def _some_games() -> Sequence[AnyGame]:
+    return [
+        games.apple_tasting(),
+        games.dynamic_pricing(),
+        games.label_efficient(),
+        games.linear_bandit([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]]),
+        games.dueling([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+        games.survey(),
+        games.segment_pricing(),
+        games.kernelized_bandit([0.0, 0.3, 0.5, 1.0]),
+        games.kernelized_dueling([0.0, 0.4, 1.0]),
+    ]
+
+
+def _check_on(policy: Policy[Any], game: AnyGame, rounds: int) -> None:
+    theta = game.parameters.relative_interior_point()
+    seeds = np.array([3, 4, 5])
+    before = np.random.get_state()  # noqa: NPY002
+    together = _actions(policy, game, theta, seeds, rounds)
+    for i, seed in enumerate(seeds):
+        alone = _actions(policy, game, theta, np.array([seed]), rounds)
+        require(
+            bool((alone[:, 0] == together[:, i]).all()),
+            "a replicate plays differently when others run beside it",
+        )
+    after = np.random.get_state()  # noqa: NPY002
+    require(pickle.dumps(before) == pickle.dumps(after), "it uses NumPy's global generator")
+    _check_frequencies(policy, game)
+    _check_available(policy, game)
+    _check_learner(policy, game, theta, int(seeds[0]), together[:, 0])
+    marks = np.array([rounds])
+    run = play(game, policy, world_of(game, np.repeat(theta[None], 3, axis=0), seeds), marks)
+    require(bool((run.regret >= -1e-9).all()), "its regret is negative")
+
+
+def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, rounds: int) -> Array:
+    """Play some rounds with every check of a round, and return the actions, shape (rounds, n)."""
+    n = len(seeds)
+    world = world_of(game, np.repeat(theta[None], n, axis=0), seeds)
+    state = policy.init(game, n)
+    uniforms = uniforms_of(policy, state, seeds)
+    played = []
+    for t in range(rounds):
+        before = list(_arrays(state))
+        seen: dict[str, Any] = {}
+        if isinstance(world, ContextualWorld):
+            seen = {"context": world.context(t)}
+        choice = policy.decide(state, uniforms(t), **seen)
+        _check_choices(choice, game, n)
+        require(
+            bool((policy.decide(state, uniforms(t), **seen).action == choice.action).all()),
+            "it answers the same question differently",
+        )
+        shown = world.observe(choice.action, t)
+        told = shown.copy()
+        following = policy.update(state, choice.action, told, **seen)
+        require(bool((told == shown).all()), "it changes the observation that it is handed")
+        require(list(_arrays(state)) == before, "it changes the state that it is handed")
+        state = following
+        played.append(choice.action)
+    return np.array(played)
+
+
+def _arrays(state: Any) -> Iterator[bytes]:
+    """Return the content of all arrays in a state, which may be nested."""
+    if isinstance(state, np.ndarray):
+        yield state.tobytes()
+    elif isinstance(state, Stack):  # what lies behind its rows is nobody's
+        yield from _arrays(state.rows)
+    elif isinstance(state, Mapping):
+        yield from (part for value in state.values() for part in _arrays(value))
+    elif isinstance(state, list | tuple):
+        yield from (part for value in state for part in _arrays(value))
+    elif is_dataclass(state) and not isinstance(state, type):
+        yield from (part for f in fields(state) for part in _arrays(getattr(state, f.name)))
+    elif isinstance(state, bool | int | float | str):
+        yield repr(state).encode()
+
+
+def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
+    action = np.asarray(choice.action)
+    require(action.shape == (n,), f"its actions have shape {action.shape}, not ({n},)")
+    require(action.dtype.kind in "iu", f"its actions are no whole numbers but {action.dtype}")
+    require(bool(((action >= 0) & (action < game.k)).all()), "it plays an action that is not there")
+    mu = choice.distribution
+    count = game.k if choice.candidates is None else choice.candidates.shape[1]
+    for name in ("distribution", "gaps", "information"):
+        shape = np.shape(getattr(choice, name))
+        require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
+    require(bool(np.isfinite(mu).all()), "its distribution is not finite")
+    require(bool((mu >= 0).all()), "its distribution has negative entries")
+    for name in ("gaps", "information", "ratio"):
+        require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
+    require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
+    chance = mu[np.arange(n), choice.places]
+    require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
+
+
+def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
+    """Whatever the uniform number is, actions come as often as their distribution says."""
+    state = policy.init(game, 1)
+    if draws_of(policy, state) is not None:
+        return  # what else it draws decides, too
+    seen: dict[str, Any] = {}
+    if isinstance(game, ContextualGame):
+        seen = {"context": np.zeros(1, dtype=np.int64)}
+    grid = (np.arange(200) + 0.5) / 200
+    answers = [policy.decide(state, np.array([u]), **seen) for u in grid]
+    places = np.array([int(answer.places[0]) for answer in answers])
+    mu = answers[0].distribution[0]
+    often = np.bincount(places, minlength=len(mu)) / len(grid)
+    require(
+        np.abs(often - mu).max() <= 0.02, "it plays actions more often than its distribution says"
+    )
+
+
+def _check_available(policy: Policy[Any], game: AnyGame) -> None:
+    state = policy.init(game, 1)
+    width = draws_of(policy, state)
+    uniforms = np.full((1,) if width is None else (1, width), 0.3)
+    contexts = range(len(game.games)) if isinstance(game, ContextualGame) else [None]
+    for z in contexts:
+        offered: Any = range(game.k)
+        seen: dict[str, Any] = {}
+        if z is not None and isinstance(game, ContextualGame):
+            offered, seen = game.positions(z), {"context": np.array([z])}
+        for only in offered[:4]:
+            mask = np.arange(game.k) == only
+            try:
+                choice = policy.decide(state, uniforms, mask, **seen)
+            except InvalidInput:
+                return  # it says that it cannot
+            require(int(choice.action[0]) == only, "it plays an action that is not available")
+
+
+def _check_learner(
+    policy: Policy[Any], game: AnyGame, theta: Array, seed: int, expected: Array
+) -> None:
+    """A learner that is told what the simulated world shows must make the same decisions."""
+    learner = Learner(game, policy, seed=seed, allow_hopeless=True)
+    world = world_of(game, theta[None], np.array([seed]))
+    for t, action in enumerate(expected):
+        context = int(world.context(t)[0]) if isinstance(world, ContextualWorld) else None
+        place = place_of(game, context)
+        decision = learner.ask(context=context)
+        same = place.outer(decision.action) == action
+        require(same, "a Learner decides differently than simulate")
+        shown = world.observe(np.array([action]), t)[0]
+        learner.tell(decision, _told(place.game, decision.action, shown))
+
+
+def _told(game: Game, action: int, shown: Array) -> Any:
+    """Return an observation as a user would tell it."""
+    if isinstance(game, FiniteGame):
+        return game.symbols[action][int(shown[: len(game.symbols[action])].argmax())]
+    return shown[: game.row_count(action)].tolist()
