@@ -11,6 +11,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policies import POLICIES
+from partial_monitoring.testing import games
 
 SETS = {
     "all": pm.AllParameters(3),
@@ -36,9 +37,9 @@ def test_every_game_passes(name: str) -> None:
 def test_contexts_are_checked_together(monkeypatch: pytest.MonkeyPatch) -> None:
     game = pm.games.survey()
     other = pm.games.survey(answer_rate=0.5)
-    real = pm.testing.game_from_dict
+    real = games.game_from_dict
     monkeypatch.setattr(
-        pm.testing, "game_from_dict", lambda data: other if "contexts" in data else real(data)
+        games, "game_from_dict", lambda data: other if "contexts" in data else real(data)
     )
     with pytest.raises(AssertionError, match="a game file does not give the same contexts again"):
         pm.testing.check_game(game)
