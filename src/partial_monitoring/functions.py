@@ -88,7 +88,7 @@ def hartmann6(x: ArrayLike) -> Array:
     """Return Hartmann's function in six dimensions, as :func:`hartmann3`.
 
     >>> hartmann6([[0.2017, 0.15, 0.4769, 0.2753, 0.3117, 0.6573]]).round(3)
-    array([7.96])
+    array([7.961])
     """
     return _hartmann(real_array("x", x, ("n", 6)), STEEPNESS_6, CENTERS_6, HARTMANN_6)
 
