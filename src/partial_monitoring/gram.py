@@ -237,8 +237,8 @@ def inner(gram: Gram, left: Rows, right: Rows) -> Array:
     return found
 
 
-def factor(gram: Gram, tolerance: float = 1e-12) -> Array:
+def factor(gram: Gram, tolerance: float = 1e-15) -> Array:
     """Return F with K = F F', shape (d, D), without directions that are rounding."""
     values, vectors = np.linalg.eigh(gram.matrix)
-    kept: NDArray[np.bool_] = values > tolerance * max(float(values[-1]), 1e-300)
+    kept: NDArray[np.bool_] = values > tolerance * len(values) * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))

@@ -106,13 +106,20 @@ def plausible_functions(
     width = np.sqrt(np.maximum(pulled[np.arange(len(others)), others] - pulled[:, greedy], 0.0))
     step = np.where(width > 0, np.sqrt(confidence.beta[row]) / np.where(width > 0, width, 1.0), 0.0)
     values = np.concatenate([means[None], means + step[:, None] * pulled])
+    # The function that is highest at an action is often highest there of all.
+    heights = np.sqrt(np.maximum(cross[others, others], 0.0))
+    rise = np.where(
+        heights > 0, np.sqrt(confidence.beta[row]) / np.where(heights > 0, heights, 1.0), 0.0
+    )
+    values = np.concatenate([values, means + rise[:, None] * cross[others]])
     top = values.max(axis=1, keepdims=True)
     slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
     found = (values >= top - slack).any(axis=0) & rivals
-    if not (rivals & ~found).any():
+    undecided = rivals & ~found
+    if not undecided.any():
         return np.asarray(found)
     linear = in_coordinates(confidence, row)
-    return plausible(linear, rivals, linear.local_center[:0])
+    return np.asarray(found | plausible(linear, undecided, linear.local_center[:0]))
 
 
 def in_coordinates(confidence: KernelConfidence, row: int) -> ConfidenceSet:
