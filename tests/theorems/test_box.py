@@ -96,13 +96,17 @@ def test_before_the_first_round_everything_is_possible() -> None:
     np.testing.assert_array_equal(known.at(own.points(chosen))[0], 0)
 
 
-@pytest.mark.parametrize("policy", [pm.IDS(gap=pm.gaps.mean), pm.IDS(gap=pm.gaps.relaxed)])
+@pytest.mark.parametrize(
+    "policy",
+    [pm.IDS(gap=pm.gaps.mean), pm.IDS(gap=pm.gaps.relaxed), pm.GPUCB(), pm.ExpectedImprovement()],
+    ids=["mean", "relaxed", "ucb", "ei"],
+)
 def test_seeds_run_as_if_they_were_alone(policy: Any) -> None:
     own = game()
-    together = pm.simulate(own, policy, bump, horizon=6, seeds=3)
+    together = pm.simulate(own, {"it": policy}, bump, horizon=6, seeds=3)
     for seed in range(3):
-        alone = pm.simulate(own, policy, bump, horizon=6, seeds=[seed])
-        np.testing.assert_array_equal(together.regret["ids"][seed], alone.regret["ids"][0])
+        alone = pm.simulate(own, {"it": policy}, bump, horizon=6, seeds=[seed])
+        np.testing.assert_array_equal(together.regret["it"][seed], alone.regret["it"][0])
 
 
 def test_a_learner_does_what_the_simulation_does(tmp_path: Path) -> None:
@@ -139,6 +143,14 @@ def test_the_optimum_of_a_function_is_found() -> None:
     assert bump(best[None])[0] > 0.95
 
 
+def test_experiments_play_over_a_box() -> None:
+    table = pm.Experiment(
+        {"box": game()}, {"ids": pm.IDS(gap=pm.gaps.mean)}, theta="random", horizon=4, seeds=2
+    ).run()
+    assert table.num_rows == 8
+    assert min(table["regret"].to_pylist()) >= 0
+
+
 def test_values_at_the_reference_points_stand_for_a_function() -> None:
     own = game()
     theta = bump(own.computed.points)
@@ -173,6 +185,8 @@ def test_bad_input_is_refused() -> None:
         (lambda: own.action_index(own.k), "action must be the number of a point"),
         (lambda: own.action_index("0.5, 0.5"), "action must be the number of a point"),
         (lambda: pm.Learner(own, pm.LinUCB()), "does not play games over a box"),
+        (lambda: pm.Learner(own, pm.GPTS()), "not over a box"),
+        (lambda: pm.analyze(own), "too many to list"),
         (lambda: pm.Learner(own).ask(available=[0]), "available cannot be given"),
         (
             lambda: pm.simulate(own, "ids", bump, horizon=2, seeds=1, noise="sign"),

@@ -31,6 +31,7 @@ from partial_monitoring.ids.dueling import compared_by
 from partial_monitoring.ids.gaps import through_greedy
 from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.in_context import Context
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_dueling_game import KernelDuelingGame
 from partial_monitoring.linear_policy import AnyState, KernelState
 from partial_monitoring.policy import Choices, all_on
@@ -115,6 +116,8 @@ class GPTS(GaussianProcessPolicy):
 
     def init(self, game: AnyGame, replicates: int) -> DrawnState:
         """Return the state before the first round."""
+        if isinstance(game, KernelBoxGame):
+            raise InvalidInput("GPTS draws functions at listed candidates, not over a box.")
         state = super().init(game, replicates)
         assert isinstance(state, KernelState)
         return DrawnState.first(state.estimate)
