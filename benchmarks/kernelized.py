@@ -24,6 +24,7 @@ import partial_monitoring as pm
 from benchmarks import timing
 from benchmarks.timing import one_thread, show
 from partial_monitoring.estimation.kernel import FOLD
+from partial_monitoring.policy import draws_of
 
 Array = np.ndarray
 
@@ -31,7 +32,7 @@ fastest = partial(timing.fastest, clock=process_time)
 
 LENGTHSCALE, NOISE, BOUND = 0.2, 0.1, 3.0
 MARKS = (10, 100, 1000, 2500, 5000)
-ITEMS, DUELS, UTILITIES = 50, 40, 5
+ITEMS, DUELS, UTILITIES = 50, 40, 10
 
 
 def candidates(k: int) -> tuple[Array, Array]:
@@ -312,6 +313,8 @@ def regrets() -> Table:
     for feedback in ("quantitative", "sign"):
         for name, play in (
             ("DuelingIDS", by_ids),
+            ("DuelingIDS, two deviations", by_narrow_ids),
+            ("DuelingTS", by_thompson),
             ("BoTorch, PairwiseGP with EUBO; it sees who won", by_eubo),
             ("any two items", by_chance),
         ):
@@ -356,13 +359,35 @@ def outcome(difference: float, feedback: str, rng: np.random.Generator) -> float
 
 
 def by_ids(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played:
+    return by_policy(lambda prior: pm.DuelingIDS(), x, g, norm, feedback, seed)
+
+
+def by_narrow_ids(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played:
+    """Return the same with narrow confidence sets, and the variance of the utilities known."""
+    narrow = pm.confidence.deviations(2)
+    return by_policy(
+        lambda prior: pm.DuelingIDS(confidence=narrow, regularization=prior),
+        *(x, g, norm, feedback, seed),
+    )
+
+
+def by_thompson(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played:
+    """Return the same for Thompson sampling, which knows the variance, too."""
+    return by_policy(lambda prior: pm.DuelingTS(regularization=prior), x, g, norm, feedback, seed)
+
+
+def by_policy(
+    make: Callable[[float], Any], x: Array, g: Array, norm: float, feedback: str, seed: int
+) -> Played:
     kernel = pm.kernels.SquaredExponential(0.3)
     game = pm.games.kernelized_dueling(x, kernel=kernel, feedback=feedback, norm_bound=norm)
-    policy, rng = pm.DuelingIDS(), np.random.default_rng(seed)
+    policy, rng = make(float(game.noise_std) ** 2 / float(g.var())), np.random.default_rng(seed)
     state, regret = policy.init(game, 1), []
+    width = draws_of(policy, state)
     start = process_time()
     for _ in range(DUELS):
-        pair = policy.decide(state, rng.random(1)).action
+        uniforms = rng.random(1 if width is None else (1, width))
+        pair = policy.decide(state, uniforms).action
         a, b = divmod(int(pair[0]), ITEMS)
         state = policy.update(state, pair, np.array([[outcome(g[a] - g[b], feedback, rng)]]))
         regret.append(2 * g.max() - g[a] - g[b])
