@@ -23,7 +23,7 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks import timing
 from benchmarks.timing import one_thread, show
-from partial_monitoring.estimation.kernel import FOLD
+from partial_monitoring.estimation.covariance import FOLD
 from partial_monitoring.policy import draws_of
 
 Array = np.ndarray

@@ -242,3 +242,19 @@ def factor(gram: Gram, tolerance: float = 1e-15) -> Array:
     values, vectors = np.linalg.eigh(gram.matrix)
     kept: NDArray[np.bool_] = values > tolerance * len(values) * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def weighted_columns(gram: Gram, row: Rows) -> Array:
+    """Return K s for one row s (w,), shape (d,)."""
+    return np.asarray(gram.columns(row.index) @ row.weight)
+
+
+def weighted_rows(gram: Gram, rows: Rows) -> Array:
+    """Return s K for rows s (q, w), shape (q, d)."""
+    atoms, place = np.unique(rows.index, return_inverse=True)
+    columns = gram.columns(atoms)  # (d, atoms)
+    chosen = np.reshape(place, rows.index.shape)
+    found = np.empty((len(chosen), gram.size))
+    for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
+        found[a] = columns[:, own] @ weight
+    return found

@@ -18,7 +18,8 @@ from partial_monitoring.estimation.confidence import (
     confidence_set,
     squared_radius,
 )
-from partial_monitoring.estimation.kernel import KernelEstimate, KernelModel
+from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
 from partial_monitoring.estimation.least_squares import (
     Estimate,
     applied,
@@ -141,7 +142,7 @@ class LinearPolicy:
             if isinstance(game, KernelBoxGame):
                 return self._init_box(game, replicates, options)
             if self.kernelized:
-                function = kernel.kernel_model(game, **options)
+                function = kernel_model(game, **options)
                 return KernelState(kernel.initial(function, replicates))
             bound = options["norm_bound"]
             options["norm_bound"] = game.norm_bound if bound is None else bound

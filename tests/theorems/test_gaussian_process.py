@@ -13,7 +13,8 @@ import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.baselines.gaussian_process import expected_gain
 from partial_monitoring.estimation import kernel_root
-from partial_monitoring.estimation.kernel import initial, kernel_model, updated
+from partial_monitoring.estimation.kernel import initial, updated
+from partial_monitoring.estimation.kernel_model import kernel_model
 from partial_monitoring.estimation.kernel_root import pivoted, prior_root
 from partial_monitoring.policy import uniforms_of
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring import readings
+from partial_monitoring.estimation import covariance, kernel_model
 from partial_monitoring.estimation import kernel as estimation
 from partial_monitoring.ids import gaps
 from partial_monitoring.kernels import Linear, Matern, Periodic, Polynomial, SquaredExponential
@@ -173,7 +174,7 @@ def test_many_small_refreshes(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_covariances_that_are_not_written_down(
     name: str, refresh: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimation, "DENSE", 0)
+    monkeypatch.setattr(kernel_model, "DENSE", 0)
     monkeypatch.setattr(estimation, "REFRESH", refresh)
     game = GAMES[name]()
     policy = pm.IDS(information=pm.information.directed_relaxed)
@@ -182,7 +183,7 @@ def test_covariances_that_are_not_written_down(
 
 @pytest.mark.parametrize("fold", [1, 2, 1000])
 def test_folding_changes_nothing(fold: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimation, "FOLD", fold)
+    monkeypatch.setattr(covariance, "FOLD", fold)
     for name in ("bandit", "three rows"):
         game = GAMES[name]()
         mostly(play(game, pm.IDS(), factored(game), seed=8), name)
@@ -231,7 +232,7 @@ def test_the_largest_gap_of_many_actions(monkeypatch: pytest.MonkeyPatch) -> Non
     assert own == pytest.approx(theirs, rel=1e-6)
     features = game.linear.features
     furthest = max(np.linalg.norm(features - phi, axis=1).max() for phi in features)
-    monkeypatch.setattr(estimation, "DENSE", 0)
+    monkeypatch.setattr(kernel_model, "DENSE", 0)
     growing = gaps.largest_gap(policy.confidence_set(policy.init(game, 1)))
     for found in (own, growing):
         assert 0.7 * furthest * (1 - 1e-6) <= found <= 2 * 0.7 * furthest * (1 + 1e-6)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation import kernel
+from partial_monitoring.estimation import kernel, kernel_model
+from partial_monitoring.estimation.covariance import folded
 from partial_monitoring.estimation.kernel import KernelEstimate
 
 POINTS = np.random.default_rng(0).random((40, 2))
@@ -12,7 +13,7 @@ POINTS = np.random.default_rng(0).random((40, 2))
 
 def played(actions: list[int], start: KernelEstimate | None = None) -> KernelEstimate:
     game = pm.games.kernelized_bandit(POINTS, kernel=pm.kernels.SquaredExponential(0.3))
-    estimate = kernel.initial(kernel.kernel_model(game), 1) if start is None else start
+    estimate = kernel.initial(kernel_model.kernel_model(game), 1) if start is None else start
     for a in actions:
         estimate = kernel.updated(estimate, np.array([a]), np.array([[np.sin(a)]]))
     return estimate
@@ -30,7 +31,7 @@ def test_folding_subtracts_and_keeps_what_it_is_given(size: int) -> None:
     rows, root = rng.standard_normal((7, size)), rng.standard_normal((size, size))
     base = root + root.T
     before = base.copy()
-    found = kernel.folded(base, rows)
+    found = folded(base, rows)
     np.testing.assert_allclose(found, base - rows.T @ rows, atol=1e-12)
     assert np.array_equal(found, found.T)
     assert np.array_equal(base, before)
@@ -39,7 +40,7 @@ def test_folding_subtracts_and_keeps_what_it_is_given(size: int) -> None:
 def test_covariance_need_not_be_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     actions = np.random.default_rng(1).integers(12, size=600).tolist()
     dense = played(actions)
-    monkeypatch.setattr(kernel, "DENSE", 10)
+    monkeypatch.setattr(kernel_model, "DENSE", 10)
     lazy = played(actions)
     assert dense.covariances[0].base is not None
     assert lazy.covariances[0].base is None
@@ -49,7 +50,7 @@ def test_covariance_need_not_be_written_down(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("dense", [10, 2500])
 def test_states_are_values(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "DENSE", dense)
+    monkeypatch.setattr(kernel_model, "DENSE", dense)
     first = [3, 5, 3, 9] * 15
     state = played(first)
     one, other = played([1, 2, 3, 4, 5], state), played([6, 7, 8, 9, 10], state)
@@ -60,7 +61,7 @@ def test_states_are_values(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dense", [10, 2500])
 def test_columns_are_those_of_the_matrix(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "DENSE", dense)
+    monkeypatch.setattr(kernel_model, "DENSE", dense)
     covariance = played([3, 5, 9] * 30).covariances[0]
     for index, weight in (([4], [2.0]), ([4, 7], [1.0, -1.0]), ([1, 4, 7], [0.5, 2.0, -1.0])):
         row = kernel.Rows(np.array(index), np.array(weight))

@@ -22,8 +22,9 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation import kernel
 from partial_monitoring.estimation.confidence import Schedule, confidence_set
-from partial_monitoring.estimation.kernel import KernelEstimate, KernelModel
+from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.kernel_confidence import KernelConfidence
+from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
 from partial_monitoring.estimation.kernel_root import Root, prior_root
 from partial_monitoring.estimation.model import checked_options
 from partial_monitoring.gram import Rows
@@ -187,7 +188,7 @@ class DuelingTS:
             raise InvalidInput(
                 f"DuelingTS plays kernelized duels (pm.games.kernelized_dueling); got {game!r}."
             )
-        items = kernel.kernel_model(
+        items = kernel_model(
             game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
         )
         return DrawnState.first(kernel.initial(items, replicates, width=2))

@@ -15,12 +15,9 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from partial_monitoring.estimation.kernel import (
-    Covariance,
-    KernelEstimate,
-    KernelModel,
-    kernel_model,
-)
+from partial_monitoring.estimation.covariance import Covariance
+from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
 from partial_monitoring.estimation.stack import Stack, stacked
 from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.validation import Array, Indices

@@ -23,206 +23,22 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.model import LOUDEST, MOST_PAIRED
+from partial_monitoring.estimation.covariance import FOLD, Covariance
+from partial_monitoring.estimation.kernel_model import KernelModel
 from partial_monitoring.estimation.stack import Stack, stacked
-from partial_monitoring.gram import Gram, Rows, inner
-from partial_monitoring.kernel_game import KernelGame
+from partial_monitoring.gram import Rows, weighted_rows
 from partial_monitoring.validation import (
     Array,
     Indices,
-    frozen,
-    non_negative_number,
-    positive_number,
 )
-
-DENSE = 2500
-"""Up to so many numbers their covariance is written down."""
-
-FOLD = 64
-"""So many rows are folded into a base that is written down at once."""
-
-TILE = 64
-"""The side of the tiles in which they are: BLAS starts no threads for products this small."""
-
-FEW = 2
-"""Rows of one or two weights are put together from columns of C, which are kept."""
 
 REFRESH = 1024
 """After so many rounds, and twice as many again, everything is computed anew from the data."""
 
 SOON = 128
 """The same without a base, where it makes rows that were seen again and again one row."""
-
-
-@dataclass(frozen=True, eq=False)
-class KernelModel:
-    """A kernel game as the estimate sees it."""
-
-    game: KernelGame
-    regularization: float
-    norm_bound: float
-    """B: how large the norm of the function is at most."""
-    noise_std: float
-    """rho: the sub-Gaussian constant of the whitened noise."""
-    whitening: Array
-    """What observations are multiplied with, shape (k,), or one number for all actions."""
-    widest: float | None = None
-    """A bound of all gaps, if one is known."""
-
-    @property
-    def gram(self) -> Gram:
-        """K."""
-        return self.game.gram
-
-    @property
-    def prior_mean(self) -> Array:
-        """The estimate of the numbers before the first round is zero."""
-        return np.zeros(self.game.d)
-
-    @property
-    def dense(self) -> bool:
-        """Whether the covariance is written down."""
-        return self.game.d <= DENSE
-
-    @cached_property
-    def spread(self) -> Array:
-        """phi_a phi_a' of every action, shape (k,)."""
-        reward = self.game.reward
-        return frozen(inner(self.gram, reward, reward))
-
-    @cached_property
-    def loudness(self) -> Array:
-        """M_a M_a' of every action, whitened, in units of lambda, shape (k, m, m)."""
-        shown, (k, m) = self.game.feedback, self.game.feedback.index.shape[:2]
-        if self.game.mirrored:
-            whole = self.spread[:, None, None]
-        else:
-            whole = np.zeros((k, m, m))
-            for i in range(m):
-                for j in range(i + 1):
-                    whole[:, i, j] = whole[:, j, i] = inner(self.gram, shown[:, i], shown[:, j])
-        scale = np.broadcast_to(self.whitening**2, (k,))[:, None, None] / self.regularization
-        found = whole * scale
-        refuse_loud(float(found.max(initial=0.0)))
-        return frozen(found)
-
-    def distances(self, action: int) -> Array:
-        """Return |phi_a - phi_b|^2 of one action and all others, shape (k,)."""
-        column = weighted_columns(self.gram, self.game.reward[action])
-        cross = self.game.reward.of(column)
-        squared = (self.spread - self.spread[action]) + 2 * (cross[action] - cross)
-        return np.asarray(np.maximum(squared, 0.0))
-
-    @cached_property
-    def largest_gap(self) -> float:
-        """T: no function with norm at most B has a larger gap (E6).
-
-        Exact for up to a few hundred actions, at most twice as large beyond.
-        """
-        if self.widest is not None:
-            return self.widest
-        k = self.game.k
-        if k <= MOST_PAIRED:
-            furthest = max(float(self.distances(a).max()) for a in range(k))
-            return self.norm_bound * float(np.sqrt(furthest))
-        if not self.dense:
-            return 2 * self.norm_bound * float(np.sqrt(self.distances(0).max()))
-        middle = self.game.reward.weight.copy() / k
-        mean = np.zeros(self.game.d)
-        np.add.at(mean, self.game.reward.index, middle)
-        pulled = self.gram.matrix @ mean
-        squared = self.spread - 2 * self.game.reward.of(pulled) + mean @ pulled
-        return 2 * self.norm_bound * float(np.sqrt(max(float(squared.max()), 0.0)))
-
-    @cached_property
-    def dominant(self) -> NDArray[np.bool_]:
-        """Actions that are best whatever the function, shape (k,): all or none."""
-        size = max(float(self.spread.max()), 1e-300)
-        return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
-
-
-def refuse_loud(loudest: float) -> None:
-    """Refuse observations that are too large, in units of lambda."""
-    if not loudest <= LOUDEST:
-        raise InvalidInput(
-            f"observations must not be so large next to noise and regularization: the largest "
-            f"entry of the observation kernel over squared noise_std and regularization is "
-            f"{loudest:.3g}, above {LOUDEST:g}; raise regularization or noise_std."
-        )
-
-
-def kernel_model(
-    game: KernelGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
-) -> KernelModel:
-    """Return the model of a kernel game; its norm bound is that of the game unless given.
-
-    Without a regularization it is rho^2: then the estimate is the posterior mean, and C the
-    posterior covariance, of a Gaussian process with this kernel and normal noise.
-    """
-    varies = np.ndim(game.noise_std) > 0
-    bound = game.norm_bound if norm_bound is None else norm_bound
-    rho = 1.0 if varies else float(game.noise_std)
-    model = KernelModel(
-        game,
-        rho**2 if regularization is None else positive_number("regularization", regularization),
-        non_negative_number("norm_bound", bound),
-        rho,
-        frozen(1.0 / np.asarray(game.noise_std)) if varies else np.ones(1),
-    )
-    model.loudness  # noqa: B018 refuses what is too loud before anything is played
-    return model
-
-
-@dataclass(frozen=True, eq=False)
-class Covariance:
-    """C = base - rows' rows of one replicate."""
-
-    gram: Gram
-    base: Array | None
-    """Shape (d, d); without one it is K, which is not written down."""
-    rows: Stack
-
-    def times(self, row: Rows) -> Array:
-        """Return C s for one row s, shape (d,)."""
-        if len(row.index) <= FEW:
-            columns = zip(row.index.tolist(), row.weight.tolist(), strict=True)
-            parts = [self.column(i) * weight for i, weight in columns]
-            return parts[0] if len(parts) == 1 else np.asarray(parts[0] + parts[1])
-        if self.base is None:
-            whole = weighted_columns(self.gram, row)
-        else:
-            whole = row.weight @ self.base[row.index]
-        known = self.rows.rows
-        return np.asarray(whole - (known[:, row.index] @ row.weight) @ known)
-
-    def column(self, i: int) -> Array:
-        """Return one column of C, shape (d,), computed once: deciding and learning share it."""
-        if i not in self._columns:
-            whole = self.gram.columns(np.array([i]))[:, 0] if self.base is None else self.base[i]
-            known = self.rows.rows
-            self._columns[i] = whole - known[:, i] @ known
-        return self._columns[i]
-
-    @cached_property
-    def _columns(self) -> dict[int, Array]:
-        return {}
-
-    def without(self, row: Array) -> Covariance:
-        """Return C - w w'."""
-        rows = self.rows.added(row)
-        if self.base is None or rows.count < FOLD:
-            return Covariance(self.gram, self.base, rows)
-        return Covariance(self.gram, folded(self.base, rows.rows), Stack.empty(len(row), FOLD))
-
-    @cached_property
-    def matrix(self) -> Array:
-        """C, shape (d, d)."""
-        whole = self.gram.matrix if self.base is None else self.base
-        return np.asarray(whole - self.rows.rows.T @ self.rows.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,32 +214,3 @@ def restricted(estimate: KernelEstimate, actions: Indices) -> KernelEstimate:
     )
     own = {name: getattr(estimate, name)[:, actions] for name in ("variances", "signals")}
     return replace(estimate, model=part, **own)
-
-
-def folded(base: Array, rows: Array) -> Array:
-    """Return base - rows' rows for a symmetric base, itself exactly symmetric."""
-    found = np.empty_like(base)
-    parts = [slice(start, start + TILE) for start in range(0, len(base), TILE)]
-    for i, own in enumerate(parts):
-        for other in parts[: i + 1]:
-            tile = rows[:, own].T @ rows[:, other]
-            np.subtract(base[own, other], tile, out=tile)
-            found[own, other] = tile
-            found[other, own] = tile.T
-    return found
-
-
-def weighted_columns(gram: Gram, row: Rows) -> Array:
-    """Return K s for one row s (w,), shape (d,)."""
-    return np.asarray(gram.columns(row.index) @ row.weight)
-
-
-def weighted_rows(gram: Gram, rows: Rows) -> Array:
-    """Return s K for rows s (q, w), shape (q, d)."""
-    atoms, place = np.unique(rows.index, return_inverse=True)
-    columns = gram.columns(atoms)  # (d, atoms)
-    chosen = np.reshape(place, rows.index.shape)
-    found = np.empty((len(chosen), gram.size))
-    for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
-        found[a] = columns[:, own] @ weight
-    return found

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel import KernelModel
+from partial_monitoring.estimation.kernel_model import KernelModel
 from partial_monitoring.gram import Gram, Rows, factor
 from partial_monitoring.validation import Array, frozen
 

@@ -24,6 +24,7 @@ from partial_monitoring.estimation.confidence import (
     confidence_set,
 )
 from partial_monitoring.estimation.kernel_confidence import KernelConfidence
+from partial_monitoring.estimation.kernel_model import kernel_model, refuse_loud
 from partial_monitoring.estimation.least_squares import (
     initial,
     updated_by_rows,
@@ -96,10 +97,10 @@ class DuelingIDS:
     def _init_functions(self, game: KernelDuelingGame, replicates: int) -> KernelState:
         if self.prior_mean is not None:
             raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
-        prior = kernel.kernel_model(
+        prior = kernel_model(
             game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
         )
-        kernel.refuse_loud(float(prior.distances(0).max()) / prior.regularization)
+        refuse_loud(float(prior.distances(0).max()) / prior.regularization)
         return KernelState(kernel.initial(prior, replicates, width=2))
 
     def decide(
