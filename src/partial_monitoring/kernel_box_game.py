@@ -151,16 +151,22 @@ class KernelBoxGame(KernelGame):
         """Return the point with a given number, shape (p,)."""
         return self.points(self.action_index(action))
 
-    def among(self, points: Array, actions: Iterable[object] | None = None) -> KernelGame:
-        """Return the bandit that has only the given points (n, p)."""
-        own = Rows(np.arange(len(points))[:, None], np.ones((len(points), 1)))
+    def among(
+        self,
+        points: Array,
+        actions: Iterable[object] | None = None,
+        chosen: Indices | None = None,
+    ) -> KernelGame:
+        """Return the bandit that has only the given points (n, p), or some of them, as actions."""
+        places = np.arange(len(points)) if chosen is None else chosen
+        own = Rows(places[:, None], np.ones((len(places), 1)))
         game = KernelGame.__new__(KernelGame)
         assert isinstance(self.gram, Computed)
         game._fill(
             Computed(self.gram.kernel, points, np.full(len(points), -1)),
             own,
             own[:, None],
-            (1,) * len(points),
+            (1,) * len(places),
             self.noise_std,
             self.norm_bound,
             actions,

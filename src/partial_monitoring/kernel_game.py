@@ -86,7 +86,8 @@ class KernelGame(Game):
     """What each action shows of them, shape (k, m, w)."""
     norm_bound: float
     candidates: Array | None
-    """Where the actions read the function, shape (k, p), if each reads it at one point."""
+    """Where the actions read the function, shape (k, p), if they earn (or only show) its value at
+    one point; nan where an action does not."""
 
     def __init__(
         self,
@@ -174,9 +175,7 @@ class KernelGame(Game):
         noise: str,
     ) -> None:
         k = len(reward.index)
-        places = None
-        if isinstance(gram, Computed) and reward.index.shape[1] == 1:
-            places = gram.points[reward.index[:, 0]]
+        places = _places(gram, reward, feedback) if isinstance(gram, Computed) else None
         set_fields(
             self,
             gram=gram,
@@ -275,8 +274,8 @@ class KernelGame(Game):
 
     def point(self, action: int | str) -> Array | None:
         """Return where an action reads the function, shape (p,), if that is one place."""
-        places = self.candidates
-        return None if places is None else places[self.action_index(action)]
+        place = None if self.candidates is None else self.candidates[self.action_index(action)]
+        return None if place is None or np.isnan(place).any() else place
 
     def reading(self, actions: Indices) -> Reading:
         """Return what some actions (n,) show, as a reading of the function."""
@@ -334,6 +333,20 @@ class KernelGame(Game):
     def __repr__(self) -> str:
         name = type(self).__name__
         return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
+
+
+def _places(gram: Computed, reward: Rows, feedback: Rows) -> Array | None:
+    """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
+    if reward.index.shape[1] != 1:
+        return None
+    index, known = reward.index[:, 0].copy(), reward.weight[:, 0] != 0
+    entries = (feedback.weight != 0).reshape(len(index), -1)
+    lone = ~known & (entries.sum(axis=1) == 1)
+    if lone.any():
+        flat = feedback.index.reshape(len(index), -1)
+        index[lone] = flat[lone, entries[lone].argmax(axis=1)]
+    found = np.where((known | lone)[:, None], gram.points[index], np.nan)
+    return frozen(np.asarray(found))
 
 
 def _joint(rewards: Array, shown: Array, cross: Array) -> tuple[Written, Rows, Rows]:

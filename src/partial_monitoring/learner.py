@@ -168,6 +168,7 @@ class Learner:
             None if choice.index is None else place.own(choice.index),
             place.name,
             choice.basis,
+            None if choice.candidates is None else choice.candidates[0],
         )
         self._open[decision.id] = decision, place
         self._history.append(decision.row() | {"observation": None})
@@ -197,13 +198,13 @@ class Learner:
         ids = [self._open_id(item) for item in decisions]
         if len(set(ids)) < len(ids):
             raise InvalidInput("decision must not name the same decision twice.")
-        vectors = []
+        steps = []
         for number, seen in zip(ids, observations, strict=True):
             asked, place = self._open[number]
-            vectors.append(self._vector(place, asked.action, seen))
-        for number, vector, seen in zip(ids, vectors, observations, strict=True):
-            asked, place = self._open.pop(number)
-            self._learn(place, asked.action, vector)
+            steps.append((place, asked.action, self._vector(place, asked.action, seen)))
+        self._learn(steps)
+        for number, seen in zip(ids, observations, strict=True):
+            del self._open[number]
             self._history[number]["observation"] = plain(seen)
 
     def tell_past(
@@ -226,17 +227,21 @@ class Learner:
             place = place_of(self.game, context)
             played = place.game.action_index(action)
             steps.append((place, played, self._vector(place, played, seen)))
-        for place, played, vector in steps:
-            self._learn(place, played, vector)
+        self._learn(steps)
 
     def _vector(self, place: Place, action: int, observation: Any) -> Array:
         length = max(self.game.m, place.game.m)
         return observation_vector(place.game, action, observation, length)
 
-    def _learn(self, place: Place, action: int, vector: Array) -> None:
-        played = np.array([place.outer(action)])
-        self._state = self.policy.update(self._state, played, vector[None], **place.options)
-        self._told.append((action, vector, place.name))
+    def _learn(self, steps: Iterable[tuple[Place, int, Array]]) -> None:
+        """Take in all observations, or none of them if the policy refuses one."""
+        state, told = self._state, []
+        for place, action, vector in steps:
+            played = np.array([place.outer(action)])
+            state = self.policy.update(state, played, vector[None], **place.options)
+            told.append((action, vector, place.name))
+        self._state = state
+        self._told += told
 
     def _open_id(self, decision: Decision | int) -> int:
         number = decision.id if isinstance(decision, Decision) else decision
@@ -365,8 +370,7 @@ class Learner:
                 row["context"] = read(row["context"])
         told = [(a, np.array(vector, dtype=float), read(name)) for a, vector, name in data["told"]]
         if data["arrays"] is None:
-            for action, vector, name in told:
-                self._learn(place_of(self.game, name), action, vector)
+            self._learn((place_of(self.game, name), a, vector) for a, vector, name in told)
         else:
             self._state, self._told = with_arrays(self._state, data["arrays"]), told
         self._asked = len(self._history)

@@ -211,6 +211,8 @@ class Decision:
     basis: str | None = None
     """What else decided: "contexts", regret and information of all contexts together, or "plans",
     the gaps of whole plans, one action for each context."""
+    considered: Indices | None = None
+    """The numbers of the actions that were considered, if not all were; arrays are over these."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

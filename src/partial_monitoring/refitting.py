@@ -9,6 +9,7 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.kernel_model import KernelModel
 from partial_monitoring.estimation.marginal_likelihood import fit_kernel
 from partial_monitoring.estimation.stack import Stack
 from partial_monitoring.ids import gaps
@@ -41,6 +42,8 @@ class RefittedState:
     runs: tuple[Fitted, ...]
     start: Kernel
     """The kernel of the game, from which every search starts."""
+    most_draws: int
+    """No kernel needs more uniform numbers in a round than this."""
 
     @property
     def replayed(self) -> bool:
@@ -104,6 +107,11 @@ class Refitted:
         if not kernel.parameters:
             raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")
         state = self.inner.init(game, 1)
+        if not isinstance(_model(state), KernelModel):
+            raise InvalidInput(
+                f"inner must be a policy that estimates the function, such as IDS(); got "
+                f"{self.inner!r}."
+            )
         blank = Fitted(
             game,
             state,
@@ -111,22 +119,21 @@ class Refitted:
             Stack.empty(max(game.m, 1)),
             self.first,
         )
-        return RefittedState((blank,) * replicates, kernel)
+        return RefittedState((blank,) * replicates, kernel, 2 * game.d)
 
     def draws(self, state: RefittedState) -> int:
         """Return how many uniform numbers the inner policy needs per round."""
-        width = draws_of(self.inner, state.runs[0].state)
-        return 1 if width is None else width
+        return 1 if draws_of(self.inner, state.runs[0].state) is None else state.most_draws
 
     def decide(
         self, state: RefittedState, uniforms: Array, available: Array | None = None
     ) -> Choices:
         """Let the inner policy choose, each replicate with its own kernel."""
-        plain = draws_of(self.inner, state.runs[0].state) is None
-        each = [
-            self.inner.decide(run.state, own[:1] if plain else own[None], available)
-            for run, own in zip(state.runs, uniforms, strict=True)
-        ]
+        each = []
+        for run, own in zip(state.runs, uniforms, strict=True):
+            width = draws_of(self.inner, run.state)
+            numbers = own[:1] if width is None else own[None, :width]
+            each.append(self.inner.decide(run.state, numbers, available))
         return joined(each)
 
     def update(self, state: RefittedState, action: Indices, observation: Array) -> RefittedState:
@@ -146,15 +153,17 @@ class Refitted:
 
     def confidence_set(self, state: RefittedState) -> Any:
         """Return E_t of the first replicate, with its kernel."""
-        return self.inner.confidence_set(state.runs[0].state)  # type: ignore[attr-defined]
+        found = getattr(self.inner, "confidence_set", None)
+        if not callable(found):
+            raise InvalidInput(f"{type(self.inner).__name__} has no confidence set.")
+        return found(state.runs[0].state)
 
     def _fitted(self, run: Fitted, start: Kernel) -> Fitted:
         """Fit the kernel to all that was seen, and play everything again with it."""
-        model = run.state.estimate.model
+        model = _model(run.state)
         often, means, different = _grouped(run)
-        noise = np.broadcast_to(run.game.noise_std, (len(different),))
-        if np.ndim(run.game.noise_std):
-            noise = np.asarray(run.game.noise_std)[different]
+        sizes = np.asarray(run.game.noise_std)
+        noise = sizes[different] if sizes.ndim else sizes
         kernel = fit_kernel(
             start,
             run.game.reading(different),
@@ -168,6 +177,12 @@ class Refitted:
             state = self.inner.update(state, action, shown[None])
         due = max(run.due + 1, int(np.ceil(self.growth * run.due)))
         return replace(run, game=game, state=state, due=due)
+
+
+def _model(state: Any) -> Any:
+    """Return the model of a state: its own, or that of its estimate."""
+    own = getattr(state, "model", None)
+    return own if own is not None else getattr(getattr(state, "estimate", None), "model", None)
 
 
 def _grouped(run: Fitted) -> tuple[Array, Array, Indices]:

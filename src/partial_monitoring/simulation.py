@@ -15,6 +15,7 @@ from partial_monitoring.box_world import BoxWorld
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.functions import KNOWN
 from partial_monitoring.game import Game
 from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_game import KernelGame
@@ -22,7 +23,7 @@ from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.opponent import worst_theta
 from partial_monitoring.policy import Policy, is_policy, started, uniforms_of
 from partial_monitoring.result import Result, Run
-from partial_monitoring.truth import true_parameters
+from partial_monitoring.truth import function_of, true_parameters
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
 from partial_monitoring.world import World
 
@@ -94,6 +95,8 @@ def simulate(
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
         theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
+    if isinstance(theta, str) and theta in KNOWN:
+        theta = function_of(game, theta)
     function = theta if callable(theta) else None
     world = world_of(game, true_parameters(game, theta, numbers), numbers, noise, function)
     runs = {}

@@ -36,6 +36,8 @@ class Status:
     round: int
     best: str
     """The action that looks best."""
+    action: int
+    """Its number (of duels, that of the item)."""
     plausible: list[str]
     """The actions (of duels, the items) that may still be best: for some parameter in E_t no other
     is better. If more than a few hundred may beat the best-looking one, it is only checked that
@@ -91,12 +93,23 @@ def status(
     return Status(
         int(confidence.round[0]),
         names[greedy],
+        _number(game, confidence, greedy),
         [names[a] for a in np.flatnonzero(best)],
         max(float(ahead.max()), 0.0),
         float(distribution @ gaps),
         [*_pressed(confidence), *_misfit(game, confidence, history)],
         decided,
     )
+
+
+def _number(game: Game, confidence: AnyConfidence, greedy: int) -> int:
+    """Return the number of an action of the estimate in the game that is played."""
+    known = confidence.data.model.game
+    if isinstance(game, KernelBoxGame) and isinstance(known, KernelGame):
+        point = known.point(greedy)
+        assert point is not None
+        return int(game.nearest(point[None])[0])
+    return greedy
 
 
 def warned(status: Status, caveat: str | None) -> Status:
@@ -141,11 +154,10 @@ def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
     if isinstance(game, KernelGame) and not isinstance(confidence, KernelConfidence):
         game = game.linear  # in whose coordinates the estimate is
     if isinstance(game, KernelBoxGame):
-        # The estimate is over points of the box, among them those that were played.
+        # The numbers of the estimate are values at points, among them all that were played.
         known = confidence.data.model.game
         assert isinstance(known, KernelGame)
-        assert known.candidates is not None
-        points = known.candidates
+        points = known.computed.points
         values = dict(zip(game.nearest(points).tolist(), theta, strict=True))
         return lambda a: np.array([values.get(a, np.nan)])
     return lambda a: np.asarray(game.rows(a) @ theta)

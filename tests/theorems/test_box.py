@@ -81,8 +81,8 @@ def test_what_is_looked_at_holds_the_largest_estimate() -> None:
     chosen = own.points(looked_at(known, 2.0))
     fine = pm.candidates.grid(own.low, own.high, 200)
     for seems, unsure in ((1.0, 0.0), (1.0, 2.0), (0.0, 1.0)):
-        best = fine[known.highest(fine, seems, unsure)]
-        found = chosen[known.highest(chosen, seems, unsure)]
+        best = fine[int(known.score(fine, seems, unsure).argmax())]
+        found = chosen[int(known.score(chosen, seems, unsure).argmax())]
         high, near = (seems * m + unsure * r for m, r in (known.at(x[None]) for x in (best, found)))
         assert near[0] >= high[0] - 0.02 * abs(high[0])
 

@@ -2,16 +2,19 @@
 
 Any point may be played, so the estimate is computed for those that are looked at in a round: the
 points that were played, points that fill the box evenly (others in each round), and points close to
-where the function seems largest, may be largest, or is least known. The last three are found by
-looking closer and closer around the best so far. None of this is random.
+where the function seems largest, may be largest, or is least known. The last three are searched
+from the best of the others, along the gradient, or closer and closer around it if the kernel has
+none. None of this is random.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
@@ -36,6 +39,15 @@ CLOUD = 16
 
 SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Of the clouds, in edges of the box."""
+
+STARTS = 3
+"""From so many points the search for each of the three goes on."""
+
+STEPS = 30
+"""Steps of a search, at most."""
+
+MOST_CORNERS = 5
+"""In up to so many dimensions the corners of the box are looked at, too."""
 
 MOST_PLAYED = 500
 """Of the points that were played so many are looked at again, those with the largest estimate."""
@@ -73,6 +85,10 @@ class Conditioned:
     """Of the reference points; for lambda, rho and B."""
     actions: Indices
     """The different points that were played, shape (q,)."""
+    often: Indices
+    """How often, shape (q,)."""
+    means: Array
+    """What they showed on average, shape (q,)."""
     points: Array
     """Shape (q, p)."""
     inverse: Array
@@ -97,7 +113,18 @@ class Conditioned:
         low = np.linalg.cholesky(whole)
         inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
-        return cls(game, model, different, points, inverse, inverse @ means, log_det, len(played))
+        return cls(
+            game,
+            model,
+            different,
+            often,
+            means,
+            points,
+            inverse,
+            inverse @ means,
+            log_det,
+            len(played),
+        )
 
     @property
     def round(self) -> Indices:
@@ -117,15 +144,34 @@ class Conditioned:
         variances = np.maximum(spread - (reach**2).sum(axis=0), 0.0)
         return self.target @ reach, np.sqrt(variances / self.model.regularization)
 
-    def highest(self, points: Array, seems: float, unsure: float) -> int:
-        """Return which point has the largest sum of estimate and root, with these weights."""
+    def score(self, points: Array, seems: float, unsure: float) -> Array:
+        """Return the sums of estimate and root at points (z, p), with these weights, shape (z,)."""
         means, roots = self.at(points)
-        return int((seems * means + unsure * roots).argmax())
+        return seems * means + unsure * roots
+
+    def slope(self, point: Array, seems: float, unsure: float) -> tuple[float, Array]:
+        """Return the score at one point (p,) and its gradient, for kernels that have one."""
+        kernel, lam = self.game.computed.kernel, self.model.regularization
+        x = point[None]
+        reach = self.reach(x)[:, 0]
+        away = kernel.gradient(x, self.points)[0] if len(reach) else np.zeros((0, len(point)))
+        pulled = self.inverse @ away  # (q, p)
+        variance = max(float(kernel.diagonal(x)[0] - reach @ reach), 0.0)
+        root = np.sqrt(variance / lam)
+        rise = 2.0 * (kernel.gradient(x, x)[0, 0] - reach @ pulled)
+        bend = rise / (2.0 * lam * root) if root > 0 else np.zeros(len(point))
+        value = seems * float(self.target @ reach) + unsure * root
+        return value, seems * (self.target @ pulled) + unsure * bend
 
     def estimate(self, actions: Indices, *, named: bool = False) -> KernelEstimate:
-        """Return the estimate of the bandit that has only some points (z,)."""
+        """Return the estimate of the bandit that has only some points (z,) as actions.
+
+        The points that were played are among its numbers, so that it holds all that was seen.
+        """
         names = [self.game.action_label(int(a)) for a in actions] if named else None
-        game = self.game.among(self.game.points(actions), names)
+        numbers = np.unique(np.concatenate([self.actions, actions]))
+        chosen = np.searchsorted(numbers, actions)
+        game = self.game.among(self.game.points(numbers), names, chosen)
         lam, gram = self.model.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
         widest = 2 * self.model.norm_bound * float(np.sqrt(gram.diagonal.max()))
@@ -134,7 +180,12 @@ class Conditioned:
             game, lam, self.model.norm_bound, self.model.noise_std, whitening, widest
         )
         reach = self.reach(game.computed.points)
-        variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0) / lam
+        variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0)[chosen] / lam
+        played = np.repeat(np.searchsorted(numbers, self.actions), self.often)
+        scale = float(whitening[0])
+        seen = np.column_stack(
+            [played, np.full(len(played), scale), scale * np.repeat(self.means, self.often)]
+        )
         return KernelEstimate(
             model,
             self.round,
@@ -143,7 +194,7 @@ class Conditioned:
             variances[None],
             (variances * whitening**2)[None, :, None, None],
             (Covariance(gram, None, stacked(reach)),),
-            (Stack.empty(3),),
+            (stacked(seen),),
             np.array([np.iinfo(np.int64).max]),
         )
 
@@ -162,23 +213,55 @@ def looked_at(known: Conditioned, width: float) -> Indices:
     ``width`` is beta^(1/2), how many roots of its variance a value may be above its estimate.
     """
     game, p = known.game, len(known.game.low)
-    edges = game.high - game.low
     spread = qmc.Sobol(p, seed=np.random.default_rng(0))
     spread.fast_forward(GLOBAL * (1 + known.rounds % CYCLE))
-    even = game.low + spread.random(GLOBAL) * edges
+    even = game.low + spread.random(GLOBAL) * (game.high - game.low)
     means, roots = known.at(even)
     played = known.at(known.points)[0] if len(known.points) else np.zeros(0)
     best = np.argsort(-played, kind="stable")[:MOST_PLAYED]
-    pool = np.concatenate([known.points[best], even])
+    pool = np.concatenate([known.points[best], even, _corners(game)])
     clouds = [even[np.argsort(-(means + width * roots), kind="stable")[:KEPT]]]
     normal = ndtri(np.clip(spread.random(CLOUD), 1e-6, 1 - 1e-6))
-    for seems, unsure in ((1.0, 0.0), (1.0, width), (0.0, 1.0)):
-        around = pool[known.highest(pool, seems, unsure)]
-        for scale in SCALES:
-            cloud = np.clip(around + scale * edges * normal, game.low, game.high)
-            cloud = np.concatenate([around[None], cloud])
-            around = cloud[known.highest(cloud, seems, unsure)]
-            clouds.append(cloud)
-        clouds.append(around[None])
+    for weights in ((1.0, 0.0), (1.0, width), (0.0, 1.0)):
+        first = np.argsort(-known.score(pool, *weights), kind="stable")[:STARTS]
+        peaks = np.array([_climbed(known, start, weights, normal) for start in pool[first]])
+        around = peaks[int(known.score(peaks, *weights).argmax())]
+        clouds += [peaks, *(_cloud(game, around, scale * normal) for scale in SCALES)]
     fresh = game.nearest(np.concatenate(clouds))
     return np.asarray(np.unique(np.concatenate([known.actions[best], fresh])))
+
+
+def _climbed(
+    known: Conditioned, start: Array, weights: tuple[float, float], normal: Array
+) -> Array:
+    """Return a point with a larger score than the start: by its gradient, or closer and closer."""
+    game = known.game
+    if game.computed.kernel.differentiable:
+
+        def downhill(x: Array) -> tuple[float, Array]:
+            value, slope = known.slope(x, *weights)
+            return -value, -slope
+
+        edges = list(zip(game.low, game.high, strict=True))
+        found = minimize(
+            downhill, start, jac=True, method="L-BFGS-B", bounds=edges, options={"maxiter": STEPS}
+        )
+        return np.asarray(np.clip(found.x, game.low, game.high))
+    around = start
+    for scale in SCALES:
+        cloud = np.concatenate([around[None], _cloud(game, around, scale * normal)])
+        around = cloud[int(known.score(cloud, *weights).argmax())]
+    return around
+
+
+def _cloud(game: KernelBoxGame, around: Array, steps: Array) -> Array:
+    """Return points around a point of the box, by steps (z, p) in edges."""
+    return np.clip(around + (game.high - game.low) * steps, game.low, game.high)
+
+
+def _corners(game: KernelBoxGame) -> Array:
+    """Return the corners of the box, if they are few."""
+    p = len(game.low)
+    if p > MOST_CORNERS:
+        return np.zeros((0, p))
+    return np.array(list(product(*zip(game.low, game.high, strict=True))))

@@ -67,7 +67,9 @@ class Cell:
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        world = world_of(self.game, self.truth.draw(self.game, seeds), seeds, self.noise)
+        function = self.truth.function if isinstance(self.truth, Function) else None
+        theta = self.truth.draw(self.game, seeds)
+        world = world_of(self.game, theta, seeds, self.noise, function)
         run = play(self.game, self.policy, world, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt
