@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import kernel
 from partial_monitoring.estimation.box import BoxData, Conditioned, box_model, looked_at
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
@@ -85,6 +87,113 @@ def test_what_is_looked_at_holds_the_largest_estimate() -> None:
         found = chosen[int(known.score(chosen, seems, unsure).argmax())]
         high, near = (seems * m + unsure * r for m, r in (known.at(x[None]) for x in (best, found)))
         assert near[0] >= high[0] - 0.02 * abs(high[0])
+
+
+@pytest.mark.parametrize("p", [1, 3, 6])
+def test_the_search_finds_what_a_longer_one_finds(p: int) -> None:
+    own = pm.KernelBoxGame(KERNEL, [0.0] * p, [1.0] * p, noise_std=0.1, norm_bound=2.0)
+    rng, data = np.random.default_rng(p), BoxData.empty()
+    for action in own.nearest(rng.random((40, p))):
+        value = float(bump(own.points(np.array([action])))[0])
+        data = data.after(int(action), value + 0.1 * rng.normal())
+    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
+    chosen = own.points(looked_at(known, 3.0))
+    for weights in ((1.0, 0.0), (1.0, 3.0), (0.0, 1.0)):
+        many = rng.random((2000, p))
+        best = 0.0
+        for start in many[np.argsort(-known.score(many, *weights))[:5]]:
+            found = minimize(
+                lambda x, w=weights: -float(known.score(x[None], *w)[0]),
+                start,
+                method="L-BFGS-B",
+                bounds=[(0, 1)] * p,
+            )
+            best = max(best, -float(found.fun))
+        assert known.score(chosen, *weights).max() >= 0.99 * best
+
+
+def test_slopes_are_limits_of_differences() -> None:
+    for chosen in (KERNEL, pm.kernels.SquaredExponential(0.4) + pm.kernels.Polynomial(2)):
+        own = pm.KernelBoxGame(chosen, [0, 0], [1, 1], noise_std=0.1)
+        data = BoxData.empty()
+        for action in own.nearest([[0.2, 0.3], [0.9, 0.1], [0.5, 0.5]]):
+            data = data.after(int(action), 0.7)
+        for seen in (data, BoxData.empty()):
+            known = Conditioned.on(own, box_model(own, regularization=0.1), seen)
+            x = np.array([0.33, 0.61])
+            value, slope = known.slope(x, 1.0, 2.0)
+            assert value == pytest.approx(known.score(x[None], 1.0, 2.0)[0])
+            for axis in range(2):
+                step = np.eye(2)[axis] * 1e-6
+                up, down = (known.score((x + sign * step)[None], 1.0, 2.0)[0] for sign in (1, -1))
+                assert slope[axis] == pytest.approx((up - down) / 2e-6, abs=1e-6)
+
+
+def test_kernels_without_slopes_are_searched_closer_and_closer() -> None:
+    own = pm.KernelBoxGame(pm.kernels.Matern(0.5, 0.5), [0, 0], [1, 1], noise_std=0.1)
+    data = BoxData.empty().after(int(own.nearest([[0.61, 0.27]])[0]), 1.0)
+    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
+    chosen = own.points(looked_at(known, 0.0))
+    best = chosen[int(known.score(chosen, 1.0, 0.0).argmax())]
+    np.testing.assert_allclose(best, [0.61, 0.27], atol=1e-3)
+
+
+def test_directed_information_and_rivals_are_those_of_the_points_as_candidates() -> None:
+    own, rng, data = game(), np.random.default_rng(3), BoxData.empty()
+    for action in np.repeat(own.nearest(rng.uniform(own.low, own.high, (8, 2))), 2):
+        data = data.after(int(action), float(rng.normal()))
+    known = Conditioned.on(own, box_model(own, regularization=0.05), data)
+    actions = own.nearest(rng.uniform(own.low, own.high, (9, 2)))
+    estimate = known.estimate(actions)
+    everything = np.concatenate([actions, known.actions])
+    finite = pm.games.kernelized_bandit(
+        own.points(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
+    )
+    policy = pm.IDS(regularization=0.05)
+    state = policy.init(finite, 1)
+    for action, shown in zip(data.actions.rows[:, 0], data.shown.rows, strict=True):
+        place = len(actions) + np.searchsorted(known.actions, action)
+        state = policy.update(state, np.array([place]), shown[None])
+    state = kernel.restricted(state.estimate, np.arange(len(actions)))
+    for information in (pm.information.directed, pm.information.directed_relaxed):
+        one, two = (
+            information(finite, pm.confidence.confidence_set(x, None, pm.confidence.paper()))  # type: ignore[call-overload]
+            for x in (estimate, state)
+        )
+        np.testing.assert_allclose(one, two, atol=1e-8)
+
+
+def test_the_best_point_is_told_by_number() -> None:
+    own = game()
+    learner = pm.Learner(own, pm.IDS(gap=pm.gaps.mean, regularization=0.01), seed=0)
+    for _ in range(8):
+        decision = learner.ask()
+        learner.tell(decision, [float(bump(own.point(decision.action)[None])[0])])
+    status = learner.status()
+    assert own.action_label(status.action) == status.best
+    decision = learner.ask()
+    assert decision.considered is not None
+    assert decision.considered[decision.place] == decision.action
+    assert len(decision.considered) == len(decision.estimate)
+
+
+def test_data_that_do_not_fit_are_noticed_after_many_points() -> None:
+    own, rng = game(noise_std=0.01), np.random.default_rng(0)
+    learner = pm.Learner(own, pm.IDS(gap=pm.gaps.mean), seed=0)
+    actions = own.nearest(rng.uniform(own.low, own.high, (560, 2)))
+    learner.tell_past(actions.tolist(), [[x] for x in 3.0 * rng.normal(size=560)])
+    assert any("scatter" in warning for warning in learner.status().warnings)
+
+
+@pytest.mark.parametrize("by", ["name", "function"])
+def test_named_functions_are_played_as_they_are(by: str) -> None:
+    own = pm.KernelBoxGame(KERNEL, [0] * 6, [1] * 6, noise_std=0.1)
+    theta: Any = "hartmann6" if by == "name" else pm.functions.hartmann6
+    policy = {"it": pm.IDS(gap=pm.gaps.mean)}
+    result = pm.simulate(own, policy, theta, horizon=3, seeds=1)
+    table = pm.Experiment({"box": own}, policy, theta=theta, horizon=3, seeds=1).run()
+    assert table["regret"].to_pylist()[-1] == result.regret["it"][0, -1]
+    assert result.regret["it"][0, 0] > 5.0  # the interpolant of few values is flatter
 
 
 def test_before_the_first_round_everything_is_possible() -> None:

@@ -136,6 +136,47 @@ def test_live_saved_and_loaded(kind: str, tmp_path: Path) -> None:
         loaded.tell(two, [0.3])
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [pm.GPTS(), pm.GPUCB(), pm.ExpectedImprovement(), pm.IDS()],
+    ids=lambda x: type(x).__name__,
+)
+def test_policies_that_can_be_refitted(inner: Any) -> None:
+    """Also with noise of their own size for actions, whatever the kernel's rank comes to be."""
+    game = pm.games.kernelized_bandit(
+        np.linspace(0, 1, 15),
+        kernel=pm.kernels.SquaredExponential(0.5),
+        noise_std=np.linspace(0.05, 0.5, 15),
+    )
+    policy = pm.Refitted(inner, first=5)
+    together = pm.simulate(game, policy, "random", horizon=16, seeds=3)
+    alone = pm.simulate(game, policy, "random", horizon=16, seeds=[1])
+    np.testing.assert_array_equal(together.regret["refitted"][1], alone.regret["refitted"][0])
+
+
+def test_thompson_duels_can_be_refitted() -> None:
+    game = pm.games.kernelized_dueling(kernel=pm.kernels.SquaredExponential(0.5))
+    result = pm.simulate(game, pm.Refitted(pm.DuelingTS(), first=5), "random", horizon=12, seeds=2)
+    assert (result.regret["refitted"][:, -1] > 0).all()
+
+
+def test_what_is_told_is_taken_in_wholly_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = pm.games.kernelized_bandit()
+    learner = pm.Learner(game, pm.Refitted(first=3), seed=0)
+    decisions = [learner.ask() for _ in range(3)]
+
+    def fails(*given: Any, **options: Any) -> Any:
+        raise InvalidInput("no kernel fits.")
+
+    monkeypatch.setattr("partial_monitoring.refitting.fit_kernel", fails)
+    with pytest.raises(InvalidInput, match="no kernel fits"):
+        learner.tell(decisions, [[0.1], [0.2], [0.3]])
+    assert learner.round == 1
+    monkeypatch.undo()
+    learner.tell(decisions, [[0.1], [0.2], [0.3]])
+    assert learner.round == 4
+
+
 def test_bad_input_is_refused() -> None:
     x = points(3)
     read, kernel = pm.readings.values(x), pm.kernels.SquaredExponential()
@@ -152,6 +193,10 @@ def test_bad_input_is_refused() -> None:
         (lambda: pm.Refitted(growth=1.0), "growth must be above 1"),
         (lambda: pm.Refitted("ids"), "inner must be a policy"),
         (lambda: pm.Refitted(pm.Refitted()), "inner must be a policy"),
+        (
+            lambda: pm.Learner(pm.games.kernelized_bandit(), pm.Refitted(pm.LinUCB())),
+            "inner must be a policy that estimates the function",
+        ),
         (lambda: pm.Learner(pm.games.apple_tasting(), pm.Refitted()), "Refitted plays kernel"),
         (
             lambda: pm.Learner(

@@ -104,6 +104,17 @@ def test_candidates_and_words() -> None:
     assert pm.games.kernelized_bandit([0.1, 0.1]).actions == ("0", "1")
 
 
+def test_probes_are_where_they_measure() -> None:
+    game = pm.games.kernelized_transductive()
+    for action in game.actions:
+        place = game.point(action)
+        assert place is not None
+        assert float(place[0]) == pytest.approx(float(action.split()[1]))
+    x = [[0.0], [1.0]]
+    mean, both = pm.readings.averages(x, [[0, 1]]), pm.readings.differences(x, [[0, 1]])
+    assert pm.KernelGame.from_kernel(pm.kernels.Linear(), mean, both).point(0) is None
+
+
 def test_kernels_from_elsewhere() -> None:
     sklearn = pytest.importorskip("sklearn.gaussian_process.kernels")
     x = points(6)
