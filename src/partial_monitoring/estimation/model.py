@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game
 from partial_monitoring.linalg import in_basis, null_space
+from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -134,6 +135,8 @@ class Model:
         features = self.game.features
         best = int(self.offsets.argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
+        if isinstance(self.game.parameters, AllParameters):
+            return copies if copies.all() else np.zeros(len(features), dtype=bool)
         rivals = features[~copies] - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
         for start in range(0, len(rivals), 64):
@@ -178,13 +181,15 @@ def part_of(whole: Model, game: Game) -> Model:
     noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
     whitening = whole.noise_std / noise
     rows = game.observation_maps * whitening[:, None, None]
-    w = whole.basis[:, : whole.rank]
-    maps = in_basis(rows, w)
+    maps, slopes = rows, game.features
+    if not (whole.identity and whole.rank == game.d):
+        maps = in_basis(rows, whole.basis[:, : whole.rank])
+        slopes = in_basis(game.features, whole.basis)
     return replace(
         whole,
         game=game,
         offsets=frozen(game.features @ whole.prior_mean),
-        slopes=in_basis(game.features, whole.basis),
+        slopes=slopes,
         maps=maps,
         expected=frozen(rows @ whole.prior_mean),
         whitening=frozen(whitening),
