@@ -100,6 +100,12 @@ class KernelDuelingGame(Duels, KernelGame):
         row[0, second] -= 1.0
         return row
 
+    def reward_row(self, action: int) -> Array:
+        """Return what one duel earns, as weights of the utilities, shape (items,)."""
+        row = np.zeros(self.count)
+        np.add.at(row, list(divmod(action, self.count)), 1.0)
+        return row
+
     def point(self, action: int | str) -> Array | None:
         """A duel reads the utility at two places."""
         return None

@@ -291,6 +291,10 @@ class KernelGame(Game):
         a = self.action_index(action)
         return self.feedback[a].dense(self.d)[: self.row_count(a)]
 
+    def reward_row(self, action: int) -> Array:
+        """Return what one action earns, as weights of the d numbers, shape (d,)."""
+        return self.reward[action].dense(self.d)
+
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
         """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
