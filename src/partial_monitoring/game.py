@@ -146,7 +146,7 @@ class Game:
 
     def reward_row(self, action: int) -> Array:
         """Return phi_a of one action, shape (d,)."""
-        return self.features[action]
+        return np.asarray(self.features[action])
 
     def earned(self, theta: Array) -> Array:
         """Return what the actions earn for parameters (n, d), shape (n, k)."""

@@ -134,8 +134,11 @@ class KernelBoxGame(KernelGame):
     def values(self, theta: Array, points: Array) -> Array:
         """Return the function of least norm with given values at the reference points, (n,)."""
         gram = self.computed
-        weights = np.linalg.lstsq(gram.matrix, theta, rcond=1e-12)[0]
-        return np.asarray(gram.kernel(points, gram.points) @ weights)
+        return np.asarray(gram.kernel(points, gram.points) @ self.weights(theta))
+
+    def weights(self, theta: Array) -> Array:
+        """Return of which sum of kernels at the reference points that function is, shape (d,)."""
+        return np.asarray(np.linalg.lstsq(self.computed.matrix, theta, rcond=1e-12)[0])
 
     def points(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""

@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike
 from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor, refuse_indefinite, refuse_unfit
+from partial_monitoring.gram import (
+    AnyGram,
+    Computed,
+    Rows,
+    Written,
+    factor,
+    refuse_indefinite,
+    refuse_unfit,
+)
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.box_world import BoxWorld
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.box import BoxData, Conditioned, box_model
+from partial_monitoring.truth import random_truths
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 
@@ -75,6 +77,24 @@ def test_what_needs_a_list_says_how_to_get_one(ask: Callable[[pm.Game], Any]) ->
 @pytest.mark.parametrize("p", [1, 3])
 def test_policies_on_a_box_are_checked(p: int) -> None:
     pm.testing.check_policy(pm.GPUCB(), box(p), rounds=5)
+
+
+def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, seeds = box(), np.arange(2)
+    theta, solved = random_truths(game, seeds), []
+    weights = pm.KernelBoxGame.weights
+
+    def counted(self: pm.KernelBoxGame, own: Any) -> Any:
+        solved.append(own)
+        return weights(self, own)
+
+    monkeypatch.setattr(pm.KernelBoxGame, "weights", counted)
+    world = BoxWorld(game, theta, seeds, "none")
+    shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
+    assert len(solved) == 2
+    points = game.points([10**5, 10**6])
+    expected = [game.values(own, x[None])[0] for own, x in zip(theta, points, strict=True)]
+    np.testing.assert_allclose(shown, [expected] * 3)
 
 
 @pytest.mark.parametrize(("p", "title"), [(1, "a box in 1 dimension"), (2, "a box in 2 dimension")])

@@ -77,8 +77,6 @@ def test_which_functions_may_be_best(seed: int) -> None:
         u, least = cvxpy.Variable(12), cvxpy.Variable()
         ahead = (means[a] - means) + (root[a] - root) @ u
         others = np.arange(12) != a
-        problem = cvxpy.Problem(
-            cvxpy.Maximize(least), [ahead[others] >= least, cvxpy.norm(u) <= 1]
-        )
+        problem = cvxpy.Problem(cvxpy.Maximize(least), [ahead[others] >= least, cvxpy.norm(u) <= 1])
         if abs(problem.solve()) > 1e-5:
             assert found[a] == (problem.value > 0)
