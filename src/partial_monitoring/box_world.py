@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from scipy.optimize import minimize
 
 from partial_monitoring import randomness
 from partial_monitoring.candidates import sobol
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.functions import Function
 from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.noise import NoiseFunction
 from partial_monitoring.validation import Array, Indices, real_array
-
-Function = Callable[[Array], Any]
 
 SEARCHED = 4096
 """Points among which the maximum of a function is looked for, before the best are polished."""
@@ -55,6 +51,7 @@ class BoxWorld:
         self._stream = randomness.Stream(seeds, randomness.NOISE, 1, normal=True)
         self._function = function
         if function is None:
+            self._weights = [game.weights(own) for own in theta]
             self._best = np.array([largest_value(game, self._of(i)) for i in range(len(seeds))])
         else:
             self._best = np.full(len(seeds), largest_value(game, self._of(0)))
@@ -75,7 +72,8 @@ class BoxWorld:
 
     def _of(self, i: int) -> Function:
         if self._function is None:
-            return lambda points: self.game.values(self.theta[i], points)
+            gram, weights = self.game.computed, self._weights[i]
+            return lambda points: gram.kernel(points, gram.points) @ weights
         function = self._function
         return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, is_whole, real_array, whole_number
+from partial_monitoring.validation import Array, real_array, whole_number
 
 MOST_CANDIDATES = 1_000_000
 """No grid is larger."""
@@ -103,9 +103,5 @@ def sampled(
     if not callable(sampler):
         raise InvalidInput(f"sampler must be a function (generator, count); got {sampler!r}.")
     number = whole_number("count", count, at_least=1)
-    if not is_whole(seed) or seed < 0:
-        raise InvalidInput(f"seed must be a whole number, at least 0; got {seed!r}.")
-    points = real_array(
-        "what the sampler returns", sampler(np.random.default_rng(seed), number), (number, "p")
-    )
-    return points
+    rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
+    return real_array("what the sampler returns", sampler(rng, number), (number, "p"))

@@ -138,9 +138,9 @@ def linear_sheets(game: Game, title: str) -> list[Sheet]:
             rows.append((Cell(ELLIPSIS),) + (Cell(""),) * (2 + varies))
             continue
         seen = ", ".join(linear_form(row) for row in game.rows(a)[:MOST_OBSERVATIONS]) or "nothing"
-        hidden = game.row_counts[a] - MOST_OBSERVATIONS
+        hidden = game.row_count(a) - MOST_OBSERVATIONS
         seen += f", {ELLIPSIS} ({hidden} more)" if hidden > 0 else ""
-        cells = [Cell(game.actions[a]), Cell(linear_form(game.features[a])), Cell(seen)]
+        cells = [Cell(game.action_label(a)), Cell(linear_form(game.reward_row(a))), Cell(seen)]
         rows.append(tuple([*cells, Cell(number(noise[a]))] if varies else cells))
     columns = ("action", "earns", "shows") + (("noise",) if varies else ())
     notes = [f"the unknown θ lies in {describe_parameters(game)}"]

@@ -174,6 +174,11 @@ class DuelingGame(Duels, Game):
         first, second = divmod(self.action_index(action), self.count)
         return frozen((self.item_features[first] - self.item_features[second])[None])
 
+    def reward_row(self, action: int) -> Array:
+        """Return phi_a + phi_b of one pair without listing the others, shape (d,)."""
+        first, second = divmod(action, self.count)
+        return frozen(self.item_features[first] + self.item_features[second])
+
     def utilities(self, theta: Array) -> Array:
         """Return the utilities of the items for parameters (n, d), shape (n, items)."""
         return np.asarray((self.item_features @ theta[:, :, None])[:, :, 0])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, frozen, real_array, whole_number
 
-Function = Callable[[ArrayLike], Array]
+Function = Callable[[Array], Any]
 """(n, p) -> (n,)."""
 
 BRANIN = -54.307198, 51.251218

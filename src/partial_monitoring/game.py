@@ -144,6 +144,10 @@ class Game:
         a = self.action_index(action)
         return self.observation_maps[a, : self.row_counts[a]]
 
+    def reward_row(self, action: int) -> Array:
+        """Return phi_a of one action, shape (d,)."""
+        return np.asarray(self.features[action])
+
     def earned(self, theta: Array) -> Array:
         """Return what the actions earn for parameters (n, d), shape (n, k)."""
         return np.asarray((self.features @ theta[:, :, None])[:, :, 0])

@@ -182,6 +182,26 @@ def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
     return values, vectors
 
 
+def cholesky(matrix: Array) -> Array:
+    """Return L with L L' = I + a Gram matrix, of what was seen of a function."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        raise InvalidInput(
+            "kernel must be positive semidefinite; its Gram matrix of what was played is not."
+        ) from None
+
+
+def refuse_unfit(kernel: Kernel, points: Array) -> None:
+    """Refuse a kernel that cannot be computed at points (n, p)."""
+    try:
+        kernel.diagonal(points[:1])
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"kernel must fit points of shape (n, {points.shape[1]}): {error}"
+        ) from None
+
+
 def _foreign(kernel: Kernel) -> bool:
     """Whether a kernel is not one of this library, which are all semidefinite."""
     if isinstance(kernel, Combined):

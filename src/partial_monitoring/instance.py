@@ -14,6 +14,7 @@ from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.finite_game import FiniteGame
 from partial_monitoring.game import Game
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.noise import NOISE, Noise, NoiseFunction, drawn
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, frozen, real_array, set_fields
@@ -55,6 +56,11 @@ class Instance:
         if not isinstance(game, Game):
             hint = " (use ContextualInstance)" if isinstance(game, ContextualGame) else ""
             raise InvalidInput(f"game must be a Game{hint}; got {game!r}.")
+        if isinstance(game, KernelBoxGame):
+            raise InvalidInput(
+                f"game must list its actions: take points of the box with game.restricted, or a "
+                f"grid of candidates (pm.candidates.grid); got {game!r}."
+            )
         theta = checked_theta(theta_star, game.parameters)
         set_fields(self, game=game, theta_star=theta, noise=noise)
         if isinstance(game, FiniteGame):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring import display, readings
 from partial_monitoring.candidates import box, sobol
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.gram import Computed, Rows
+from partial_monitoring.gram import Computed, Rows, refuse_unfit
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
@@ -50,8 +50,10 @@ class KernelBoxGame(KernelGame):
         Of the function: one of ``pm.kernels``, or any that ``as_kernel`` takes.
     low, high
         The corners of the box, shape (p,).
-    noise_std, noise
-        As for :class:`Game`.
+    noise_std
+        As for :class:`Game`, one number.
+    noise
+        "gaussian".
     norm_bound
         B: how large the norm of the function is at most.
 
@@ -63,6 +65,8 @@ class KernelBoxGame(KernelGame):
     >>> game.point(learner.ask().action).shape
     (2,)
     """
+
+    NOISES: ClassVar[tuple[str, ...]] = ("gaussian",)
 
     low: Array
     high: Array
@@ -83,11 +87,14 @@ class KernelBoxGame(KernelGame):
                 f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
             )
         reference = sobol(lower, upper, REFERENCE)
+        gram = Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1))
+        refuse_unfit(gram.kernel, reference)
+        gram.matrix  # noqa: B018 refuses what is no kernel
         set_fields(
             self,
             low=lower,
             high=upper,
-            gram=Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1)),
+            gram=gram,
             parameters=AllParameters(REFERENCE),
             noise_std=positive_number("noise_std", noise_std),
             norm_bound=non_negative_number("norm_bound", norm_bound),
@@ -117,15 +124,21 @@ class KernelBoxGame(KernelGame):
 
     def _unlisted(self) -> Any:
         """Refuse to list the points."""
-        raise InvalidInput(f"the {self.k} points of a box are too many to list.")
+        raise InvalidInput(
+            f"game must list its actions, but the {self.k} points of a box are too many to list; "
+            f"take some with game.restricted, or a grid of candidates (pm.candidates.grid)."
+        )
 
     actions = features = observation_maps = reward = feedback = row_counts = property(_unlisted)
 
     def values(self, theta: Array, points: Array) -> Array:
         """Return the function of least norm with given values at the reference points, (n,)."""
         gram = self.computed
-        weights = np.linalg.lstsq(gram.matrix, theta, rcond=1e-12)[0]
-        return np.asarray(gram.kernel(points, gram.points) @ weights)
+        return np.asarray(gram.kernel(points, gram.points) @ self.weights(theta))
+
+    def weights(self, theta: Array) -> Array:
+        """Return of which sum of kernels at the reference points that function is, shape (d,)."""
+        return np.asarray(np.linalg.lstsq(self.computed.matrix, theta, rcond=1e-12)[0])
 
     def points(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
@@ -213,7 +226,7 @@ class KernelBoxGame(KernelGame):
         return [display.Sheet(title or self._headline(), ("axis", "from", "to"), rows, notes)]
 
     def _headline(self) -> str:
-        return f"a box in {len(self.low)} dimensions"
+        return f"a box in {len(self.low)} dimension{'s' if len(self.low) > 1 else ''}"
 
     def __repr__(self) -> str:
         return (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.dueling_game import Duels
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.gram import Computed, Rows
+from partial_monitoring.gram import Computed, Rows, refuse_unfit
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
@@ -63,10 +63,12 @@ class KernelDuelingGame(Duels, KernelGame):
         x = real_array("points", points, ("items", "p"))
         if 0 in x.shape:
             raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
+        gram = Computed(as_kernel(kernel), x, np.full(len(x), -1))
+        refuse_unfit(gram.kernel, x)
         set_fields(
             self,
             points=x,
-            gram=Computed(as_kernel(kernel), x, np.full(len(x), -1)),
+            gram=gram,
             parameters=AllParameters(len(x)),
             noise_std=positive_number("noise_std", noise_std),
             norm_bound=non_negative_number("norm_bound", norm_bound),
@@ -98,6 +100,12 @@ class KernelDuelingGame(Duels, KernelGame):
         row = np.zeros((1, self.count))
         row[0, first] += 1.0
         row[0, second] -= 1.0
+        return row
+
+    def reward_row(self, action: int) -> Array:
+        """Return what one duel earns, as weights of the utilities, shape (items,)."""
+        row = np.zeros(self.count)
+        np.add.at(row, list(divmod(action, self.count)), 1.0)
         return row
 
     def point(self, action: int | str) -> Array | None:

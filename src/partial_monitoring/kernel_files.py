@@ -63,9 +63,10 @@ def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
         "kernel": game.gram.kernel.to_dict(),
         "points": game.gram.points.tolist(),
     }
-    if (game.gram.axes >= 0).any():
+    derived = bool((game.gram.axes >= 0).any())
+    if derived:
         body["axes"] = game.gram.axes.tolist()
-    if not (game.reward.plain and game.mirrored and game.k == game.d):
+    if derived or not (game.reward.plain and game.mirrored and game.k == game.d):
         body["reward"] = _written(game.reward[:, None], (1,) * game.k)
         body["feedback"] = _written(game.feedback, game.row_counts)
     return body | shared

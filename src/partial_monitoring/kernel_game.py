@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike
 from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.gram import AnyGram, Computed, Rows, Written, factor, refuse_indefinite
+from partial_monitoring.gram import (
+    AnyGram,
+    Computed,
+    Rows,
+    Written,
+    factor,
+    refuse_indefinite,
+    refuse_unfit,
+)
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.readings import Reading
@@ -159,6 +167,7 @@ class KernelGame(Game):
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
         gram = Computed(as_kernel(kernel), frozen(points), axes)
+        refuse_unfit(gram.kernel, points)
         game = cls.__new__(cls)
         game._fill(gram, earned[:, 0], seen, feedback.counts, noise_std, norm_bound, actions, noise)
         return game
@@ -289,6 +298,10 @@ class KernelGame(Game):
         """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""
         a = self.action_index(action)
         return self.feedback[a].dense(self.d)[: self.row_count(a)]
+
+    def reward_row(self, action: int) -> Array:
+        """Return what one action earns, as weights of the d numbers, shape (d,)."""
+        return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
         """Return the game that has only some of the actions."""

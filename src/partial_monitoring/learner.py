@@ -123,8 +123,9 @@ class Learner:
 
     @property
     def _model(self) -> Any:
-        """The model of the estimate, or of the state itself."""
-        found = getattr(getattr(self._state, "estimate", self._state), "model", None)
+        """The model of the state, or of its estimate."""
+        own = getattr(self._state, "model", None)
+        found = own or getattr(getattr(self._state, "estimate", None), "model", None)
         if found is None:
             raise InvalidInput(f"{type(self.policy).__name__} has no model whose options to show.")
         return found
@@ -359,6 +360,8 @@ class Learner:
             learner = cls(game, policy, data["seed"], allow_hopeless=True)
             learner.allow_hopeless = data["allow_hopeless"]
             learner._restore(data)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: is not a saved learner: {error}") from None
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             raise InvalidInput(f"{path}: is not a saved learner.") from None
         return learner

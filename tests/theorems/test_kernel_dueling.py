@@ -228,3 +228,9 @@ def test_only_duels_of_all_pairs() -> None:
     for policy in (pm.LinUCB(), pm.LinTS(), pm.Greedy()):
         with pytest.raises(InvalidInput, match="cannot play duels"):
             pm.Learner(duels(), policy)
+
+
+def test_thompson_sampling_refuses_loud_duels_too() -> None:
+    for policy in (pm.DuelingIDS(regularization=1e-18), pm.DuelingTS()):
+        with pytest.raises(InvalidInput, match="observations must not be so large"):
+            pm.Learner(pm.games.kernelized_dueling(noise_std=1e-9), policy)

@@ -217,3 +217,42 @@ def test_it_has_a_name_and_options_for_files() -> None:
     policy = pm.Refitted(pm.IDS(gap=pm.gaps.relaxed, regularization=0.5), first=7)
     assert policy_from_dict(policy_to_dict(policy)) == policy
     assert policy_from_dict({"policy": "refitted", "inner": "ids"}).inner == pm.IDS()
+
+
+def test_a_start_outside_the_bounds_is_moved_inside() -> None:
+    gaussian_process = pytest.importorskip("sklearn.gaussian_process")
+    x, rbf = np.linspace(0, 1, 8)[:, None], gaussian_process.kernels.RBF
+    for start in (1e-9, 1e9):
+        fitted = pm.fit_kernel(rbf(start), pm.readings.values(x), np.sin(5 * x[:, 0]))
+        assert fitted.parameters["length_scale"] * (1 + 1e-9) >= 1e-5
+        assert fitted.parameters["length_scale"] <= 1e5 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-200])
+def test_without_any_likelihood_the_kernel_stays(noise: float) -> None:
+    """Copies of points that show different values are impossible without noise."""
+    x = np.tile(np.linspace(0, 1, 4)[:, None], (2, 1))
+    y = np.repeat([1.0, 0.0], 4)
+    start = pm.kernels.SquaredExponential(0.3)
+    fitted = pm.fit_kernel(start, pm.readings.values(x), y, noise_std=noise)
+    assert np.isfinite(list(fitted.parameters.values())).all()
+
+
+@pytest.mark.parametrize("start", [0.01, 0.1, 1.0, 5.0])
+def test_far_starts_find_the_same_length_scale(start: float) -> None:
+    rng, truth = np.random.default_rng(0), pm.kernels.SquaredExponential(0.1)
+    x = 2 * rng.random((40, 1))
+    y = np.linalg.cholesky(truth(x) + 0.05**2 * np.eye(40)) @ rng.normal(size=40)
+    fitted = pm.fit_kernel(
+        pm.kernels.SquaredExponential(start), pm.readings.values(x), y, noise_std=0.05
+    )
+    assert 0.07 < fitted.parameters["lengthscale"] < 0.15
+
+
+@pytest.mark.parametrize("start", [0.1, 0.3, 0.37, 1.0])
+def test_far_starts_find_the_same_period(start: float) -> None:
+    rng, truth = np.random.default_rng(0), pm.kernels.Periodic(0.37)
+    x = 2 * rng.random((40, 1))
+    y = np.linalg.cholesky(truth(x) + 0.05**2 * np.eye(40)) @ rng.normal(size=40)
+    fitted = pm.fit_kernel(pm.kernels.Periodic(start), pm.readings.values(x), y, noise_std=0.05)
+    assert fitted.parameters["period"] == pytest.approx(0.37, rel=0.03)

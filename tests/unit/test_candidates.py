@@ -65,7 +65,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "no sampler": (lambda: pm.candidates.sampled(3, 4), "sampler must be a function"),  # type: ignore[arg-type]
     "sampler seed": (
         lambda: pm.candidates.sampled(lambda rng, n: rng.random((n, 1)), 4, seed=-1),
-        "seed must be",
+        "seed must be a whole number >= 0; got -1",
     ),
     "sampler count": (
         lambda: pm.candidates.sampled(lambda rng, n: rng.random((n, 1)), 0),

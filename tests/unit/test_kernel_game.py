@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game_files import game_from_dict
+from partial_monitoring.game_files import game_from_dict, game_to_dict
 from partial_monitoring.kernels import Matern, SquaredExponential
 from tests.theorems.kernel_routes import GAMES, bandit, factored, points
 
@@ -359,3 +360,25 @@ def test_classes_of_kernel_games() -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_kernel_game_passes_the_check(name: str) -> None:
     pm.testing.check_game(GAMES[name]())
+
+
+def test_games_of_derivatives_are_saved_and_loaded(tmp_path: Path) -> None:
+    slopes = pm.readings.derivatives(np.linspace(0, 1, 4)[:, None], 0)
+    game = pm.KernelGame.from_kernel(SquaredExponential(0.3), slopes, slopes, noise_std=0.1)
+    again = game_from_dict(game_to_dict(game))
+    np.testing.assert_array_equal(again.gram.matrix, game.gram.matrix)
+    learner = pm.Learner(game, seed=0)
+    learner.tell(learner.ask(), [0.1])
+    learner.save(tmp_path / "learner.json")
+    loaded = pm.Learner.load(tmp_path / "learner.json")
+    np.testing.assert_array_equal(loaded.ask().distribution, learner.ask().distribution)
+
+
+def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "learner.json"
+    pm.Learner(pm.games.kernelized_bandit([0.0, 1.0]), seed=0).save(path)
+    data = json.loads(path.read_text())
+    data["game"]["axes"] = [0, 0]
+    path.write_text(json.dumps(data))
+    with pytest.raises(InvalidInput, match="is not a saved learner: axes must stand beside"):
+        pm.Learner.load(path)

@@ -24,7 +24,7 @@ from partial_monitoring.estimation import kernel
 from partial_monitoring.estimation.confidence import Schedule, confidence_set
 from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.kernel_confidence import KernelConfidence
-from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
+from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model, refuse_loud
 from partial_monitoring.estimation.kernel_root import Root, prior_root
 from partial_monitoring.estimation.model import checked_options
 from partial_monitoring.gram import Rows
@@ -191,6 +191,7 @@ class DuelingTS:
         items = kernel_model(
             game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
         )
+        refuse_loud(float(items.distances(0).max()) / items.regularization)
         return DrawnState.first(kernel.initial(items, replicates, width=2))
 
     def draws(self, state: DrawnState) -> int:

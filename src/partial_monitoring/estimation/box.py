@@ -22,6 +22,7 @@ from partial_monitoring.estimation.covariance import Covariance
 from partial_monitoring.estimation.kernel import KernelEstimate
 from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
 from partial_monitoring.estimation.stack import Stack, stacked
+from partial_monitoring.gram import cholesky
 from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.validation import Array, Indices
 
@@ -110,7 +111,7 @@ class Conditioned:
         whole = np.eye(len(root))
         if len(different):
             whole += root[:, None] * game.computed.kernel(points) * root
-        low = np.linalg.cholesky(whole)
+        low = cholesky(whole)
         inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
         return cls(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from partial_monitoring.estimation.stack import Stack
-from partial_monitoring.gram import Gram, Rows, weighted_columns
+from partial_monitoring.gram import Gram, Rows, Written, weighted_columns, weighted_rows
 from partial_monitoring.validation import (
     Array,
 )
@@ -44,6 +44,12 @@ class Covariance:
             whole = row.weight @ self.base[row.index]
         known = self.rows.rows
         return np.asarray(whole - (known[:, row.index] @ row.weight) @ known)
+
+    def products(self, rows: Rows) -> Array:
+        """Return s C for rows s (q, w), shape (q, d)."""
+        whole = weighted_rows(self.gram if self.base is None else Written(self.base), rows)
+        known = self.rows.rows
+        return np.asarray(whole - rows.of(known).T @ known)
 
     def column(self, i: int) -> Array:
         """Return one column of C, shape (d,), computed once: deciding and learning share it."""

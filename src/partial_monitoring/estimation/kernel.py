@@ -28,7 +28,7 @@ from scipy.linalg import solve_triangular
 from partial_monitoring.estimation.covariance import FOLD, Covariance
 from partial_monitoring.estimation.kernel_model import KernelModel
 from partial_monitoring.estimation.stack import Stack, stacked
-from partial_monitoring.gram import Rows, weighted_rows
+from partial_monitoring.gram import Rows, cholesky, weighted_rows
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -166,7 +166,7 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
         inner_products[:, a] = rows[a].of(known)
     inner_products = (inner_products + inner_products.T) / 2
     whole = np.eye(len(often)) + root[:, None] * inner_products * root
-    low = np.linalg.cholesky(whole)
+    low = cholesky(whole)
     reach = solve_triangular(low, root[:, None] * known, lower=True)  # (q, d)
     target = solve_triangular(low, root * means, lower=True)
     arrays = {

@@ -77,6 +77,11 @@ class KernelConfidence:
         whole = reward.of(self.data.covariances[row].matrix)  # (d, k)
         return reward.of(np.ascontiguousarray(whole.T)) / lam
 
+    def cross_of(self, row: int, actions: Indices) -> Array:
+        """Return phi_a V_t^-1 phi_b' of some actions a (q,) and all actions b, shape (q, k)."""
+        reward, lam = self.data.model.game.reward, self.data.model.regularization
+        return np.asarray(reward.of(self.data.covariances[row].products(reward[actions])) / lam)
+
     def support(self, directions: ArrayLike) -> Array:
         """Return max <c, g> over E_t for directions (q, d), shape (n, q)."""
         c = real_array("directions", directions, ("q", self.data.model.game.d))

@@ -30,6 +30,18 @@ from partial_monitoring.validation import axes as axes_of
 REACH = 100.0
 """Parameters are looked for within this factor of where they start."""
 
+SCALES = (0.1, 1 / 3, 3.0, 10.0)
+"""By what length scales are multiplied for other starts."""
+
+PERIODS = tuple(np.geomspace(1 / 6, 6.0, 96).tolist())
+"""By what periods are: the likelihood has many maxima in them, all of them narrow."""
+
+SEARCHES = 2
+"""So many of the most likely starts of each kind are searched from."""
+
+HOPELESS = 1e12
+"""The cost of parameters for which there is no likelihood."""
+
 
 def log_marginal_likelihood(
     kernel: Any,
@@ -75,8 +87,10 @@ def fit_kernel(
 ) -> Kernel:
     """Return the kernel with the parameters under which the observations are most likely.
 
-    The arguments are those of :func:`log_marginal_likelihood`. The search starts at the parameters
-    that the kernel has and stays within a factor of 100 of them; the answer is never less likely.
+    The arguments are those of :func:`log_marginal_likelihood`. What is found is a local maximum,
+    from a few starts: the parameters that the kernel has, larger and smaller scales, other periods.
+    The search stays within a factor of 100 of the parameters, and within their bounds; the answer
+    is never less likely than they are.
 
     Examples
     --------
@@ -90,21 +104,48 @@ def fit_kernel(
     """
     start = as_kernel(kernel)
     data = _Data.of(reading, observations, noise_std, scale)
-    free = np.array(list(start.parameters.values()))
-    if len(free) == 0:
+    if not start.parameters:
         raise InvalidInput(f"kernel must have parameters to fit; got {start!r}.")
     limits = np.array(list(start.bounds.values()))
+    given = np.array(list(start.parameters.values()))
+    free = np.clip(given, limits[:, 0], limits[:, 1])
+    if (free != given).any():
+        start = start.with_parameters(free)
     low = np.log(np.maximum(free / REACH, np.maximum(limits[:, 0], 1e-300)))
     high = np.log(np.minimum(free * REACH, limits[:, 1]))
+    data.likelihood(start)  # what is wrong with the kernel itself is said, not avoided
 
     def cost(logs: Array) -> float:
-        return -data.likelihood(start.with_parameters(np.exp(logs)))
+        try:
+            likelihood = data.likelihood(start.with_parameters(np.exp(logs)))
+        except InvalidInput:
+            return HOPELESS
+        return min(-likelihood, HOPELESS)
 
-    found = minimize(
-        cost, np.log(free), method="L-BFGS-B", bounds=list(zip(low, high, strict=True))
-    )
-    best: Kernel = start.with_parameters(np.exp(np.clip(found.x, low, high)))
-    return best if data.likelihood(best) >= data.likelihood(start) else start
+    chosen: list[Array] = []
+    for moves in _moves(list(start.parameters)):
+        starts = [np.clip(np.log(free) + move, low, high) for move in moves]
+        chosen += sorted(starts, key=cost)[:SEARCHES]
+    best, least = None, cost(np.log(free))
+    for logs in chosen:
+        found = minimize(cost, logs, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)))
+        end = np.clip(found.x, low, high)
+        reached = cost(end) if np.isfinite(end).all() else HOPELESS
+        if reached < least:
+            best, least = end, reached
+    return start if best is None else start.with_parameters(np.exp(best))
+
+
+def _moves(names: list[str]) -> list[list[Array]]:
+    """Return where to start, as steps of the logarithms of the parameters: scales, periods."""
+    scales = np.array(["scale" in name for name in names], dtype=float)
+    periods = np.array(["period" in name for name in names], dtype=float)
+    stretched = [np.zeros(len(names))]
+    for factor in SCALES if scales.any() else ():
+        stretched.append(np.log(factor) * scales)  # all at once
+        if scales.sum() > 1:
+            stretched += [np.log(factor) * own for own in np.diag(scales) if own.any()]
+    return [stretched, [np.log(f) * periods for f in PERIODS] if periods.any() else []]
 
 
 @dataclass(frozen=True, eq=False)

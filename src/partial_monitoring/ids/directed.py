@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet
-from partial_monitoring.estimation.kernel import grouped
 from partial_monitoring.estimation.kernel_confidence import KernelConfidence
-from partial_monitoring.estimation.least_squares import initial, updated_by_rows
-from partial_monitoring.estimation.model import model
-from partial_monitoring.estimation.shapes import Everything
-from partial_monitoring.game import Game
 from partial_monitoring.observability.advantage import advantage_over
 from partial_monitoring.observability.chart import chart_of
 from partial_monitoring.observability.regions import region_cones
@@ -84,7 +77,7 @@ def _furthest(confidence: KernelConfidence, row: int, *, relaxed: bool) -> tuple
         furthest = int(away.argmax())
         return (furthest, greedy) if away[furthest] > 0 else None
     chosen = np.flatnonzero(plausible_functions(confidence, row, rivals))
-    cross = confidence.cross(row)[np.ix_(chosen, chosen)]
+    cross = confidence.cross_of(row, chosen)[:, chosen]
     lengths = cross.diagonal()
     squared = np.triu(lengths[:, None] + lengths - 2 * cross, 1)
     b, c = np.unravel_index(int(squared.argmax()), squared.shape)
@@ -96,46 +89,49 @@ def plausible_functions(
 ) -> NDArray[np.bool_]:
     """Return which of the rivals are best for some function in E_t, shape (k,).
 
-    Most are found among the functions that are furthest ahead of the greedy action in one action; a
-    conic program in the coordinates of the linear game decides the rest.
+    Rivals are the actions that may be ahead of the greedy one, so nothing else can be best. Most
+    are found among the functions that are furthest ahead of the greedy action in one action.
     """
-    means, cross = confidence.means[row], confidence.cross(row)
+    means, others = confidence.means[row][rivals], np.flatnonzero(rivals)
+    cross = confidence.cross_of(row, others)[:, others]
     greedy = int(means.argmax())
-    others = np.flatnonzero(rivals)
-    pulled = cross[others] - cross[greedy]  # (rivals, k)
-    width = np.sqrt(np.maximum(pulled[np.arange(len(others)), others] - pulled[:, greedy], 0.0))
-    step = np.where(width > 0, np.sqrt(confidence.beta[row]) / np.where(width > 0, width, 1.0), 0.0)
-    values = np.concatenate([means[None], means + step[:, None] * pulled])
+    reach = np.sqrt(confidence.beta[row])
+    pulled = cross - cross[greedy]  # (rivals, rivals)
+    width = np.sqrt(np.maximum(pulled.diagonal() - pulled[:, greedy], 0.0))
+    step = np.where(width > 0, reach / np.where(width > 0, width, 1.0), 0.0)
     # The function that is highest at an action is often highest there of all.
-    heights = np.sqrt(np.maximum(cross[others, others], 0.0))
-    rise = np.where(
-        heights > 0, np.sqrt(confidence.beta[row]) / np.where(heights > 0, heights, 1.0), 0.0
+    heights = np.sqrt(np.maximum(cross.diagonal(), 0.0))
+    rise = np.where(heights > 0, reach / np.where(heights > 0, heights, 1.0), 0.0)
+    values = means + np.concatenate(
+        [np.zeros((1, len(means))), step[:, None] * pulled, rise[:, None] * cross]
     )
-    values = np.concatenate([values, means + rise[:, None] * cross[others]])
     top = values.max(axis=1, keepdims=True)
     slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
-    found = (values >= top - slack).any(axis=0) & rivals
-    undecided = rivals & ~found
-    if not undecided.any():
-        return np.asarray(found)
-    linear = in_coordinates(confidence, row)
-    return np.asarray(found | plausible(linear, undecided, linear.local_center[:0]))
+    best = (values >= top - slack).any(axis=0)
+    if not best.all():
+        spread, axes = np.linalg.eigh((cross + cross.T) / 2)
+        root = reach * axes * np.sqrt(np.maximum(spread, 0.0))
+        for a in np.flatnonzero(~best):
+            best[a] = _may_be_best(means, root, int(a))
+    found = np.zeros(len(rivals), dtype=bool)
+    found[others] = best
+    return found
 
 
-def in_coordinates(confidence: KernelConfidence, row: int) -> ConfidenceSet:
-    """Return the same E_t of one replicate in the coordinates of the linear game.
+def _may_be_best(means: Array, root: Array, action: int) -> bool:
+    """Whether one of the values means + root u, |u| <= 1, is largest for some u.
 
-    What was seen may be of actions that cannot be played now, so all directions count as seen.
+    The shortest u with G u >= h, where G and h compare the action with the others, has length
+    (1 / r^2 - 1)^(1/2), and there is none if r = 0, with r the distance of (0, 1) from the cone of
+    the rows of (G, h) (Lawson and Hanson, chapter 23).
     """
-    own, game = confidence.data.model, confidence.data.model.game
-    features = game.linear.features
-    every = np.sqrt(own.regularization) * np.eye(features.shape[1])
-    nothing = np.zeros((0, len(every)))
-    seeing = Game(features, [every] + [nothing] * (game.k - 1), game.linear.parameters)
-    prior = model(seeing, regularization=own.regularization, norm_bound=own.norm_bound)
-    rows, often, shown = grouped(confidence.data.log[row].rows)
-    root = np.sqrt(often)
-    seen = root[:, None] * (rows.dense(game.d) @ game.root @ prior.basis)
-    data = updated_by_rows(initial(prior, 1, by_rows=True), seen[None], (root * shown)[None])
-    data = replace(data, round=confidence.round[[row]])
-    return ConfidenceSet(data, Everything(), confidence.beta[[row]])
+    from scipy.optimize import nnls
+
+    rows = np.column_stack([root[action] - root, means - means[action]])
+    size = np.abs(rows).max(axis=1)
+    rows = rows[size > 0] / size[size > 0, None]
+    try:
+        far = float(nnls(rows.T, np.append(np.zeros(root.shape[1]), 1.0))[1])
+    except RuntimeError:
+        return True  # undecided: keeping it only asks for more information
+    return far**2 >= 0.5 - PLAUSIBLE

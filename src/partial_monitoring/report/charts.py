@@ -34,7 +34,7 @@ def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
     drawn = all_curves(result)
     rounds = next(iter(drawn.values())).rounds
     top = max(float(curve.high.max()) for curve in drawn.values())
-    bound = section.verdict.bound(rounds)
+    bound = section.bound(rounds)
     guides = [] if bound is None else [_guide("bound for IDS", rounds, bound, "dash")]
     fits = bound is not None and bound.max() <= NEAR * top
     linear = _regret_traces(drawn, styles) + (guides if fits else [])

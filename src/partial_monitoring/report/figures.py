@@ -77,7 +77,7 @@ def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
     linear.set_ylim(bottom=0)
     log.set_title("logarithmic")
     rounds = next(iter(drawn.values())).rounds
-    bound = section.verdict.bound(rounds)
+    bound = section.bound(rounds)
     limits = log_range(drawn, bound)
     if limits is not None:
         log.set(xscale="log", yscale="log", ylim=limits)

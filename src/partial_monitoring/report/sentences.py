@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.report import words
 from partial_monitoring.report.colors import Style
 from partial_monitoring.report.ranking import Standing
@@ -58,11 +59,17 @@ def answer(section: Section) -> str:
 
 
 def bound_note(section: Section) -> str | None:
-    """Say what theory guarantees at the horizon."""
-    result = section.comparison.result
+    """Say what theory guarantees at the horizon, or why it does not."""
+    result, game = section.comparison.result, section.comparison.game
     bound = section.verdict.bound(result.checkpoints[-1:])
     if bound is None:
         return None
+    excess = section.excess
+    if excess is not None and isinstance(game, KernelGame):
+        return (
+            f"The truth has norm {words.amount(excess)}, outside the norm bound "
+            f"{words.amount(game.norm_bound)} of the game, so theory guarantees nothing here."
+        )
     return (
         f"Theory guarantees IDS a regret of at most {words.amount(float(bound[0]))} after "
         f"{words.counted(result.horizon, 'round')} (the dashed line on logarithmic axes)."

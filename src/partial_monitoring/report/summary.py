@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from partial_monitoring.comparison import Comparison
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.report.significance import Pair, pairs
 from partial_monitoring.report.verdict import Verdict, verdicts
 from partial_monitoring.result import Exponent, Result
+from partial_monitoring.validation import Array, Indices
+
+OUTSIDE = 1e-6
+"""By how much of the norm bound a truth may exceed it."""
+
+FLAT = 1e-15
+"""Eigenvalues of a Gram matrix below this part of the largest, times its size, are rounding."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +80,33 @@ class Section:
         wanted = {policy, self.best}
         return next((pair for pair in self.pairs if {pair.first, pair.second} == wanted), None)
 
+    @cached_property
+    def excess(self) -> float | None:
+        """The largest norm of a truth of a kernel game, if it is above the norm bound."""
+        game = self.comparison.game
+        if not isinstance(game, KernelGame):
+            return None
+        largest = largest_norm(game, self.comparison.result.theta)
+        return largest if largest > (1 + OUTSIDE) * game.norm_bound else None
+
+    def bound(self, rounds: Indices) -> Array | None:
+        """Return the regret that theory guarantees for IDS after so many rounds, if it does."""
+        found = self.verdict.bound(rounds)
+        return None if found is None or self.excess is not None else found
+
     @property
     def unfinished(self) -> list[str]:
         """Policies without numbers that were not refused: the run was interrupted."""
         known = {*self.comparison.result.policies, *self.comparison.refused}
         return [name for name in self.comparison.policies if name not in known]
+
+
+def largest_norm(game: KernelGame, theta: Array) -> float:
+    """Return the largest norm (theta' K^+ theta)^(1/2) of truths (n, d)."""
+    values, vectors = np.linalg.eigh(game.gram.matrix)
+    floor = max(FLAT * len(values) * float(values[-1]), 1e-300)
+    parts = theta @ vectors / np.sqrt(np.maximum(values, floor))
+    return float(np.sqrt((parts**2).sum(axis=1).max(initial=0.0)))
 
 
 def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:

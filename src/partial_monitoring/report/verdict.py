@@ -10,6 +10,7 @@ import numpy as np
 from partial_monitoring.comparison import Comparison
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import PartialMonitoringError
+from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.observability.bounds import bounds
 from partial_monitoring.observability.classify import Analysis, analyze
 from partial_monitoring.observability.contexts import ContextualAnalysis
@@ -72,6 +73,8 @@ class Verdict:
 def verdict(game: AnyGame) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
     contexts = len(game.games) if isinstance(game, ContextualGame) else 1
+    if isinstance(game, KernelBoxGame):
+        return Verdict(game, None, "Games over a box are not analysed.")
     if game.k > MOST_ACTIONS or contexts > MOST_ACTIONS:
         return Verdict(
             game,

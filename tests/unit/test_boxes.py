@@ -1,0 +1,112 @@
+"""What games over a box refuse, in a sentence that says what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.box_world import BoxWorld
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.box import BoxData, Conditioned, box_model
+from partial_monitoring.truth import random_truths
+
+KERNEL = pm.kernels.Matern(2.5, 0.3)
+
+
+def box(p: int = 1, **options: Any) -> pm.KernelBoxGame:
+    return pm.KernelBoxGame(KERNEL, [0] * p, [1] * p, **({"noise_std": 0.1} | options))
+
+
+def no_kernel(x: Any, y: Any) -> Any:
+    return np.cos(3 * np.abs(x - y.T) ** 3)
+
+
+def test_a_box_needs_a_semidefinite_kernel() -> None:
+    with pytest.raises(InvalidInput, match="kernel must be positive semidefinite"):
+        pm.KernelBoxGame(no_kernel, [-2], [2], noise_std=0.01)
+
+
+def test_a_kernel_that_fails_where_it_was_played_is_refused() -> None:
+    """The reference points need not give it away."""
+    near = box()
+    game = near.with_kernel(no_kernel)
+    data = BoxData.empty()
+    for action in game.nearest(np.linspace(0, 1, 30)[:, None]):
+        data = data.after(int(action), 0.0)
+    with pytest.raises(InvalidInput, match="kernel must be positive semidefinite; its Gram"):
+        Conditioned.on(game, box_model(near, regularization=1e-4), data)
+
+
+def test_observations_over_a_box_are_gaussian() -> None:
+    with pytest.raises(InvalidInput, match="noise must be one of 'gaussian'; got 'sign'"):
+        box(noise="sign")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kernel: pm.KernelBoxGame(kernel, [0, 0, 0], [1, 1, 1]),
+        lambda kernel: pm.games.kernelized_bandit(np.eye(3), kernel=kernel),
+        lambda kernel: pm.KernelDuelingGame(kernel, np.eye(3)),
+    ],
+)
+def test_lengthscales_must_fit_the_points(make: Callable[[Any], pm.Game]) -> None:
+    with pytest.raises(InvalidInput, match=r"kernel must fit points of shape \(n, 3\): x must"):
+        make(pm.kernels.Matern(2.5, [1.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda game: pm.Instance(game, np.zeros(game.d)),
+        lambda game: pm.analyze(game),
+        lambda game: pm.advise(game),
+        lambda game: pm.bounds(game, 10),
+        lambda game: pm.simulate(game, pm.GPUCB(), "worst", horizon=5, seeds=1),
+    ],
+)
+def test_what_needs_a_list_says_how_to_get_one(ask: Callable[[pm.Game], Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"restricted, or a grid of candidates"):
+        ask(box())
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_policies_on_a_box_are_checked(p: int) -> None:
+    pm.testing.check_policy(pm.GPUCB(), box(p), rounds=5)
+
+
+def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, seeds = box(), np.arange(2)
+    theta, solved = random_truths(game, seeds), []
+    weights = pm.KernelBoxGame.weights
+
+    def counted(self: pm.KernelBoxGame, own: Any) -> Any:
+        solved.append(own)
+        return weights(self, own)
+
+    monkeypatch.setattr(pm.KernelBoxGame, "weights", counted)
+    world = BoxWorld(game, theta, seeds, "none")
+    shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
+    assert len(solved) == 2
+    points = game.points([10**5, 10**6])
+    expected = [game.values(own, x[None])[0] for own, x in zip(theta, points, strict=True)]
+    np.testing.assert_allclose(shown, [expected] * 3)
+
+
+@pytest.mark.parametrize(("p", "title"), [(1, "a box in 1 dimension"), (2, "a box in 2 dimension")])
+def test_titles(p: int, title: str) -> None:
+    assert str(box(p)).splitlines()[0] == title + "s" * (p > 1)
+
+
+def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = pm.Learner(box(norm_bound=3.0), pm.GPUCB(regularization=0.5))
+
+    def search(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr("partial_monitoring.linear_policy.looked_at", search)
+    assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)
