@@ -381,23 +381,6 @@ class Learner:
 
     def _blank(self, number: int) -> tuple[Decision, Place]:
         """Return what is needed of a decision whose observation is still to come."""
-        row, nothing = self._history[number], np.zeros(0)
-        blank = np.full(self.game.d, np.nan)
+        row = self._history[number]
         place = place_of(self.game, row.get("context"))
-        decision = Decision(
-            number,
-            row["round"],
-            row["action"],
-            row["label"],
-            nothing,
-            row["probability"],
-            nothing,
-            nothing,
-            np.nan,
-            np.nan,
-            blank,
-            (),
-            0,
-            context=place.name,
-        )
-        return decision, place
+        return Decision.remembered(row, place.name), place

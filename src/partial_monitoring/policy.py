@@ -214,6 +214,27 @@ class Decision:
     considered: Indices | None = None
     """The numbers of the actions that were considered, if not all were; arrays are over these."""
 
+    @classmethod
+    def remembered(cls, row: Mapping[str, Any], context: Any) -> Decision:
+        """Return a decision from its row of the history, without its reasons."""
+        nothing = np.zeros(0)
+        return cls(
+            row["id"],
+            row["round"],
+            row["action"],
+            row["label"],
+            distribution=nothing,
+            probability=row["probability"],
+            gaps=nothing,
+            information=nothing,
+            ratio=np.nan,
+            beta=np.nan,
+            estimate=nothing,
+            labels=(),
+            place=0,
+            context=context,
+        )
+
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
         return display.as_text(self.sheets())
