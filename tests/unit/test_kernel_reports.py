@@ -10,6 +10,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.report.charts import regret_chart
 from partial_monitoring.report.colors import policy_styles
+from partial_monitoring.report.figures import cell_figure
 from partial_monitoring.report.sentences import bound_note
 from partial_monitoring.report.summary import Section, largest_norm, sections
 
@@ -58,3 +59,9 @@ def test_boxes_are_said_not_to_be_analysed() -> None:
     found = section_of(box, "random", horizon=3, seeds=1)
     assert found.verdict.sentences == ["Games over a box are not analysed."]
     assert bound_note(found) is None
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(6, True), (45, False)])
+def test_cells_are_drawn_if_one_can_see_them(count: int, drawn: bool) -> None:
+    section = section_of(pm.games.kernelized_bandit(np.linspace(0, 1, count)), "random", horizon=3)
+    assert (cell_figure(section) is not None) == drawn

@@ -23,6 +23,9 @@ WIDTH = 7.2
 """Inches, the text of a page."""
 
 LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+MOST_CELLS = 40
+"""Of more actions that can be best one would see nothing."""
+
 MARKED = 3
 """Curves through fewer points than this show the points."""
 
@@ -132,7 +135,7 @@ def cell_figure(section: Section) -> Figure | None:
     import matplotlib as mpl
 
     analysis = section.verdict.analysis
-    if analysis is None:
+    if analysis is None or len(analysis.pareto) > MOST_CELLS:
         return None
     with mpl.rc_context():
         mpl.rcdefaults()
