@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import kernel
-from partial_monitoring.estimation.box import BoxData, Conditioned, box_model, looked_at
 from partial_monitoring.estimation.confidence import (
     AnyConfidence,
     Schedule,
     confidence_set,
-    squared_radius,
 )
 from partial_monitoring.estimation.kernel import KernelEstimate
-from partial_monitoring.estimation.kernel_model import KernelModel, kernel_model
+from partial_monitoring.estimation.kernel_model import kernel_model
 from partial_monitoring.estimation.least_squares import (
     Estimate,
     applied,
@@ -30,6 +27,12 @@ from partial_monitoring.estimation.least_squares import (
 from partial_monitoring.estimation.model import model
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.game import Game
+from partial_monitoring.in_box import (
+    BoxState,
+    decide_over_box,
+    initial_over_box,
+    update_over_box,
+)
 from partial_monitoring.in_context import (
     Context,
     ContextualState,
@@ -40,7 +43,7 @@ from partial_monitoring.in_context import (
 )
 from partial_monitoring.kernel_box_game import KernelBoxGame
 from partial_monitoring.kernel_game import KernelGame
-from partial_monitoring.policy import Choices, joined
+from partial_monitoring.policy import Choices
 from partial_monitoring.validation import Array, Indices
 
 
@@ -65,26 +68,6 @@ class KernelState:
     def replayed(self) -> bool:
         """The state is saved as what was told, which is much shorter."""
         return True
-
-
-@dataclass(frozen=True, eq=False)
-class BoxState:
-    """What such a policy knows after some rounds of a game over a box."""
-
-    game: KernelBoxGame
-    model: KernelModel
-    data: tuple[BoxData, ...]
-
-    @property
-    def replayed(self) -> bool:
-        """The state is saved as what was told."""
-        return True
-
-    @property
-    def estimate(self) -> KernelEstimate:
-        """The estimate of the first replicate, at the points that are worth a look."""
-        known = Conditioned.on(self.game, self.model, self.data[0])
-        return known.estimate(looked_at(known, 1.0), named=True)
 
 
 AnyState = LinearState | ContextualState | KernelState | BoxState
@@ -135,20 +118,31 @@ class LinearPolicy:
         }
         if isinstance(game, ContextualGame):
             return initial_state(game, replicates, **options)
-        functions = isinstance(game, KernelGame)
         if isinstance(game, KernelGame):
-            if options.pop("prior_mean") is not None:
-                raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
-            if isinstance(game, KernelBoxGame):
-                return self._init_box(game, replicates, options)
-            if self.kernelized:
-                function = kernel_model(game, **options)
-                return KernelState(kernel.initial(function, replicates))
-            bound = options["norm_bound"]
-            options["norm_bound"] = game.norm_bound if bound is None else bound
-            game = game.linear
+            return self._init_functions(game, replicates, **options)
         prior = model(game, **options)
-        return LinearState(initial(prior, replicates), shape_of(prior), functions)
+        return LinearState(initial(prior, replicates), shape_of(prior))
+
+    def _init_functions(
+        self,
+        game: KernelGame,
+        replicates: int,
+        *,
+        regularization: float | None,
+        prior_mean: ArrayLike | None,
+        norm_bound: float | None,
+    ) -> AnyState:
+        """Return the state before the first round of a kernel game."""
+        if prior_mean is not None:
+            raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
+        bound = game.norm_bound if norm_bound is None else norm_bound
+        options: dict[str, Any] = {"regularization": regularization, "norm_bound": bound}
+        if isinstance(game, KernelBoxGame):
+            return initial_over_box(game, replicates, **options)
+        if self.kernelized:
+            return KernelState(kernel.initial(kernel_model(game, **options), replicates))
+        prior = model(game.linear, **options)
+        return LinearState(initial(prior, replicates), shape_of(prior), functions=True)
 
     def decide(
         self,
@@ -163,7 +157,7 @@ class LinearPolicy:
                 self.accept(ContextualGame([context]))
             return decide_in_context(self.choose_in_context, state, uniforms, available, context)
         if isinstance(state, BoxState):
-            return self._decide_in_box(state, uniforms, available)
+            return decide_over_box(self.choose, self.confidence, state, uniforms, available)
         choice = self.choose(state.estimate, state.shape, uniforms, available)
         if isinstance(state, LinearState) and state.functions:
             features = state.estimate.model.game.features
@@ -177,8 +171,7 @@ class LinearPolicy:
         if isinstance(state, ContextualState):
             return update_in_context(state, action, observation, context)
         if isinstance(state, BoxState):
-            seen = zip(state.data, action.tolist(), observation[:, 0].tolist(), strict=True)
-            return replace(state, data=tuple(own.after(a, y) for own, a, y in seen))
+            return update_over_box(state, action, observation)
         if isinstance(state, KernelState):
             return KernelState(kernel.updated(state.estimate, action, observation))
         return replace(state, estimate=updated(state.estimate, action, observation))
@@ -188,24 +181,4 @@ class LinearPolicy:
         if isinstance(state, ContextualState):
             part, shape = part_at(state, context)
             return confidence_set(viewed(state.estimate, part), shape, self.confidence)
-        shape = Everything() if isinstance(state, BoxState) else state.shape
-        return confidence_set(state.estimate, shape, self.confidence)
-
-    def _init_box(self, game: KernelBoxGame, replicates: int, options: dict[str, Any]) -> BoxState:
-        return BoxState(game, box_model(game, **options), (BoxData.empty(),) * replicates)
-
-    def _decide_in_box(self, state: BoxState, uniforms: Array, available: Array | None) -> Choices:
-        """Choose among the points that are worth a look, for one replicate after the other."""
-        if available is not None:
-            raise InvalidInput("available cannot be given for a box; restrict the box instead.")
-        choices = []
-        for i, data in enumerate(state.data):
-            known = Conditioned.on(state.game, state.model, data)
-            width = float(np.sqrt(squared_radius(known, self.confidence)[0]))
-            points = looked_at(known, width)
-            own = self.choose(known.estimate(points), Everything(), uniforms[i : i + 1], None)
-            chosen = points[own.action]
-            choices.append(
-                replace(own, action=chosen, position=own.action, candidates=points[None])
-            )
-        return joined(choices)
+        return confidence_set(state.estimate, state.shape, self.confidence)

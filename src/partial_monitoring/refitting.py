@@ -51,6 +51,12 @@ class RefittedState:
         return True
 
     @property
+    def model(self) -> KernelModel:
+        """The model of the first replicate, with its kernel."""
+        found: KernelModel = _model(self.runs[0].state)
+        return found
+
+    @property
     def estimate(self) -> KernelEstimate:
         """The estimate of the first replicate, with its kernel."""
         found: KernelEstimate = self.runs[0].state.estimate

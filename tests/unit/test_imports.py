@@ -43,6 +43,7 @@ ORDER = (
     "randomness",
     "estimation",
     "policy",
+    "in_box",
     "in_context",
     "linear_policy",
     "states",

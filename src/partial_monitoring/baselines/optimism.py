@@ -35,9 +35,10 @@ from partial_monitoring.estimation.shapes import Shape
 from partial_monitoring.game import Game
 from partial_monitoring.ids.information import log_det
 from partial_monitoring.ids.ratio import information_ratio
+from partial_monitoring.in_box import BoxState
 from partial_monitoring.kernel_game import KernelGame
 from partial_monitoring.linalg import RANK_TOLERANCE
-from partial_monitoring.linear_policy import AnyState, BoxState, KernelState, LinearPolicy
+from partial_monitoring.linear_policy import AnyState, KernelState, LinearPolicy
 from partial_monitoring.policy import Choices, all_on
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
