@@ -4,15 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint nightly bench bench-gp paper docs clean
+.PHONY: help demo test lint nightly bench paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
 	@echo "make test     install and run the tests"
 	@echo "make lint     style and types (ruff, mypy)"
 	@echo "make nightly  the slow statistical and exhaustive checks"
-	@echo "make bench    the benchmarks"
-	@echo "make bench-gp the benchmark of unknown functions, with BoTorch (several GB)"
+	@echo "make bench    the benchmarks, with their peers (PyTorch among them, several GB)"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
@@ -36,9 +35,6 @@ paper: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-bench-gp: $(VENV)/.bench-gp
-	$(BIN)/python -m benchmarks kernelized
-
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -57,11 +53,7 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(PIP) install --quiet --editable '.[dev,peers]'
-	@touch $@
-
-$(VENV)/.bench-gp: $(VENV)/.dev
-	$(PIP) install --quiet --editable '.[dev,peers-gp]'
+	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
