@@ -108,5 +108,5 @@ def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.Monkey
     def search(*_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr("partial_monitoring.linear_policy.looked_at", search)
+    monkeypatch.setattr("partial_monitoring.in_box.looked_at", search)
     assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)
