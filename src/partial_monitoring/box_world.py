@@ -65,7 +65,7 @@ class BoxWorld:
         return np.maximum(self._best - self._values(action), 0.0)
 
     def _values(self, action: Indices) -> Array:
-        points = self.game.points(action)
+        points = self.game.points_of(action)
         if self._function is not None:
             return np.asarray(self._of(0)(points))
         return np.array([self._of(i)(points[i : i + 1])[0] for i in range(len(points))])

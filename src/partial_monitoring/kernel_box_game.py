@@ -140,7 +140,7 @@ class KernelBoxGame(KernelGame):
         """Return of which sum of kernels at the reference points that function is, shape (d,)."""
         return np.asarray(np.linalg.lstsq(self.computed.matrix, theta, rcond=1e-12)[0])
 
-    def points(self, actions: ArrayLike) -> Array:
+    def points_of(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
         left = np.asarray(actions, dtype=np.int64)
         shares = np.empty((*left.shape, len(self.low)))
@@ -162,7 +162,7 @@ class KernelBoxGame(KernelGame):
 
     def point(self, action: int | str) -> Array:
         """Return the point with a given number, shape (p,)."""
-        return self.points(self.action_index(action))
+        return self.points_of(self.action_index(action))
 
     def among(
         self,
@@ -189,7 +189,7 @@ class KernelBoxGame(KernelGame):
 
     def reading(self, actions: Indices) -> Reading:
         """Return what some points show: the value there."""
-        return readings.values(self.points(actions))
+        return readings.values(self.points_of(actions))
 
     def action_index(self, action: int | str) -> int:
         """Return the number of a point; points have no names."""
@@ -210,7 +210,7 @@ class KernelBoxGame(KernelGame):
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
         """Return the bandit that has only some of the points."""
-        return self.among(self.points([self.action_index(action) for action in actions]))
+        return self.among(self.points_of([self.action_index(action) for action in actions]))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return the table that shows this game: the edges of the box."""

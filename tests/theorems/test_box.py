@@ -32,14 +32,14 @@ def test_numbers_and_points_belong_together(p: int, seed: int) -> None:
     assert own.k == own.levels**p < 2**63
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, own.k, 20)
-    points = own.points(numbers)
+    points = own.points_of(numbers)
     assert ((points >= own.low) & (points <= own.high)).all()
     np.testing.assert_array_equal(own.nearest(points), numbers)
     anywhere = rng.uniform(own.low, own.high, (20, p))
-    away = np.abs(own.points(own.nearest(anywhere)) - anywhere)
+    away = np.abs(own.points_of(own.nearest(anywhere)) - anywhere)
     assert (away <= (own.high - own.low) / (own.levels - 1) * 0.5000001).all()
     corners = [own.low, own.high]
-    np.testing.assert_allclose(own.points(own.nearest(corners)), corners, atol=1e-14)
+    np.testing.assert_allclose(own.points_of(own.nearest(corners)), corners, atol=1e-14)
 
 
 @pytest.mark.parametrize("repeats", [1, 7])
@@ -51,7 +51,7 @@ def test_the_estimate_is_that_of_the_points_as_candidates(repeats: int) -> None:
     data = BoxData.empty()
     everything = np.unique(np.concatenate([played, other]))
     finite = pm.games.kernelized_bandit(
-        own.points(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
+        own.points_of(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
     )
     policy = pm.IDS(regularization=0.3)
     state = policy.init(finite, 1)
@@ -77,10 +77,10 @@ def test_what_is_looked_at_holds_the_largest_estimate() -> None:
     """Looking closer finds nearly the maximum of the estimate over a fine grid."""
     own, rng, data = game(), np.random.default_rng(1), BoxData.empty()
     for action in own.nearest(rng.uniform(own.low, own.high, (25, 2))):
-        value = float(bump(own.points(np.array([action])))[0])
+        value = float(bump(own.points_of(np.array([action])))[0])
         data = data.after(int(action), value + 0.05 * rng.normal())
     known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points(looked_at(known, 2.0))
+    chosen = own.points_of(looked_at(known, 2.0))
     fine = pm.candidates.grid(own.low, own.high, 200)
     for seems, unsure in ((1.0, 0.0), (1.0, 2.0), (0.0, 1.0)):
         best = fine[int(known.score(fine, seems, unsure).argmax())]
@@ -94,10 +94,10 @@ def test_the_search_finds_what_a_longer_one_finds(p: int) -> None:
     own = pm.KernelBoxGame(KERNEL, [0.0] * p, [1.0] * p, noise_std=0.1, norm_bound=2.0)
     rng, data = np.random.default_rng(p), BoxData.empty()
     for action in own.nearest(rng.random((40, p))):
-        value = float(bump(own.points(np.array([action])))[0])
+        value = float(bump(own.points_of(np.array([action])))[0])
         data = data.after(int(action), value + 0.1 * rng.normal())
     known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points(looked_at(known, 3.0))
+    chosen = own.points_of(looked_at(known, 3.0))
     for weights in ((1.0, 0.0), (1.0, 3.0), (0.0, 1.0)):
         many = rng.random((2000, p))
         best = 0.0
@@ -133,7 +133,7 @@ def test_kernels_without_slopes_are_searched_closer_and_closer() -> None:
     own = pm.KernelBoxGame(pm.kernels.Matern(0.5, 0.5), [0, 0], [1, 1], noise_std=0.1)
     data = BoxData.empty().after(int(own.nearest([[0.61, 0.27]])[0]), 1.0)
     known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points(looked_at(known, 0.0))
+    chosen = own.points_of(looked_at(known, 0.0))
     best = chosen[int(known.score(chosen, 1.0, 0.0).argmax())]
     np.testing.assert_allclose(best, [0.61, 0.27], atol=1e-3)
 
@@ -147,7 +147,7 @@ def test_directed_information_and_rivals_are_those_of_the_points_as_candidates()
     estimate = known.estimate(actions)
     everything = np.concatenate([actions, known.actions])
     finite = pm.games.kernelized_bandit(
-        own.points(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
+        own.points_of(everything), kernel=KERNEL, noise_std=0.1, norm_bound=2.0
     )
     policy = pm.IDS(regularization=0.05)
     state = policy.init(finite, 1)
@@ -202,7 +202,7 @@ def test_before_the_first_round_everything_is_possible() -> None:
     chosen = looked_at(known, 1.0)
     assert len(np.unique(chosen)) == len(chosen) > 60
     assert known.log_det[0] == 0
-    np.testing.assert_array_equal(known.at(own.points(chosen))[0], 0)
+    np.testing.assert_array_equal(known.at(own.points_of(chosen))[0], 0)
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,9 @@ def test_the_optimum_of_a_function_is_found() -> None:
     state, rng = policy.init(own, 1), np.random.default_rng(0)
     for _ in range(40):
         choice = policy.decide(state, rng.random(1))
-        shown = bump(own.points(choice.action)) + 0.1 * rng.normal(size=1)
+        shown = bump(own.points_of(choice.action)) + 0.1 * rng.normal(size=1)
         state = policy.update(state, choice.action, shown[:, None])
-    best = own.points(choice.candidates[0, choice.estimate[0].argmax()])
+    best = own.points_of(choice.candidates[0, choice.estimate[0].argmax()])
     assert bump(best[None])[0] > 0.95
 
 

@@ -92,7 +92,7 @@ def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) 
     world = BoxWorld(game, theta, seeds, "none")
     shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
     assert len(solved) == 2
-    points = game.points([10**5, 10**6])
+    points = game.points_of([10**5, 10**6])
     expected = [game.values(own, x[None])[0] for own, x in zip(theta, points, strict=True)]
     np.testing.assert_allclose(shown, [expected] * 3)
 

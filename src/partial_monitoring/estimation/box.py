@@ -106,7 +106,7 @@ class Conditioned:
         played = data.actions.rows[:, 0]
         different, place, often = np.unique(played, return_inverse=True, return_counts=True)
         means = np.bincount(np.ravel(place), data.shown.rows[:, 0], len(different)) / often
-        points = game.points(different)
+        points = game.points_of(different)
         root = np.sqrt(often / model.regularization)
         whole = np.eye(len(root))
         if len(different):
@@ -172,7 +172,7 @@ class Conditioned:
         names = [self.game.action_label(int(a)) for a in actions] if named else None
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
-        game = self.game.among(self.game.points(numbers), names, chosen)
+        game = self.game.among(self.game.points_of(numbers), names, chosen)
         lam, gram = self.model.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
         widest = 2 * self.model.norm_bound * float(np.sqrt(gram.diagonal.max()))

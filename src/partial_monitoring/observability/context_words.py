@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partial_monitoring.display import number
+from partial_monitoring.observability.words import proof
 
 if TYPE_CHECKING:
     from partial_monitoring.observability.contexts import ContextualAnalysis
@@ -70,14 +71,8 @@ def _pair(analysis: ContextualAnalysis, z: int, a: int, b: int) -> str:
 
 
 def _proof(analysis: ContextualAnalysis) -> str:
-    if analysis.certified:
-        return "All of this was verified in exact arithmetic."
-    if not analysis.sound:
-        return (
-            f"Decided in floating point, and not every proof of it holds "
-            f"({len(analysis.problems())} do not): do not rely on it."
-        )
-    return (
+    return proof(
+        analysis,
         "Decided in floating point (the data are not rational, the parameter set is curved, or the "
-        "game is too large)."
+        "game is too large).",
     )

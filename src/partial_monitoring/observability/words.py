@@ -11,6 +11,7 @@ from partial_monitoring.observability.views import floats, view
 
 if TYPE_CHECKING:
     from partial_monitoring.observability.classify import Analysis
+    from partial_monitoring.observability.contexts import ContextualAnalysis
 
 HEADLINES = {
     "trivial": "Trivial: one action is best whatever is true, so there is nothing to lose.",
@@ -129,6 +130,15 @@ def _helpers(analysis: Analysis, a: int, b: int) -> tuple[list[int], bool]:
 
 
 def _proof(analysis: Analysis) -> str:
+    return proof(
+        analysis,
+        f"Decided in floating point (the data are not rational or the parameter set is curved); "
+        f"the narrowest decision had a margin of {number(analysis.margin)}.",
+    )
+
+
+def proof(analysis: Analysis | ContextualAnalysis, undecided: str) -> str:
+    """Say how far an analysis was verified, and ``undecided`` if it was not exactly."""
     if analysis.certified:
         return "All of this was verified in exact arithmetic."
     if not analysis.sound:
@@ -136,10 +146,7 @@ def _proof(analysis: Analysis) -> str:
             f"Decided in floating point, and not every proof of it holds "
             f"({len(analysis.problems())} do not): do not rely on it."
         )
-    return (
-        f"Decided in floating point (the data are not rational or the parameter set is curved); "
-        f"the narrowest decision had a margin of {number(analysis.margin)}."
-    )
+    return undecided
 
 
 def _more(count: int) -> list[str]:
