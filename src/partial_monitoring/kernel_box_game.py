@@ -142,7 +142,13 @@ class KernelBoxGame(KernelGame):
 
     def points_of(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
-        left = np.asarray(actions, dtype=np.int64)
+        left = np.asarray(actions)
+        whole = left.dtype.kind in "iu" or left.size == 0
+        if not whole or left.min(initial=0) < 0 or left.max(initial=0) >= self.k:
+            raise InvalidInput(
+                f"actions must be numbers of points, below {self.k}; got {actions!r}."
+            )
+        left = left.astype(np.int64)
         shares = np.empty((*left.shape, len(self.low)))
         for axis in range(len(self.low)):
             left, place = np.divmod(left, self.levels)
