@@ -19,8 +19,8 @@ from partial_monitoring.result import Result
 from partial_monitoring.simulation import play, world_of
 from partial_monitoring.validation import Indices
 
-FORMAT = 1
-"""Version of what a cell's key stands for."""
+FORMAT = 2
+"""Version of what a cell's key stands for; 1 named modules instead of registered names."""
 
 RECORDED = "policy"
 """The name under which a stored result keeps the one policy of its cell."""
@@ -50,20 +50,29 @@ class Cell:
     @cached_property
     def definition(self) -> dict[str, Any]:
         """What the runs of this cell depend on, as plain data."""
+        return self._defined(FORMAT)
+
+    def _defined(self, version: int) -> dict[str, Any]:
+        former = version == 1
         return {
-            "format": FORMAT,
+            "format": version,
             "version": partial_monitoring.__version__,
             "game": self.game_key,
-            "truth": described(self.truth),
-            "policy": described(self.policy),
+            "truth": described(self.truth, former=former),
+            "policy": described(self.policy, former=former),
             "checkpoints": self.checkpoints.tolist(),
-            "noise": described(self.noise),
+            "noise": described(self.noise, former=former),
         }
 
     @cached_property
     def key(self) -> str:
         """The content key: a changed definition or library version is a different cell."""
         return content_key(self.definition)
+
+    @cached_property
+    def former_key(self) -> str:
+        """The content key under which stores of format 1 keep the runs of this cell."""
+        return content_key(self._defined(1))
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""

@@ -1,45 +1,71 @@
-"""What something is, as plain data, and a short key for it: equal keys mean equal definitions."""
+"""What something is, as plain data, and a short key for it: equal keys mean equal definitions.
+
+What the library registers under a name is described by that name, so that its modules can move;
+everything else by the module that defines it.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from partial_monitoring import functions
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments import truths
+from partial_monitoring.experiments.former_names import FORMER
+from partial_monitoring.policies import BUILT, PARTS, POLICIES
 
 
-def described(value: Any) -> Any:
+@cache
+def registered() -> dict[Any, str]:
+    """Return the names of all functions and classes that the library registers."""
+    entries: dict[str, Any] = {f"policy:{name}": build for name, build in POLICIES.items()}
+    for table in (PARTS, BUILT):
+        for option, parts in table.items():
+            entries |= {f"{option}:{name}": part for name, part in parts.items()}
+    entries |= {f"truth:{kind.__name__.lower()}": kind for kind in truths.KINDS}
+    entries |= {f"function:{name}": known.function for name, known in functions.KNOWN.items()}
+    return {
+        type(entry) if is_dataclass(entry) and not isinstance(entry, type) else entry: name
+        for name, entry in entries.items()
+    }
+
+
+def described(value: Any, *, former: bool = False) -> Any:
     """Return a definition as plain data.
 
     Numbers and words stand for themselves, arrays for their numbers, dataclasses for their kind and
-    their fields, functions and classes for the place where they are defined.
+    their fields, functions and classes for their registered name or the module that defines them.
+    With ``former`` names, registered ones are described as in stores of format 1.
 
-    >>> described(np.array([1.0, 2.0])), described(None), described(described)
-    ([1.0, 2.0], None, 'partial_monitoring.experiments.identity:described')
+    >>> described(np.array([1.0, 2.0])), described(None), described(POLICIES["cbp"])
+    ([1.0, 2.0], None, 'policy:cbp')
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return described(value.tolist())
+        return described(value.tolist(), former=former)
     if isinstance(value, list | tuple):
-        return [described(item) for item in value]
+        return [described(item, former=former) for item in value]
     if isinstance(value, dict):
-        return {str(key): described(item) for key, item in value.items()}
+        return {str(key): described(item, former=former) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         more = set(getattr(value, "__dict__", {})) - set(names)
         if more - _cached(type(value)):
             raise _nameless(value)
-        return {"kind": _place(type(value)), **{n: described(getattr(value, n)) for n in names}}
+        content = {name: described(getattr(value, name), former=former) for name in names}
+        return {"kind": _name(type(value), former), **content}
     if isinstance(value, MethodType):
-        return {"method": _place(value.__func__), "of": described(value.__self__)}
-    return _place(value)
+        owner = described(value.__self__, former=former)
+        return {"method": _name(value.__func__, former), "of": owner}
+    return _name(value, former)
 
 
 def _cached(kind: type) -> set[str]:
@@ -52,7 +78,18 @@ def _cached(kind: type) -> set[str]:
     }
 
 
-def _place(value: Any) -> str:
+def _name(value: Any, former: bool) -> str:
+    """Return the registered name of a function or class, or where it is defined."""
+    try:
+        name = registered().get(value)
+    except TypeError:  # not hashable, so nothing that has a name
+        raise _nameless(value) from None
+    if name is None:
+        return _module_path(value)
+    return FORMER.get(name, name) if former else name
+
+
+def _module_path(value: Any) -> str:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     hidden = getattr(value, "__closure__", None) or getattr(value, "__wrapped__", None)
     if not module or not name or "<" in name or hidden:

@@ -88,20 +88,23 @@ def planned(experiment: Experiment, store: Store) -> dict[Key, Cell]:
                 experiment.checkpoints,
                 experiment.noise,
             )
+    for cell in cells.values():
+        store.recognize(cell)
     return cells
 
 
 def _worst(experiment: Experiment, setting: Setting, store: Store) -> Array:
     """Return the parameter that the first policy likes least, from the store if it is there."""
     policy = experiment.policies[setting.players[0]]
-    random = Cell(setting.game, Fixed(np.zeros(0)), policy, experiment.checkpoints[-1:])
-    definition = random.definition | {"noise": described(experiment.noise)}
-    path = store.folder / "truths" / f"{content_key(definition)}.json"
-    known = store.read_json(path)
-    if known is None:
-        found = worst_for(setting.game, policy, experiment.horizon, experiment.noise)
-        store.write_json(path, known := found.tolist())
-    return np.array(known, dtype=float)
+    nothing = Fixed(np.zeros(0))
+    search = Cell(setting.game, nothing, policy, experiment.checkpoints[-1:], experiment.noise)
+    for key in (search.key, search.former_key):
+        known = store.read_json(store.folder / "truths" / f"{key}.json")
+        if known is not None:
+            return np.array(known, dtype=float)
+    found = worst_for(setting.game, policy, experiment.horizon, experiment.noise)
+    store.write_json(store.folder / "truths" / f"{search.key}.json", found.tolist())
+    return found
 
 
 def missing(
@@ -139,7 +142,8 @@ def note(experiment: Experiment, store: Store, cells: dict[Key, Cell]) -> None:
                 "game_name": setting.game_name,
                 "game": first.game_key,
                 "truth": setting.truth_name,
-                "truth_key": content_key(first.definition["truth"]),
+                # the former key, so that old and new plans of a store meet
+                "truth_key": content_key(described(first.truth, former=True)),
                 "cells": {name: cell.key for name, cell in own.items()},
                 "policies": {name: _policy_dict(cell.policy) for name, cell in own.items()},
                 "refused": dict(setting.refused),

@@ -1,7 +1,7 @@
 """Finished runs on disk, by content key.
 
     FOLDER/games/GAME.json             the games, as game files
-    FOLDER/runs/CELL/cell.json         what the runs of a cell depend on
+    FOLDER/runs/CELL/cell.json         what the runs of a cell depend on, and its former key
     FOLDER/runs/CELL/SEEDS.parquet     finished runs, some seeds a file
     FOLDER/truths/SEARCH.json          parameters that a search has found
     FOLDER/experiments/NAME.json       which cells and seeds an experiment is made of
@@ -52,7 +52,9 @@ class Store:
     def finished(self, key: str) -> Result | None:
         """Return all finished runs of the cell with a key, or None."""
         found: Result | None = None
-        for path in sorted((self.folder / "runs" / key).glob("[!.]*.parquet")):
+        keys = (key, (self.cell(key) or {}).get("former"))
+        folders = [self.folder / "runs" / own for own in keys if own is not None]
+        for path in (path for own in folders for path in sorted(own.glob("[!.]*.parquet"))):
             part = self._read(path)
             if part is None:
                 continue
@@ -60,6 +62,13 @@ class Store:
             if fresh is not None:
                 found = fresh if found is None else found.merged(fresh)
         return found
+
+    def recognize(self, cell: Cell) -> None:
+        """Note under which key the store keeps runs of a cell from before, if it has some."""
+        runs = self.folder / "runs"
+        if (runs / cell.former_key).is_dir() and not (runs / cell.key).exists():
+            former = {"former": cell.former_key}
+            self.write_json(runs / cell.key / "cell.json", cell.definition | former)
 
     def add(self, cell: Cell, part: Result) -> None:
         """Keep finished runs of a cell."""

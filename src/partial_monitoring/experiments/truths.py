@@ -74,6 +74,8 @@ class Worst:
 
 Truth = Fixed | Random | Among | Function | Worst
 
+KINDS = (Fixed, Random, Among, Function, Worst)
+
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 
 
