@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 help:
 	@echo "make demo     install, play three games, write the page"
 	@echo "make test     install and run the tests"
-	@echo "make lint     style and types (ruff, mypy)"
+	@echo "make lint     style, types and imports (ruff, mypy, import-linter)"
 	@echo "make nightly  the slow statistical and exhaustive checks"
 	@echo "make bench    the benchmarks, with their peers (PyTorch among them, several GB)"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
@@ -25,6 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 nightly: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly

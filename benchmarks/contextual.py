@@ -10,7 +10,7 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks.engine import by_bayesianbandits, by_vowpal_wabbit, unit_features
 from benchmarks.timing import fastest, show
-from partial_monitoring.ids.joint import joint_ratio
+from partial_monitoring.policies.ids.context_kernel import joint_ratio
 
 Array = np.ndarray
 

@@ -24,7 +24,7 @@ from benchmarks import timing
 from benchmarks.botorch_peer import pairwise_gp, squared_exponential, torch_of_botorch
 from benchmarks.preferences import regrets
 from benchmarks.timing import one_thread, show
-from partial_monitoring.estimation.covariance import FOLD
+from partial_monitoring.estimation.kernel.covariance import FOLD
 
 Array = np.ndarray
 

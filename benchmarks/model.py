@@ -10,7 +10,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from benchmarks.timing import fastest, show
-from partial_monitoring.game import reduce
+from partial_monitoring.model.game import reduce
 
 
 def run() -> Table:

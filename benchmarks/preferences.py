@@ -12,7 +12,7 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks.botorch_peer import pairwise_gp, torch_of_botorch
 from benchmarks.timing import show
-from partial_monitoring.policy import draws_of
+from partial_monitoring.policies.policy import draws_of
 
 Array = np.ndarray
 

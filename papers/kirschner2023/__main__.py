@@ -12,9 +12,9 @@ import partial_monitoring as pm
 from papers.kirschner2023.claims import CLAIMS, HERE, Claim
 from papers.kirschner2023.drawing import growth_panels, regret_panels
 from papers.kirschner2023.page import Shown, write_page
-from partial_monitoring.experiments.engines import ENGINES
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.experiments.files import experiment_from_dict
+from partial_monitoring.experiments.workers import ENGINES
 
 
 def experiment_of(claim: Claim, *, small: bool) -> Experiment:

@@ -15,9 +15,9 @@ from partial_monitoring.validation import Array
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from partial_monitoring.contextual_game import ContextualGame
-    from partial_monitoring.finite_game import FiniteGame
-    from partial_monitoring.game import Game
+    from partial_monitoring.model.contextual import ContextualGame
+    from partial_monitoring.model.finite import FiniteGame
+    from partial_monitoring.model.game import Game
 
 T = TypeVar("T")
 

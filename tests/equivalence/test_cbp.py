@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.geometry import geometry
-from partial_monitoring.baselines.halfspaces import Halfspaces
-from partial_monitoring.policy import uniforms_of
-from partial_monitoring.world import World
+from partial_monitoring.policies.finite.geometry import geometry
+from partial_monitoring.policies.finite.halfspaces import Halfspaces
+from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.simulation.world import World
 from tests.equivalence.textbook_cbp import Textbook, left
 
 

@@ -64,7 +64,7 @@ def test_every_combination_plays(name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_three_estimates_agree_where_they_should(name: str) -> None:
     """Inside Theta the constrained estimate is the affine one; on R^d the free one as well."""
-    from partial_monitoring.estimation.least_squares import affine_estimate, free_estimate
+    from partial_monitoring.estimation.linear.least_squares import affine_estimate, free_estimate
 
     game, theta = GAMES[name]
     policy = pm.IDS()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.ids.lazy import FROM, lazy_exact
+from partial_monitoring.policies.ids.lazy_gaps import FROM, lazy_exact
 
 
 @pytest.mark.parametrize("kappa", [2.0, 3.0])

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 import partial_monitoring as pm
-from partial_monitoring.compiled.ball import support
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.numerics.compiled.ball import support
 from partial_monitoring.parameter_sets import ParameterSet
 
 Array = NDArray[np.float64]

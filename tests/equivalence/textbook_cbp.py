@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.geometry import Geometry
+from partial_monitoring.policies.finite.geometry import Geometry
 
 Array = NDArray[np.float64]
 

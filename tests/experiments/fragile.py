@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import partial_monitoring as pm
-from partial_monitoring.policy import Choices
+from partial_monitoring.policies.policy import Choices
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.truths import Among, Fixed, Random, Worst
+from partial_monitoring.simulation.truths import Among, Fixed, Random, Worst
 
 FULL = """
 name = "prices"

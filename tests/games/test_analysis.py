@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.analysis.cells import Cell
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.observability.cells import Cell
 from tests.games.test_known_games import KNOWN, load
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring import readings
-from partial_monitoring.ids.ratio import information_ratio
 from partial_monitoring.kernels import (
     Constant,
     Linear,
@@ -19,7 +17,9 @@ from partial_monitoring.kernels import (
     Periodic,
     Polynomial,
     SquaredExponential,
+    readings,
 )
+from partial_monitoring.policies.ids.ratio import information_ratio
 
 Array = NDArray[np.float64]
 

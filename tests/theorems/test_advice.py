@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.analysis import advice as module
+from partial_monitoring.analysis.advice import LADDER, with_measurements
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.observability import advice as module
-from partial_monitoring.observability.advice import LADDER, with_measurements
 from tests.games.test_known_games import KNOWN, load
 
 

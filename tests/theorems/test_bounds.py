@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.errors import InvalidInput
-from partial_monitoring.observability.bounds import (
+from partial_monitoring.analysis.bounds import (
     information_constant,
     regret_bound,
     total_information_bound,
 )
-from partial_monitoring.observability.table_1 import TABLE_1
+from partial_monitoring.analysis.table_1 import TABLE_1
+from partial_monitoring.errors import InvalidInput
 
 
 def total_information(game: pm.Game, plays: np.ndarray, regularization: float) -> float:

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation import kernel
-from partial_monitoring.estimation.box import BoxData, Conditioned, box_model, looked_at
+from partial_monitoring.estimation.kernel import posterior as kernel
+from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model, looked_at
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.cbp import CBPState, decided
+from partial_monitoring.policies.finite.cbp import CBPState, decided
 from tests.equivalence.test_cbp import NAMED
 
 TRIVIAL = {

@@ -285,8 +285,8 @@ def test_values_without_a_certificate_are_never_too_small(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Where the path proves nothing the value is what multipliers prove, whatever a solver says."""
-    from partial_monitoring import conic
-    from partial_monitoring.compiled import polyhedron
+    from partial_monitoring.numerics import conic
+    from partial_monitoring.numerics.compiled import polyhedron
 
     path, solve = polyhedron.pair_supports, conic.minimize_conic
 

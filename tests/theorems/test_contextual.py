@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.joint import joint_ratio
+from partial_monitoring.policies.ids.context_kernel import joint_ratio
 
 Array = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ def test_replicates_in_different_contexts_do_not_depend_on_each_other() -> None:
 
 def test_contexts_come_with_their_probabilities() -> None:
     game = pm.games.survey(2, answer_rate=0.3)
-    from partial_monitoring.contextual_world import ContextualWorld
+    from partial_monitoring.simulation.contextual_world import ContextualWorld
 
     world = ContextualWorld(game, np.full((400, 2), 0.5), np.arange(400))
     drawn = np.concatenate([world.context(t) for t in range(10)])
@@ -198,7 +198,7 @@ def test_contexts_that_join_are_as_if_they_had_been_listed(kind: str) -> None:
 
 
 def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partial_monitoring.ids.counting.MOST_NEWCOMERS", 3)
+    monkeypatch.setattr("partial_monitoring.policies.ids.context_counts.MOST_NEWCOMERS", 3)
     game = random_game(0, "ball")
     policy = pm.ContextualIDS(chances="estimated")
     state = policy.init(game, 1)

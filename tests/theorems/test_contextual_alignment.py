@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.observability import contextual_choices
-from partial_monitoring.observability.contextual_alignment import (
+from partial_monitoring.analysis.contextual import choices as contextual_choices
+from partial_monitoring.analysis.contextual.alignment import (
     contextual_alignment,
     integrated_alignment,
 )
-from partial_monitoring.observability.contextual_choices import largest_value
-from partial_monitoring.observability.contextual_programs import Need, Observers, value_of
-from partial_monitoring.observability.contextual_regions import contextual_local_alignment
-from partial_monitoring.observability.contextual_uniform import uniform_contextual_alignment
-from partial_monitoring.observability.regions import plausible_actions
+from partial_monitoring.analysis.contextual.choices import largest_value
+from partial_monitoring.analysis.contextual.programs import Need, Observers, value_of
+from partial_monitoring.analysis.contextual.regions import contextual_local_alignment
+from partial_monitoring.analysis.contextual.uniform import uniform_contextual_alignment
+from partial_monitoring.analysis.regions import plausible_actions
 
 Array = NDArray[np.float64]
 
@@ -365,7 +365,7 @@ def test_contexts_that_never_come_and_duplicates_change_nothing() -> None:
 
 
 def test_one_context_has_the_uniform_bound_of_the_plain_game() -> None:
-    from partial_monitoring.observability.bounds import uniform_local_alignment
+    from partial_monitoring.analysis.bounds import uniform_local_alignment
 
     for name in pm.games.GAMES:
         plain = pm.games.make(name)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
+from partial_monitoring.analysis.contextual import face_regions
+from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
+from partial_monitoring.analysis.contextual.face_regions import FaceReading
 from partial_monitoring.cli import main
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.observability import face_regions
-from partial_monitoring.observability.contexts import ContextualAnalysis
-from partial_monitoring.observability.face_regions import FaceReading
-from partial_monitoring.rational import Rational
+from partial_monitoring.numerics.rational import Rational
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.joint import joint_ratio
-from partial_monitoring.policy import Choices
+from partial_monitoring.policies.ids.context_kernel import joint_ratio
+from partial_monitoring.policies.policy import Choices
 from tests.theorems.test_contextual import DOMINATED, SETS, random_game
 
 Array = NDArray[np.float64]

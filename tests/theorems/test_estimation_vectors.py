@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.geometry import Geometry, geometry
+from partial_monitoring.policies.finite.geometry import Geometry, geometry
 from tests.equivalence.test_cbp import NAMED, random_game
 
 

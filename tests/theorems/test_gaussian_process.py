@@ -11,12 +11,12 @@ from scipy.integrate import quad
 
 import partial_monitoring as pm
 from partial_monitoring import randomness
-from partial_monitoring.baselines.gaussian_process import expected_gain
-from partial_monitoring.estimation import kernel_root
-from partial_monitoring.estimation.kernel import initial, updated
-from partial_monitoring.estimation.kernel_model import kernel_model
-from partial_monitoring.estimation.kernel_root import pivoted, prior_root
-from partial_monitoring.policy import uniforms_of
+from partial_monitoring.estimation.kernel import root as kernel_root
+from partial_monitoring.estimation.kernel.design import kernel_model
+from partial_monitoring.estimation.kernel.posterior import initial, updated
+from partial_monitoring.estimation.kernel.root import pivoted, prior_root
+from partial_monitoring.policies.bandit.improvement import expected_gain
+from partial_monitoring.policies.policy import uniforms_of
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.uniform(0, 1, (25, 2))

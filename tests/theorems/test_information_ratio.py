@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from partial_monitoring.ids.ratio import information_ratio
+from partial_monitoring.policies.ids.ratio import information_ratio
 
 Array = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.frank_wolfe import best_point
-from partial_monitoring.ids.joint import joint_ratio
+from partial_monitoring.policies.ids.context_kernel import joint_ratio
+from partial_monitoring.policies.ids.frank_wolfe import best_point
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array, NDArray[np.bool_]]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation import kernel as estimation
-from partial_monitoring.estimation import kernel_model
+from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
 from tests.theorems.kernel_reference import Posterior
 from tests.theorems.kernel_routes import compare, factored, points, truth
@@ -176,7 +176,7 @@ def test_four_million_pairs_are_never_listed(monkeypatch: pytest.MonkeyPatch) ->
     def refuse(self: Any) -> Any:
         raise AssertionError("pairs were listed")
 
-    monkeypatch.setattr("partial_monitoring.dueling_game.Duels.listed", refuse)
+    monkeypatch.setattr("partial_monitoring.model.dueling.Duels.listed", refuse)
     game = pm.games.kernelized_dueling(points(2000, 2), kernel=SquaredExponential(0.2))
     assert game.k == 4_000_000
     learner = pm.Learner(game, pm.DuelingIDS(), seed=1)

@@ -15,11 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partial_monitoring as pm
-from partial_monitoring import readings
-from partial_monitoring.estimation import covariance, kernel_model
-from partial_monitoring.estimation import kernel as estimation
-from partial_monitoring.ids import gaps
-from partial_monitoring.kernels import Linear, Matern, Periodic, Polynomial, SquaredExponential
+from partial_monitoring.estimation.kernel import covariance
+from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import posterior as estimation
+from partial_monitoring.kernels import (
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    SquaredExponential,
+    readings,
+)
+from partial_monitoring.policies.ids import gaps
 from tests.theorems.kernel_routes import (
     GAMES,
     bandit,

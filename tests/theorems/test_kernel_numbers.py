@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation import covariance, kernel_model
-from partial_monitoring.estimation import kernel as estimation
-from partial_monitoring.estimation.kernel import KernelEstimate
-from partial_monitoring.estimation.stack import Stack, stacked
+from partial_monitoring.estimation.kernel import covariance
+from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import posterior as estimation
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
 from tests.theorems.kernel_reference import Posterior
 from tests.theorems.kernel_routes import GAMES, bandit, observation, points, truth

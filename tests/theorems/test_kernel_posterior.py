@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring import readings
-from partial_monitoring.estimation import kernel as estimation
-from partial_monitoring.estimation.kernel import KernelEstimate
-from partial_monitoring.kernels import Linear, Matern, Periodic, SquaredExponential
+from partial_monitoring.estimation.kernel import posterior as estimation
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.kernels import Linear, Matern, Periodic, SquaredExponential, readings
 from tests.theorems.kernel_reference import Posterior
 from tests.theorems.kernel_routes import GAMES, bandit, observation, points, truth
 

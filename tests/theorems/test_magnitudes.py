@@ -8,10 +8,10 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
-from partial_monitoring.estimation.least_squares import counted
-from partial_monitoring.estimation.model import model
+from partial_monitoring.estimation.linear.design import model
+from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.estimation.shapes import shape_of
-from partial_monitoring.ids.gaps import replicates
+from partial_monitoring.policies.ids.gaps import replicates
 
 STAR = np.array([0.3, 0.2, -0.1, 0.4])
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import partial_monitoring as pm
-from partial_monitoring.baselines.optimism import shows_reward
-from partial_monitoring.linear_policy import LinearState
+from partial_monitoring.policies.bandit.optimism import shows_reward
+from partial_monitoring.policies.estimating import LinearState
 
 Array = NDArray[np.float64]
 

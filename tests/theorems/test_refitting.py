@@ -168,7 +168,7 @@ def test_what_is_told_is_taken_in_wholly_or_not_at_all(monkeypatch: pytest.Monke
     def fails(*given: Any, **options: Any) -> Any:
         raise InvalidInput("no kernel fits.")
 
-    monkeypatch.setattr("partial_monitoring.refitting.fit_kernel", fails)
+    monkeypatch.setattr("partial_monitoring.policies.refitted.fit_kernel", fails)
     with pytest.raises(InvalidInput, match="no kernel fits"):
         learner.tell(decisions, [[0.1], [0.2], [0.3]])
     assert learner.round == 1

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.ids.ratio import ZERO_GAP, information_ratio
-from partial_monitoring.ids.sampling import Approximate, SamplingRule
+from partial_monitoring.policies.ids.ratio import ZERO_GAP, information_ratio
+from partial_monitoring.policies.ids.sampling import Approximate, SamplingRule
 from tests.theorems.test_information_ratio import KAPPAS, least_of_pairs, problems, ratio
 
 Array = NDArray[np.float64]

@@ -14,8 +14,8 @@ import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policy import uniforms_of
-from partial_monitoring.world import World
+from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.simulation.world import World
 
 PRICING = pm.games.dynamic_pricing([1, 2, 3, 4])
 BANDIT = pm.games.linear_bandit()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.box_world import BoxWorld
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.box import BoxData, Conditioned, box_model
-from partial_monitoring.truth import random_truths
+from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model
+from partial_monitoring.simulation.box_world import BoxWorld
+from partial_monitoring.simulation.truth import random_truths
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 
@@ -108,5 +108,5 @@ def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.Monkey
     def search(*_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr("partial_monitoring.in_box.looked_at", search)
+    monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.looked_at", search)
     assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)

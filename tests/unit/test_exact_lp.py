@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from partial_monitoring.exact_lp import ExactSolution, maximize
+from partial_monitoring.numerics.exact_lp import ExactSolution, maximize
 
 entry = st.integers(-3, 3)
 

@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 from scipy.special import erf
 
 import partial_monitoring as pm
-from partial_monitoring import functions
 from partial_monitoring.errors import InvalidInput, UnknownName
-from partial_monitoring.experiments.truths import Function, name_of, read_truth
+from partial_monitoring.games import functions
+from partial_monitoring.simulation.truths import Function, name_of, read_truth
 
 SQUARE = {"low": [0, 0], "high": [1, 1], "count": 20}
 

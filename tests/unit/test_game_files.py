@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game_files import game_from_dict, game_to_dict
+from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.parameter_sets import Halfspaces, Polyhedral
 
 SPECIAL = {

@@ -12,8 +12,8 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policy import uniforms_of
-from partial_monitoring.world import World
+from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.simulation.world import World
 
 POINTS = np.random.default_rng(0).uniform(0, 1, (30, 2))
 BANDIT = pm.games.kernelized_bandit(POINTS, norm_bound=2)

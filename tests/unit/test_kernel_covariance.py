@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation import kernel, kernel_model
-from partial_monitoring.estimation.covariance import folded
-from partial_monitoring.estimation.kernel import KernelEstimate
+from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import posterior as kernel
+from partial_monitoring.estimation.kernel.covariance import folded
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 
 POINTS = np.random.default_rng(0).random((40, 2))
 

@@ -10,11 +10,11 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation import kernel as estimation
+from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Matern
 from partial_monitoring.policies import POLICIES
-from partial_monitoring.simulation import world_of
-from partial_monitoring.truth import function_values, random_truths
+from partial_monitoring.simulation.simulate import world_of
+from partial_monitoring.simulation.truth import function_values, random_truths
 from tests.theorems.kernel_routes import GAMES, bandit, points, truth
 
 PLAYED: dict[str, Any] = {
@@ -248,7 +248,7 @@ def test_worlds_of_many_candidates_do_not_write_maps_down(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = run(GAMES[name](), "random").regret["ids"]
-    monkeypatch.setattr("partial_monitoring.world.MOST_MEANS", 0)
+    monkeypatch.setattr("partial_monitoring.simulation.world.MOST_MEANS", 0)
     game = GAMES[name]()
     np.testing.assert_allclose(run(game, "random").regret["ids"], usual, atol=1e-12)
     assert "observation_maps" not in vars(game)

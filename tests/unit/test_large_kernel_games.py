@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.ids.directed import plausible_functions
+from partial_monitoring.policies.ids.directed import plausible_functions
 
 MANY = 12_000
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.simulation.contextual_world import ContextualWorld
 
 SURVEY = pm.games.survey(3, answer_rate=0.4)
 PRICING = pm.games.segment_pricing()

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partial_monitoring.linalg import null_space, row_space, unit_rows
+from partial_monitoring.numerics.linalg import null_space, row_space, unit_rows
 
 
 def low_rank(seed: int, n: int, d: int, r: int) -> np.ndarray:

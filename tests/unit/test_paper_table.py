@@ -94,7 +94,7 @@ def test_code_and_tests_are_there(row: list[str]) -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    assert resolves("ids.gaps.exact")
+    assert resolves("policies.ids.gaps.exact")
     assert resolves("games.dueling")
-    assert not resolves("ids.gaps.exakt")
-    assert not resolves("ids.gap.exact")
+    assert not resolves("policies.ids.gaps.exakt")
+    assert not resolves("policies.ids.gap.exact")

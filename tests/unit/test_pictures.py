@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import partial_monitoring as pm
-from partial_monitoring import observability
-from partial_monitoring.observability import pictures
-from partial_monitoring.observability.pictures import charts, parts, polygons
+from partial_monitoring import analysis as observability
+from partial_monitoring.analysis import pictures
+from partial_monitoring.analysis.pictures import charts, parts, polygons
 
 KNOWN = sorted((Path(__file__).parents[1] / "games" / "known").glob("*.json"))
 TURN = np.arange(24) * np.pi / 12

@@ -11,7 +11,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, UnknownName
 from partial_monitoring.policies import POLICIES, make, policy_from_dict, policy_to_dict
-from partial_monitoring.policy import draw
+from partial_monitoring.policies.policy import draw
 
 GAPS = {"exact": pm.gaps.exact, "relaxed": pm.gaps.relaxed, "mean": pm.gaps.mean}
 INFORMATION = {"log_det": pm.information.log_det, "directed": pm.information.directed}

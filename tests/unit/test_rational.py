@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partial_monitoring import rational as r
+from partial_monitoring.numerics import rational as r
 
 small = st.integers(-3, 3)
 

@@ -9,10 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring import readings
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.gram import Computed, Rows, Written, factor, inner
-from partial_monitoring.kernels import Matern, SquaredExponential
+from partial_monitoring.kernels import Matern, SquaredExponential, readings
+from partial_monitoring.kernels.gram import Computed, Rows, Written, factor, inner
 
 Array = NDArray[np.float64]
 X = np.array([[0.0, 0.3], [0.2, 0.1], [0.7, 0.9], [0.4, 0.4]])
@@ -165,7 +164,7 @@ def test_a_gram_matrix_column_by_column(derived: bool, monkeypatch: pytest.Monke
     left, right = (Rows(rng.integers(0, 4, (6, w)), rng.normal(size=(6, w))) for w in (1, 3))
     expected = ((left.dense(4) @ matrix) * right.dense(4)).sum(axis=1)
     for block in (1, 7, 2**22):
-        monkeypatch.setattr("partial_monitoring.gram.BLOCK", block)
+        monkeypatch.setattr("partial_monitoring.kernels.gram.BLOCK", block)
         for own in (gram, Written(matrix)):
             np.testing.assert_allclose(inner(own, left, right), expected, atol=1e-12)
             same = ((left.dense(4) @ matrix) * left.dense(4)).sum(axis=1)
@@ -175,7 +174,7 @@ def test_a_gram_matrix_column_by_column(derived: bool, monkeypatch: pytest.Monke
 
 
 def test_what_is_too_large_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partial_monitoring.gram.MOST_ENTRIES", 10)
+    monkeypatch.setattr("partial_monitoring.kernels.gram.MOST_ENTRIES", 10)
     with pytest.raises(InvalidInput, match="of 4 numbers is too large to be written down"):
         Computed(Matern(0.5), X, np.full(4, -1)).matrix  # noqa: B018
     with pytest.raises(InvalidInput, match="3 rows of length 4 are too many to write down"):

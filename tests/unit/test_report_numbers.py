@@ -14,12 +14,12 @@ from scipy import stats
 import partial_monitoring as pm
 from partial_monitoring.report import tables
 from partial_monitoring.report.colors import COLORS, policy_styles
-from partial_monitoring.report.curves import curves, log_range, plays, spread
+from partial_monitoring.report.game_class import MOST_ACTIONS, verdict
 from partial_monitoring.report.ranking import duels, ranking
 from partial_monitoring.report.sentences import answer, headline
+from partial_monitoring.report.series import curves, log_range, plays, spread
 from partial_monitoring.report.significance import holm, pairs, sign_flip_test, too_few
 from partial_monitoring.report.summary import sections, summary_rows
-from partial_monitoring.report.verdict import MOST_ACTIONS, verdict
 from tests.unit import report_samples as samples
 from tests.unit.report_samples import comparison, made_up
 

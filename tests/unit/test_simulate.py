@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.policy import Choices
-from partial_monitoring.result import Result
-from partial_monitoring.world import World
+from partial_monitoring.policies.policy import Choices
+from partial_monitoring.simulation.result import Result
+from partial_monitoring.simulation.world import World
 
 Array = NDArray[np.float64]
 

@@ -116,7 +116,7 @@ class First:
         return game.k
 
     def decide(self, state: int, uniforms: np.ndarray, available: object = None) -> object:
-        from partial_monitoring.policy import Choices
+        from partial_monitoring.policies.policy import Choices
 
         n = len(uniforms)
         unknown = np.full((n, state), np.nan)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.ids.policy import IDS
 from partial_monitoring.policies import POLICIES
+from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.testing import games
 
 SETS = {

@@ -10,7 +10,7 @@ from scipy import stats
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.truth import random_theta
+from partial_monitoring.simulation.truth import random_theta
 
 SEEDS = np.arange(400)
 SIDES = np.concatenate([np.eye(2), -np.eye(2)])

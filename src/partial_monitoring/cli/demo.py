@@ -9,7 +9,7 @@ import click
 import partial_monitoring as pm
 from partial_monitoring.cli.common import console, plain_game, read_policies, show_sentences
 from partial_monitoring.cli.experiments import show_comparisons, this_command, write_page
-from partial_monitoring.experiments.engines import core_count
+from partial_monitoring.experiments.workers import core_count
 
 GAMES = {
     "inspection": "Ship, scrap or inspect? Only an inspection shows the fault, and it destroys.",

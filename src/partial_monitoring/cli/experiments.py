@@ -25,11 +25,11 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.engines import ENGINES
 from partial_monitoring.experiments.store import Store
+from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
-    from partial_monitoring.comparison import Comparison
+    from partial_monitoring.simulation.comparison import Comparison
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
@@ -144,7 +144,7 @@ def simulate(
     quiet: bool,
 ) -> None:
     """Play policies on a game and compare their regret."""
-    from partial_monitoring.experiments.identity import content_key
+    from partial_monitoring.experiments.content_key import content_key
 
     label = Path(game).stem if Path(game).exists() else game
     what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]

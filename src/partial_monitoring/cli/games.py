@@ -25,7 +25,7 @@ from partial_monitoring.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from partial_monitoring.observability.contexts import ContextualAnalysis
+    from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -96,7 +96,7 @@ def show(
 ) -> None:
     """Show a game: its actions, what they earn and what they show."""
     from partial_monitoring.display import render
-    from partial_monitoring.game_files import game_to_dict
+    from partial_monitoring.model.files import game_to_dict
 
     shown = find_game(game, options, param)
     if out is not None:

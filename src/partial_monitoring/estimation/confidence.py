@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.box import Conditioned
-from partial_monitoring.estimation.kernel import KernelEstimate
-from partial_monitoring.estimation.kernel_confidence import KernelConfidence
-from partial_monitoring.estimation.least_squares import Estimate, applied
+from partial_monitoring.estimation.kernel.box import Conditioned
+from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (

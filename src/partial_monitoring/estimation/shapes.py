@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring import conic
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.least_squares import Estimate, is_graded
-from partial_monitoring.estimation.model import Model
+from partial_monitoring.estimation.linear.design import Model
+from partial_monitoring.estimation.linear.least_squares import Estimate, is_graded
+from partial_monitoring.numerics import conic
 from partial_monitoring.parameter_sets import AllParameters, Ball, Polyhedral
 from partial_monitoring.validation import Array
 
@@ -103,7 +103,7 @@ class Round:
         return weights, turn
 
     def project(self, estimate: Estimate, x: Array) -> Array:
-        from partial_monitoring.compiled import ball
+        from partial_monitoring.numerics.compiled import ball
 
         weights, turn = self._diagonal(estimate)
         back = np.swapaxes(turn, 1, 2)
@@ -115,7 +115,7 @@ class Round:
     def supports(
         self, estimate: Estimate, center: Array, beta: Array, directions: Array
     ) -> tuple[Array, Array]:
-        from partial_monitoring.compiled import ball
+        from partial_monitoring.numerics.compiled import ball
 
         weights, turn = self._diagonal(estimate)
         back = np.swapaxes(turn, 1, 2)
@@ -133,7 +133,7 @@ class Round:
         self, estimate: Estimate, center: Array, beta: Array, starts: NDArray[np.int64]
     ) -> Array:
         """Return the exact gaps (n, N) of actions that compete in groups, one after the other."""
-        from partial_monitoring.compiled import ball
+        from partial_monitoring.numerics.compiled import ball
 
         weights, turn = self._diagonal(estimate)
         back = np.swapaxes(turn, 1, 2)
@@ -168,7 +168,7 @@ class Faceted:
         return np.stack([self.model.game.parameters.support(features - phi) for phi in features])
 
     def project(self, estimate: Estimate, x: Array) -> Array:
-        from partial_monitoring.compiled import polyhedron
+        from partial_monitoring.numerics.compiled import polyhedron
 
         model = self.model
         centers, finished = polyhedron.centers(
@@ -186,7 +186,7 @@ class Faceted:
     def supports(
         self, estimate: Estimate, center: Array, beta: Array, directions: Array
     ) -> tuple[Array, Array]:
-        from partial_monitoring.compiled import polyhedron
+        from partial_monitoring.numerics.compiled import polyhedron
 
         values, certified, points = polyhedron.pair_supports(
             estimate.inverse,
@@ -218,7 +218,7 @@ class Faceted:
         In whitened coordinates, where any multipliers mu >= 0 of the facets N z <= s prove that the
         maximum is at most <s, mu> + beta^(1/2) |c - N' mu|.
         """
-        from partial_monitoring.compiled import polyhedron
+        from partial_monitoring.numerics.compiled import polyhedron
 
         dim = len(center)
         root = polyhedron.whiten(estimate.inverse[row], self.model.regularization, dim)
@@ -246,7 +246,7 @@ class Faceted:
         self, estimate: Estimate, center: Array, beta: Array
     ) -> tuple[Array, NDArray[np.bool_]]:
         """Return max over b of the support of phi_b - phi_a (n, k), and where it is exact (n,)."""
-        from partial_monitoring.compiled import polyhedron
+        from partial_monitoring.numerics.compiled import polyhedron
 
         model = self.model
         gaps, certified = polyhedron.exact_gaps(

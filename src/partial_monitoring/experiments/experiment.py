@@ -11,31 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
-from partial_monitoring.experiments.truths import (
-    Among,
-    Truth,
-    Worst,
-    name_of,
-    read_truth,
-)
-from partial_monitoring.game import Game
-from partial_monitoring.noise import NOISE, NoiseFunction
-from partial_monitoring.policy import Policy, started
-from partial_monitoring.simulation import (
+from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.noise import NOISE, NoiseFunction
+from partial_monitoring.policies.policy import Policy, started
+from partial_monitoring.simulation.simulate import (
     Policies,
     checkpoint_rounds,
     named_policies,
     seed_numbers,
     world_of,
 )
+from partial_monitoring.simulation.truths import Among, Truth, Worst, name_of, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from partial_monitoring.comparison import Comparison
+    from partial_monitoring.simulation.comparison import Comparison
 
 Games = str | AnyGame | Sequence[str | AnyGame] | Mapping[str, str | AnyGame]
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.comparison import Comparison
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.experiments.cell import RECORDED, Cell
-from partial_monitoring.experiments.engines import ENGINES, Task, worker_count
+from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.experiments.experiment import Experiment, Setting
-from partial_monitoring.experiments.identity import content_key, described
-from partial_monitoring.experiments.progress import Progress
+from partial_monitoring.experiments.runs import RECORDED, Cell
 from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.truths import Fixed, Worst
+from partial_monitoring.experiments.workers import ENGINES, Task, worker_count
 from partial_monitoring.policies import policy_to_dict
-from partial_monitoring.result import TABLES, Result
-from partial_monitoring.simulation import worst_for
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.progress import Progress
+from partial_monitoring.simulation.result import TABLES, Result
+from partial_monitoring.simulation.simulate import worst_for
+from partial_monitoring.simulation.truths import Fixed, Worst
 from partial_monitoring.validation import Array, Indices, whole_number
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.contextual_game import AnyGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.cell import Cell
-from partial_monitoring.game_files import game_to_dict, load_game
-from partial_monitoring.result import Result
+from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.files import game_to_dict, load_game
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Indices, file_path
 
 

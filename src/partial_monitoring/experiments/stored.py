@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 import partial_monitoring
-from partial_monitoring.comparison import Comparison
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.runner import put_together
 from partial_monitoring.experiments.store import Store
 from partial_monitoring.policies import policy_from_dict
+from partial_monitoring.simulation.comparison import Comparison
 
 
 @dataclass(eq=False)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from inspect import getdoc, signature
 from types import MappingProxyType
 
-from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import unknown_name
-from partial_monitoring.game import Game
+from partial_monitoring.games import functions as functions
 from partial_monitoring.games.combinatorial import combinatorial_bandit
 from partial_monitoring.games.contextual import (
     contextual_apple_tasting,
@@ -50,6 +49,8 @@ from partial_monitoring.games.transductive import (
     spam_filter,
     transductive,
 )
+from partial_monitoring.model.contextual import ContextualGame
+from partial_monitoring.model.game import Game
 
 GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProxyType(
     {

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game import Game
 from partial_monitoring.games.linear_bandit import unit_ball
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import is_whole, one_of, real_array, whole_number
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.contextual_game import ContextualGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.finite_game import FiniteGame
-from partial_monitoring.game import Game
 from partial_monitoring.games.dueling import dueling
 from partial_monitoring.games.linear_bandit import linear_bandit
 from partial_monitoring.games.pricing import dynamic_pricing
+from partial_monitoring.model.contextual import ContextualGame
+from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
 from partial_monitoring.validation import Array, boolean, real_array, real_number, whole_number
 

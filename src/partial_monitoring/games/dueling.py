@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.dueling_game import DuelingGame
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game import Game
 from partial_monitoring.games.feedback_graph import Edges, read_graph
 from partial_monitoring.games.linear_bandit import unit_ball
+from partial_monitoring.model.dueling import DuelingGame
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import AllParameters, Ball, ParameterSet
 from partial_monitoring.validation import Array, boolean, one_of, real_array
 

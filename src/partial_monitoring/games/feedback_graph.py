@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.game import Game
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import AllParameters, ParameterSet
 from partial_monitoring.validation import boolean, is_whole, real_array, whole_number
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.finite_game import SIGNAL_NOISE, FiniteGame, finite_rewards
-from partial_monitoring.game import Game
+from partial_monitoring.model.finite import SIGNAL_NOISE, FiniteGame, finite_rewards
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Ball
 from partial_monitoring.validation import one_of, whole_number
 

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import candidates, readings
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernel_dueling_game import KernelDuelingGame
-from partial_monitoring.kernel_game import KernelGame
-from partial_monitoring.kernels import Kernel, Polynomial, SquaredExponential, from_dict
+from partial_monitoring.kernels import (
+    Kernel,
+    Polynomial,
+    SquaredExponential,
+    candidates,
+    from_dict,
+    readings,
+)
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.kernel_dueling import KernelDuelingGame
 from partial_monitoring.validation import Array, axes, labels, one_of, positive_number, real_array
 
 LENGTHSCALE = 0.2

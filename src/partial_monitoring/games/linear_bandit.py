@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.game import Game
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
 from partial_monitoring.validation import Array, real_array, whole_number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.finite_game import FiniteGame
+from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.validation import real_array, real_number
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.finite_game import FiniteGame
-from partial_monitoring.game import Game
 from partial_monitoring.games.linear_bandit import unit_ball
+from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import axes, real_array, real_number
 

@@ -4,10 +4,11 @@ A kernel says how alike the values of an unknown function are at two points. Cal
 rows: ``kernel(x, y)`` is the matrix of all k(x_i, y_j), ``kernel(x)`` the symmetric one.
 """
 
+from partial_monitoring.kernels import candidates, readings
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.combined import Product, Sum
+from partial_monitoring.kernels.files import from_dict
 from partial_monitoring.kernels.periodic import Periodic
-from partial_monitoring.kernels.plain import from_dict
 from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
 from partial_monitoring.kernels.stationary import Matern, SquaredExponential
 from partial_monitoring.kernels.wrapped import FromFunction, FromSklearn, as_kernel, from_function
@@ -25,6 +26,8 @@ __all__ = [
     "SquaredExponential",
     "Sum",
     "as_kernel",
+    "candidates",
     "from_dict",
     "from_function",
+    "readings",
 ]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring import conic
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.numerics import conic
 from partial_monitoring.validation import Array, axes, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9

@@ -9,9 +9,9 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring import conic
 from partial_monitoring.errors import InvalidInput, SolverError
-from partial_monitoring.linalg import null_space, unit_rows
+from partial_monitoring.numerics import conic
+from partial_monitoring.numerics.linalg import null_space, unit_rows
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
     Halfspaces,

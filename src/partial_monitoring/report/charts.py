@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.report.colors import GUIDE_COLOR, Style, action_colors
-from partial_monitoring.report.curves import Curves, Plays, all_curves, log_range
+from partial_monitoring.report.series import Curves, Plays, all_curves, log_range
 from partial_monitoring.report.summary import Section
 from partial_monitoring.report.words import power, short
 from partial_monitoring.validation import Array, Indices

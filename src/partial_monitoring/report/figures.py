@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partial_monitoring.report.colors import GUIDE_COLOR, Style, action_colors
-from partial_monitoring.report.curves import Plays, all_curves, log_range
+from partial_monitoring.report.series import Plays, all_curves, log_range
 from partial_monitoring.report.summary import Section
 from partial_monitoring.report.words import short
 from partial_monitoring.validation import Array

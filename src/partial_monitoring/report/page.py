@@ -11,19 +11,14 @@ from math import isfinite
 from typing import Any
 
 from partial_monitoring.report import words
-from partial_monitoring.report.charts import (
-    Chart,
-    information_charts,
-    plays_charts,
-    regret_chart,
-)
+from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
 from partial_monitoring.report.colors import Style, action_colors
-from partial_monitoring.report.curves import plays
+from partial_monitoring.report.game_class import Verdict
 from partial_monitoring.report.ranking import Duel, Standing
 from partial_monitoring.report.reproduce import describe, versions
 from partial_monitoring.report.sentences import answer, bound_note, facts, headline, refusals
+from partial_monitoring.report.series import plays
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.verdict import Verdict
 
 Drawings = Mapping[str, bytes]
 """The figures of a section as SVG by kind: cells, regret, plays, information."""

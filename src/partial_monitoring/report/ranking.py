@@ -10,7 +10,7 @@ import numpy as np
 
 from partial_monitoring.report.significance import LEVEL, difference, holm, sign_flip_test
 from partial_monitoring.report.summary import Section
-from partial_monitoring.result import Result
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
 
 

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from partial_monitoring.policy import Policy
+from partial_monitoring.policies.policy import Policy
 
 PACKAGES = ("numpy", "scipy", "numba")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from partial_monitoring.kernel_game import KernelGame
+from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.report import words
 from partial_monitoring.report.colors import Style
 from partial_monitoring.report.ranking import Standing

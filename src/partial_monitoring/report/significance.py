@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import stdtrit
 
-from partial_monitoring.result import Result
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
 
 LEVEL = 0.05

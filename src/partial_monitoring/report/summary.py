@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.comparison import Comparison
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernel_game import KernelGame
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.report.game_class import Verdict, verdicts
 from partial_monitoring.report.significance import Pair, pairs
-from partial_monitoring.report.verdict import Verdict, verdicts
-from partial_monitoring.result import Exponent, Result
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Exponent, Result
 from partial_monitoring.validation import Array, Indices
 
 OUTSIDE = 1e-6

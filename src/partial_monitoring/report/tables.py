@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from partial_monitoring.report import words
-from partial_monitoring.report.curves import curves
 from partial_monitoring.report.ranking import Duel, Standing
+from partial_monitoring.report.series import curves
 from partial_monitoring.report.summary import Section, section_rows
 
 Row = Mapping[str, Any]

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from partial_monitoring.comparison import Comparison
 from partial_monitoring.report import words
 from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
+from partial_monitoring.simulation.comparison import Comparison
 
 if TYPE_CHECKING:
     from rich.table import Table

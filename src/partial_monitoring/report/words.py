@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partial_monitoring.display import ELLIPSIS
-from partial_monitoring.result import Exponent
+from partial_monitoring.simulation.result import Exponent
 
 MISSING = "–"
 """Stands for a number that does not exist."""

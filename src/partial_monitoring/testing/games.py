@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.finite_game import FiniteGame
-from partial_monitoring.game import Game
-from partial_monitoring.game_files import game_from_dict, game_to_dict
-from partial_monitoring.instance import Instance
-from partial_monitoring.observability.classify import analyze
+from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.files import game_from_dict, game_to_dict
+from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.instance import Instance
+from partial_monitoring.simulation.truth import random_truths
 from partial_monitoring.testing.parameter_sets import check_parameter_set
 from partial_monitoring.testing.requirements import require
-from partial_monitoring.truth import random_truths
 
 MOST_ANALYZED = 30
 """Games with up to so many actions are also analysed."""

@@ -10,16 +10,23 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import games
-from partial_monitoring.contextual_game import AnyGame, ContextualGame
-from partial_monitoring.contextual_world import ContextualWorld
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.stack import Stack
-from partial_monitoring.finite_game import FiniteGame
-from partial_monitoring.game import Game
-from partial_monitoring.learner import MOST_MASKED, Learner
-from partial_monitoring.place import place_of
-from partial_monitoring.policy import Choices, Policy, draws_of, is_policy, started, uniforms_of
-from partial_monitoring.simulation import play, world_of
+from partial_monitoring.estimation.kernel.stack import Stack
+from partial_monitoring.learner.learner import MOST_MASKED, Learner
+from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.place import place_of
+from partial_monitoring.policies.policy import (
+    Choices,
+    Policy,
+    draws_of,
+    is_policy,
+    started,
+    uniforms_of,
+)
+from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.simulation.simulate import play, world_of
 from partial_monitoring.testing.requirements import require
 from partial_monitoring.validation import Array, whole_number
 

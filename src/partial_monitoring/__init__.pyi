@@ -1,0 +1,80 @@
+"""The public names, each loaded when first used."""
+
+from . import errors as errors
+from . import games as games
+from . import kernels as kernels
+from . import policies as policies
+from . import testing as testing
+from .analysis.advice import Advice as Advice
+from .analysis.advice import Measurement as Measurement
+from .analysis.advice import advise as advise
+from .analysis.bounds import Bounds as Bounds
+from .analysis.bounds import bounds as bounds
+from .analysis.bounds import finite_alignment_bounds as finite_alignment_bounds
+from .analysis.bounds import regret_bound as regret_bound
+from .analysis.classify import Analysis as Analysis
+from .analysis.classify import analyze as analyze
+from .analysis.contextual.analysis import ContextualAnalysis as ContextualAnalysis
+from .analysis.contextual.bounds import ContextualBounds as ContextualBounds
+from .analysis.contextual.bounds import contextual_bounds as contextual_bounds
+from .analysis.regions import alignment as alignment
+from .analysis.regions import local_alignment as local_alignment
+from .analysis.table_1 import table_1 as table_1
+from .estimation import confidence as confidence
+from .estimation.kernel.marginal_likelihood import fit_kernel as fit_kernel
+from .estimation.kernel.marginal_likelihood import (
+    log_marginal_likelihood as log_marginal_likelihood,
+)
+from .experiments.experiment import Experiment as Experiment
+from .experiments.files import load_experiment as load_experiment
+from .games import functions as functions
+from .kernels import candidates as candidates
+from .kernels import readings as readings
+from .learner.learner import Learner as Learner
+from .learner.status import Status as Status
+from .model.box import KernelBoxGame as KernelBoxGame
+from .model.contextual import ContextualGame as ContextualGame
+from .model.dueling import DuelingGame as DuelingGame
+from .model.files import load_game as load_game
+from .model.files import save_game as save_game
+from .model.finite import FiniteGame as FiniteGame
+from .model.game import Game as Game
+from .model.instance import ContextualInstance as ContextualInstance
+from .model.instance import Instance as Instance
+from .model.kernel import KernelGame as KernelGame
+from .model.kernel_dueling import KernelDuelingGame as KernelDuelingGame
+from .model.tables import from_csv as from_csv
+from .model.tables import from_table as from_table
+from .parameter_sets import AllParameters as AllParameters
+from .parameter_sets import Ball as Ball
+from .parameter_sets import Box as Box
+from .parameter_sets import ParameterSet as ParameterSet
+from .parameter_sets import Polytope as Polytope
+from .parameter_sets import Simplex as Simplex
+from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy
+from .policies.bandit.greedy import Greedy as Greedy
+from .policies.bandit.greedy import SquareCB as SquareCB
+from .policies.bandit.improvement import GPUCB as GPUCB
+from .policies.bandit.improvement import ExpectedImprovement as ExpectedImprovement
+from .policies.bandit.optimism import LinTS as LinTS
+from .policies.bandit.optimism import LinUCB as LinUCB
+from .policies.bandit.thompson import GPTS as GPTS
+from .policies.bandit.thompson import DuelingTS as DuelingTS
+from .policies.finite.cbp import CBP as CBP
+from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.ids import gaps as gaps
+from .policies.ids import information as information
+from .policies.ids import sampling as sampling
+from .policies.ids.contextual import ContextualIDS as ContextualIDS
+from .policies.ids.dueling import DuelingIDS as DuelingIDS
+from .policies.ids.ids import IDS as IDS
+from .policies.policy import Choices as Choices
+from .policies.policy import Decision as Decision
+from .policies.policy import Policy as Policy
+from .policies.refitted import Refitted as Refitted
+from .report.write import write_report as write_report
+from .simulation.comparison import Comparison as Comparison
+from .simulation.result import Result as Result
+from .simulation.simulate import simulate as simulate
+
+__version__: str

@@ -1,0 +1,310 @@
+"""What to measure: the smallest set of extra observations that makes a game learnable.
+
+Cells depend only on the rewards, so extra observations change nothing but the spans: a set of
+measurements reaches "hard" iff all actions together see every neighbour pair, and "easy" iff every
+pair is seen by its own neighbourhood. More measurements never hurt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.analysis.classify import Analysis, analyze
+from partial_monitoring.analysis.observability import SEEN
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.linalg import row_space
+from partial_monitoring.validation import Array, one_of, positive_number, real_array, set_fields
+
+MOST_SETS = 100_000
+"""After so many sets of candidates the search for the cheapest one is given up."""
+
+LADDER = ("hopeless", "hard", "easy", "trivial")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Measurement:
+    """An observation that an action could show in addition.
+
+    Parameters
+    ----------
+    action
+        The action (index or label) that would show it.
+    rows
+        What it would show: rows of an observation map, shape (m, d), or a single one (d,).
+    label
+        How to call it in explanations.
+    cost
+        What it costs to have it.
+    """
+
+    action: int | str
+    rows: Array
+    label: str
+    cost: float
+
+    def __init__(
+        self, action: int | str, rows: ArrayLike, label: str | None = None, cost: float = 1.0
+    ) -> None:
+        array = real_array("rows", rows, ("d",) if np.ndim(rows) == 1 else ("m", "d"))
+        set_fields(
+            self,
+            action=action,
+            rows=np.atleast_2d(array),
+            label=f"{action} would show more" if label is None else label,
+            cost=positive_number("cost", cost),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Which measurements lift a game to the target class."""
+
+    target: str
+    before: Analysis
+    after: Analysis
+    """The analysis of the game with the measurements added."""
+    measurements: tuple[Measurement, ...]
+    optimal: bool
+    """Whether no cheaper set of the candidates reaches the target."""
+
+    @property
+    def achieved(self) -> bool:
+        """Whether the target is reached."""
+        return _reaches(self.after.category, self.target)
+
+    @property
+    def cost(self) -> float:
+        """What the measurements cost together."""
+        return float(sum(measurement.cost for measurement in self.measurements))
+
+    def explain(self) -> str:
+        """Say in plain sentences what to measure."""
+        now = self.before.category
+        if not self.measurements:
+            if self.achieved:
+                return f"The game is {now} as it is; no further measurement is needed."
+            return (
+                f"The game is {now}, and not even all candidate measurements together make it "
+                f"{self.target}."
+            )
+        lines = [f"The game is {now}. It becomes {self.after.category} if:"]
+        lines += [f"  - {measurement.label}" for measurement in self.measurements]
+        if self.optimal:
+            lines.append(f"No cheaper choice among the candidates does it (cost {self.cost:g}).")
+        else:
+            lines.append(
+                f"None of these {len(self.measurements)} can be left out (cost {self.cost:g}), but "
+                f"there were too many candidates to rule out a cheaper choice."
+            )
+        proof = "exact arithmetic" if self.after.certified else "floating point"
+        lines.append(f"Verified in {proof} by analysing the game with the measurements added.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the advice as plain data, as ``pm advise --json`` prints."""
+        game = self.before.game
+        return {
+            "target": self.target,
+            "before": self.before.category,
+            "after": self.after.category,
+            "achieved": self.achieved,
+            "measurements": [
+                {
+                    "action": game.action_index(measurement.action),
+                    "label": measurement.label,
+                    "rows": measurement.rows.tolist(),
+                    "cost": measurement.cost,
+                }
+                for measurement in self.measurements
+            ],
+            "cost": self.cost,
+            "optimal": self.optimal,
+            "certified": self.after.certified,
+        }
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def advise(
+    game: Game, candidates: Iterable[Measurement] | None = None, target: str = "easy"
+) -> Advice:
+    """Find the cheapest set of extra observations that makes a game easy (or hard).
+
+    Parameters
+    ----------
+    game
+        The game.
+    candidates
+        What could be measured; without it: every action's own reward, its difference to each
+        competing action, and the whole outcome (or parameter), at cost 1 each.
+    target
+        "easy", or "hard" for a hopeless game that should at least be learnable.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> print(pm.advise(pm.games.label_efficient()).explain())
+    The game is hard. It becomes easy if:
+      - playing 'predict 0' would also show its own reward
+    No cheaper choice among the candidates does it (cost 1).
+    Verified in exact arithmetic by analysing the game with the measurements added.
+    """
+    one_of("target", target, ("easy", "hard"))
+    before = analyze(game)
+    offered = default_candidates(before) if candidates is None else _checked(game, candidates)
+    if _reaches(before.category, target):
+        return Advice(target, before, before, (), True)
+    search = _Search(before, offered, target)
+    for chosen, optimal in search.choices():
+        measurements = tuple(offered[i] for i in chosen)
+        after = analyze(with_measurements(game, measurements))
+        if _reaches(after.category, target):
+            return Advice(target, before, after, measurements, optimal)
+    return Advice(target, before, before, (), True)
+
+
+def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
+    """Return the game in which some actions show more than before.
+
+    A finite game becomes a linear one on the simplex, since what is added need not be a symbol.
+    """
+    maps = [game.rows(a) for a in range(game.k)]
+    for measurement in measurements:
+        a = game.action_index(measurement.action)
+        maps[a] = np.concatenate([maps[a], measurement.rows])
+    noise = "gaussian" if isinstance(game, FiniteGame) else game.noise
+    return Game(game.features, maps, game.parameters, game.noise_std, game.actions, noise=noise)
+
+
+def default_candidates(analysis: Analysis) -> list[Measurement]:
+    """Return own rewards, differences of competing actions, then the whole outcome."""
+    game, name = analysis.game, analysis.game.actions
+    later = {a for group in analysis.duplicates for a in group[1:]}
+    homes = [a for a in range(game.k) if a not in later and a not in analysis.dominated]
+    rewards = [
+        Measurement(a, game.features[a], f"playing '{name[a]}' would also show its own reward")
+        for a in homes
+    ]
+    pairs = [pair for pair in analysis.neighbors if not later & set(pair)]
+    ordered = [pair for a, b in pairs for pair in ((a, b), (b, a))]
+    differences = [
+        Measurement(
+            a,
+            game.features[a] - game.features[b],
+            f"playing '{name[a]}' would also show how much better it is than '{name[b]}'",
+        )
+        for a, b in ordered
+    ]
+    what = "the outcome" if isinstance(game, FiniteGame) else "all of theta"
+    whole = [
+        Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}") for a in homes
+    ]
+    return [*rewards, *differences, *whole]
+
+
+class _Search:
+    """The search for sets of candidates that make all the required pairs visible."""
+
+    def __init__(self, analysis: Analysis, candidates: Sequence[Measurement], target: str) -> None:
+        game = analysis.game
+        self.q = game.reduced.difference_basis
+        self.costs = np.array([candidate.cost for candidate in candidates])
+        self.rows = [self._unit(candidate.rows) for candidate in candidates]
+        homes = [game.action_index(candidate.action) for candidate in candidates]
+        everyone = tuple(range(game.k))
+        features = game.reduced.features
+        # One requirement per set of observers: its rows, the differences it must see, its helpers.
+        groups: dict[tuple[int, ...], list[Array]] = {}
+        for a, b in analysis.neighbors:
+            near = everyone if target == "hard" else tuple(analysis.neighborhoods[a, b])
+            groups.setdefault(near, []).append(features[a] - features[b])
+        self.requirements: list[tuple[Array, Array, frozenset[int]]] = []
+        self._met: dict[tuple[int, frozenset[int]], bool] = {}
+        for near, differences in groups.items():
+            own = self._unit(game.observation_maps[list(near)].reshape(-1, game.d))
+            helpers = frozenset(i for i, home in enumerate(homes) if home in near)
+            self.requirements.append((own, np.array(differences), helpers))
+
+    def choices(self) -> Iterator[tuple[tuple[int, ...], bool]]:
+        """Yield sets that reach the target, with whether none is cheaper, best first.
+
+        Sets are visited in the order of their costs. A set that leaves a requirement open has to be
+        extended by a helper of that requirement, so no other extensions are looked at. After
+        ``MOST_SETS`` of them the search gives up and one set is found by leaving candidates out.
+        """
+        if self._open_requirement(frozenset(range(len(self.costs)))) is not None:
+            return
+        queue: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+        known: set[frozenset[int]] = set()
+        while queue:
+            cost, size, chosen = heappop(queue)
+            missing = self._open_requirement(frozenset(chosen))
+            if missing is None:
+                yield chosen, True
+                continue
+            if len(known) > MOST_SETS:
+                yield self._greedy(), False
+                return
+            for i in sorted(self.requirements[missing][2] - set(chosen)):
+                larger = frozenset((*chosen, i))
+                if larger not in known:
+                    known.add(larger)
+                    entry = (cost + float(self.costs[i]), size + 1, tuple(sorted(larger)))
+                    heappush(queue, entry)
+
+    def _greedy(self) -> tuple[int, ...]:
+        """Leave out one candidate after the other, dear ones first, while the rest suffices."""
+        kept = frozenset().union(*(helpers for _, _, helpers in self.requirements))
+        for i in sorted(kept, key=lambda i: (-self.costs[i], -len(self.rows[i]), -i)):
+            if self._open_requirement(kept - {i}) is None:
+                kept -= {i}
+        return tuple(sorted(kept))
+
+    def _open_requirement(self, chosen: frozenset[int]) -> int | None:
+        """Return the first requirement that the chosen candidates do not meet, if any."""
+        for number, (own, differences, helpers) in enumerate(self.requirements):
+            key = number, chosen & helpers
+            if key not in self._met:
+                extra = [self.rows[i] for i in sorted(key[1])]
+                basis = row_space(np.concatenate([own, *extra]))
+                rest = differences - differences @ basis @ basis.T
+                sizes = np.linalg.norm(differences, axis=1)
+                self._met[key] = bool((np.linalg.norm(rest, axis=1) <= SEEN * sizes).all())
+            if not self._met[key]:
+                return number
+        return None
+
+    def _unit(self, rows: Array) -> Array:
+        """Return rows of length 1, seen along the parameter set."""
+        lengths = np.linalg.norm(rows, axis=1)
+        kept = lengths > 0
+        seen: Array = rows[kept] / lengths[kept, None] @ self.q
+        return seen
+
+
+def _checked(game: Game, candidates: Iterable[Measurement]) -> list[Measurement]:
+    if not isinstance(candidates, Iterable):
+        raise InvalidInput(f"candidates must be a list of Measurement objects; got {candidates!r}.")
+    offered = list(candidates)
+    for i, candidate in enumerate(offered):
+        if not isinstance(candidate, Measurement):
+            raise InvalidInput(f"candidates must be Measurement objects; got {candidate!r} at {i}.")
+        game.action_index(candidate.action)
+        if candidate.rows.shape[1] != game.d:
+            raise InvalidInput(
+                f"candidates[{i}].rows must have {game.d} columns to match the game; got shape "
+                f"{candidate.rows.shape}."
+            )
+    return offered
+
+
+def _reaches(category: str, target: str) -> bool:
+    return LADDER.index(category) >= LADDER.index(target)

@@ -1,0 +1,254 @@
+"""Alignment constants: how well the observations line up with what has to be learned (section 4.1).
+
+For a pair of actions and a set B of observing actions
+
+    alpha_ab(B) = (max <phi_a - phi_b, v> : v in V, |M_c v| <= 1 for c in B)^2
+                = (min sum_c |w_c|        : sum_c M_c' w_c = phi_a - phi_b on V)^2.
+
+Both programs are solved at once; the gap between them is reported. The global constant alpha is the
+largest alpha_ab(all actions) over pairs of Pareto actions; its square root is the diameter of the
+reward features in the norm of the second program, which the triangle inequality helps to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from partial_monitoring.analysis.observability import SEEN
+from partial_monitoring.errors import SolverError
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics import conic
+from partial_monitoring.numerics.linalg import RANK_TOLERANCE, singular
+from partial_monitoring.validation import Array
+
+PRECISION = 1e-9
+"""Pairs whose upper bound exceeds the best lower bound by less than this fraction are done."""
+
+PLAUSIBLE = 1e-7
+"""An action counts as plausibly best if it falls short of that by less than this."""
+
+
+class Alignment(float):
+    """An alignment constant (a number), with the pair and the direction that attain it.
+
+    0 if there is nothing to tell apart, infinite if it cannot be told apart.
+    """
+
+    gap: float
+    """Relative difference of the dual bound (weights) and the primal bound (direction)."""
+    pair: tuple[int, int] | None
+    direction: Array | None
+    """The direction v in V, shape (d,), with |M_c v| <= 1 for all observing actions."""
+    weights: Array | None
+    """The weights w_c, shape (k, m), zero for actions that do not observe."""
+
+    def __new__(
+        cls,
+        value: float,
+        gap: float = 0.0,
+        pair: tuple[int, int] | None = None,
+        direction: Array | None = None,
+        weights: Array | None = None,
+    ) -> Alignment:
+        self = super().__new__(cls, value)
+        self.gap, self.pair, self.direction, self.weights = gap, pair, direction, weights
+        return self
+
+    @property
+    def value(self) -> float:
+        """The constant as a plain number."""
+        return float(self)
+
+
+NOTHING = Alignment(0.0)
+
+
+class AlignmentProgram:
+    """The two programs for one set of observing actions, on the span of what they show.
+
+    With the stacked maps = U S V' on that span the directions are written v = V S^-1 z. The rows in
+    z are those of U, whose columns are orthonormal, so that almost parallel observations and maps
+    of very different size do no harm.
+
+    Parameters
+    ----------
+    game, actions
+        The game and the observing actions.
+    rank
+        The dimension of the span, if it is known; otherwise small singular values are dropped.
+    """
+
+    def __init__(self, game: Game, actions: Sequence[int], rank: int | None = None) -> None:
+        from scipy import sparse
+
+        self.game, self.actions = game, list(actions)
+        reduced = game.reduced
+        maps = reduced.observation_maps[self.actions]  # (B, m, D)
+        raw = np.linalg.norm(game.observation_maps[self.actions], axis=2)
+        # Rows that show nothing of Theta are rounding noise.
+        heard = np.linalg.norm(maps, axis=2) > RANK_TOLERANCE * raw
+        maps = maps * heard[:, :, None]
+        flat = maps.reshape(len(self.actions) * game.m, reduced.dimension)
+        unit = flat / np.where(raw > 0, raw, 1.0).reshape(-1, 1)
+        values, right = singular(unit)
+        if rank is None:
+            rank = int((values > RANK_TOLERANCE).sum())
+        seen = right[:rank].T
+        self.scale, turn = singular(flat @ seen)
+        self.basis = seen @ turn.T
+        self.rows = maps @ self.basis / self.scale  # (B, m, r)
+        self.kept = [np.flatnonzero(rows) for rows in heard]
+        self.used = [i for i, kept in enumerate(self.kept) if len(kept)]
+        sizes = [len(self.kept[i]) for i in self.used]
+        starts = np.cumsum([0, *(1 + size for size in sizes)])
+        columns = int(starts[-1])
+        self.objective = np.zeros(columns)
+        self.objective[starts[:-1]] = 1.0
+        # Variables (s_c, w_c) for each used action: minimise sum s_c with |w_c| <= s_c.
+        stacked = np.zeros((rank, columns))
+        for i, start, size in zip(self.used, starts, sizes, strict=False):
+            stacked[:, start + 1 : start + 1 + size] = self.rows[i][self.kept[i]].T
+        self.starts, self.sizes = starts, sizes
+        self.equality = sparse.csc_matrix(stacked)
+        minus = -sparse.identity(columns, format="csr")
+        self.cones = [
+            conic.Cone("norm", minus[start : start + 1 + size], np.zeros(1 + size))
+            for start, size in zip(starts, sizes, strict=False)
+        ]
+
+    def sees(self, target: Array) -> bool:
+        """Whether a reward difference (in reduced coordinates) is in the span of what is shown."""
+        rest = target - self.basis @ (self.basis.T @ target)
+        return bool(np.linalg.norm(rest) <= SEEN * max(float(np.linalg.norm(target)), 1e-300))
+
+    def weigh(self, target: Array) -> tuple[Array, Array]:
+        """Return the weights (B, m) of least total length and the direction that proves it (D,)."""
+        inner = self.basis.T @ target / self.scale
+        size = float(np.linalg.norm(inner))
+        weights = np.zeros(self.rows.shape[:2])
+        if size == 0 or not self.used:
+            return weights, np.zeros(len(target))
+        best = conic.minimize_conic(
+            self.objective, [conic.Cone("zero", self.equality, inner / size), *self.cones]
+        )
+        if best is None:
+            raise SolverError("the alignment program has no feasible weights.")
+        for i, start, length in zip(self.used, self.starts, self.sizes, strict=False):
+            weights[i, self.kept[i]] = best.point[start + 1 : start + 1 + length] * size
+        # Make the equation hold to the last digit by the smallest change of the weights.
+        flat = self.rows.reshape(-1, len(inner))
+        rest = inner - flat.T @ weights.ravel()
+        weights += (flat @ rest).reshape(weights.shape)
+        direction = -best.multipliers[: len(inner)]
+        loudest = float(np.linalg.norm(self.rows @ direction, axis=1).max())
+        return weights, self.basis @ (direction / loudest / self.scale)
+
+
+def pair_alignment(game: Game, a: int, b: int, actions: Sequence[int] | None = None) -> Alignment:
+    """Return alpha_ab(B) for one pair and the observing actions B (all of them unless given)."""
+    program = AlignmentProgram(game, range(game.k) if actions is None else actions)
+    features = game.reduced.features
+    target = features[a] - features[b]
+    if not program.sees(target):
+        return Alignment(np.inf, 0.0, (a, b))
+    weights, direction = program.weigh(target)
+    return _alignment(program, (a, b), weights, direction)
+
+
+def largest_alignment(program: AlignmentProgram, actions: Sequence[int]) -> Alignment:
+    """Return the largest alpha_ab over pairs of the given actions, all seen by the program.
+
+    One program per action gives the weights w_a of its difference to a reference action. The
+    weights w_a - w_b serve the pair (a, b), so they bound alpha_ab from above; every direction
+    found bounds all pairs from below. Pairs are then solved in the order of their upper bounds
+    until no other pair can be larger.
+    """
+    features = program.game.reduced.features[list(actions)]
+    n = len(actions)
+    if n < 2:
+        return NOTHING
+    star = [(np.zeros(program.rows.shape[:2]), np.zeros(features.shape[1]))]
+    star += [program.weigh(features[i] - features[0]) for i in range(1, n)]
+    weights = np.array([w for w, _ in star])
+    upper = np.stack([np.linalg.norm(weights - own, axis=2).sum(axis=1) for own in weights])
+    best, lower = None, 0.0
+    for i in range(1, n):
+        own = float((features[i] - features[0]) @ star[i][1])
+        if own > lower:
+            best, lower = (i, 0, *star[i]), own
+    pairs = sorted(combinations(range(n), 2), key=lambda pair: -upper[pair])
+    for i, j in pairs:
+        if upper[i, j] <= lower * (1 + PRECISION):
+            break
+        found = program.weigh(features[i] - features[j])
+        value = float((features[i] - features[j]) @ found[1])
+        if value > lower:
+            best, lower = (i, j, *found), value
+    if best is None:
+        return NOTHING
+    i, j, w, v = best
+    return _alignment(program, (actions[i], actions[j]), w, v)
+
+
+def _alignment(
+    program: AlignmentProgram, pair: tuple[int, int], weights: Array, direction: Array
+) -> Alignment:
+    features = program.game.reduced.features
+    primal = float((features[pair[0]] - features[pair[1]]) @ direction)
+    dual = float(np.linalg.norm(weights, axis=1).sum())
+    if pair[0] > pair[1]:
+        pair, weights, direction = (pair[1], pair[0]), -weights, -direction
+    placed = np.zeros((program.game.k, program.game.m))
+    placed[program.actions] = weights
+    return Alignment(
+        dual * primal,
+        (dual - primal) / dual if dual > 0 else 0.0,
+        pair,
+        program.game.reduced.difference_basis @ direction,
+        placed,
+    )
+
+
+def least_alignment(
+    gaps: Array,
+    plausible: Sequence[int],
+    align: Callable[[Sequence[int], Sequence[int]], Alignment],
+) -> Alignment:
+    """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
+
+    Parameters
+    ----------
+    gaps
+        The largest gap of each action over E, shape (k,).
+    plausible
+        One action of each duplicate class that is best somewhere in E.
+    align
+        (actions, observers) -> the largest alpha_ab(observers) over pairs of the actions.
+
+    Notes
+    -----
+    alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
+    within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
+    """
+    if len(plausible) < 2:
+        return NOTHING
+    widest, spread = float(gaps[list(plausible)].max()), float(gaps.max())
+    if widest <= PLAUSIBLE * spread:
+        near = np.flatnonzero(gaps <= PLAUSIBLE * spread).tolist()
+        found = align(plausible, near)
+        return NOTHING if np.isfinite(found) else found
+    least = float(align(plausible, range(len(gaps))))
+    best = Alignment(np.inf)
+    for eta in np.unique(gaps / widest):
+        if eta**2 * least >= best:
+            break
+        near = np.flatnonzero(gaps <= eta * widest * (1 + 1e-12)).tolist()
+        found = align(plausible, near)
+        if eta**2 * found < best:
+            best = Alignment(
+                float(eta**2 * found), found.gap, found.pair, found.direction, found.weights
+            )
+    return best

@@ -1,0 +1,252 @@
+"""Cells, their neighbours and neighbourhoods (section 4.1), each with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
+from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.exact import ExactGame, Proof
+from partial_monitoring.errors import SolverError
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.rational import Rational
+from partial_monitoring.validation import Array
+
+TOLERANCE = 1e-8
+"""Without exact arithmetic an advantage below this fraction of the largest one is a tie."""
+
+Numbers = Rational | Array
+"""Exact numbers where the data are rational, floats otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The set of parameters for which one action is best, and why it is what it is."""
+
+    kind: str
+    """ "pareto" (full dimension), "degenerate" (lower dimension) or "dominated" (empty)."""
+    advantage: float
+    """By how much the action can beat all others, between -1 and 1."""
+    witness: Numbers | None
+    """A parameter where it is best (up to duplicates uniquely, if Pareto)."""
+    mixture: Numbers | None
+    """Weights of the other actions, (k,), that are at least as good everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """What two Pareto actions have in common, and why."""
+
+    pair: tuple[int, int]
+    """The pair (a, b) for which it was decided: the first ones of two duplicate classes."""
+    neighbors: bool
+    advantage: float
+    """By how much both together can beat all actions outside their neighbourhood."""
+    witness: Numbers | None
+    """A parameter where both are equally good and better than all outside the neighbourhood."""
+    mixture: Numbers | None
+    """Weights of other actions that are at least as good wherever the two tie."""
+    tie_weight: object
+    """How often r_a - r_b has to be added to prove that."""
+    neighborhood: tuple[int, ...]
+    """N_ab: the actions whose reward lies on the segment between the two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cell decomposition of a game."""
+
+    cells: tuple[Cell, ...]
+    duplicates: tuple[tuple[int, ...], ...]
+    """Classes of actions that earn the same everywhere, only those with two or more members."""
+    faces: dict[tuple[int, int], Face]
+    """Every pair a < b of Pareto actions that are no duplicates."""
+    exact: bool
+    """Whether every entry was decided in exact arithmetic."""
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Return the actions whose cell is of the given kind."""
+        return [a for a, cell in enumerate(self.cells) if cell.kind == kind]
+
+
+def find_cells(game: Game, exact: ExactGame | None) -> Cells:
+    """Decide for every action and every pair of Pareto actions what their cells are like."""
+    finder = _Finder(game, exact)
+    twins = finder.twins
+    cells: dict[int, Cell] = {}
+    for a in range(game.k):
+        first = min(twins[a])
+        cells[a] = cells[first] if first < a else finder.cell(a)
+    pareto = [a for a in range(game.k) if cells[a].kind == "pareto" and a == min(twins[a])]
+    degenerate = [a for a in range(game.k) if cells[a].kind == "degenerate"]
+    inner = {a: finder.deepened(a, cells[a]) for a in pareto}
+    classes = {}
+    for a, b in combinations(pareto, 2):
+        classes[a, b] = finder.face(a, b, inner[a], inner[b], degenerate)
+    faces = {
+        (a, b): classes[min(p, q), max(p, q)]
+        for a in range(game.k)
+        for b in range(a + 1, game.k)
+        if cells[a].kind == cells[b].kind == "pareto"
+        and (p := min(twins[a])) != (q := min(twins[b]))
+    }
+    groups = {twins[a] for a in range(game.k) if len(twins[a]) > 1}
+    return Cells(
+        tuple(cells[a] for a in range(game.k)),
+        tuple(sorted(groups)),
+        faces,
+        exact is not None and not finder.undecided,
+    )
+
+
+class _Finder:
+    """The programs of one game, and what exact arithmetic says about their answers."""
+
+    def __init__(self, game: Game, exact: ExactGame | None) -> None:
+        self.game, self.exact = game, exact
+        self.chart = chart_of(game)
+        self.program: AdvantageProgram = advantage_program(self.chart)
+        self.center = game.reduced.center
+        self.undecided = False
+        self.twins = self._twins()
+
+    def _twins(self) -> list[tuple[int, ...]]:
+        """For every action the class of actions with the same rewards on Theta."""
+        classes: dict[object, list[int]] = {}
+        if self.exact is not None:
+            offsets, slopes = self.exact.rewards
+            for a in range(self.game.k):
+                classes.setdefault((int(offsets[a]), tuple(map(int, slopes[a]))), []).append(a)
+        else:
+            for a in range(self.game.k):
+                first = int(np.flatnonzero(self.chart.same(a))[0])
+                classes.setdefault(first, []).append(a)
+        member_of = {a: tuple(members) for members in classes.values() for a in members}
+        return [member_of[a] for a in range(self.game.k)]
+
+    def cell(self, a: int) -> Cell:
+        """Decide the cell of an action."""
+        twins = self.twins[a]
+        if len(twins) == self.game.k:
+            return Cell("pareto", 1.0, self._own_numbers(self.center, a), None)
+        found = self._solve(a, twins)
+        proof = self._prove(found, a, twins, self.center)
+        kind = {1: "pareto", 0: "degenerate", -1: "dominated"}[proof.sign]
+        return Cell(kind, found.value, proof.theta, proof.mixture)
+
+    def deepened(self, a: int, cell: Cell) -> Array:
+        """Return a point of a Pareto cell inside Theta: the witness, moved towards the centre."""
+        witness = cell.witness
+        assert witness is not None
+        theta = witness.floats() if isinstance(witness, Rational) else witness
+        rivals = [c for c in range(self.game.k) if c not in self.twins[a]]
+        lead = self.game.features[a] - self.game.features[rivals]
+        share = 0.25
+        inside: Array = (1 - share) * theta + share * self.center
+        while share > 1e-9 and not (lead @ inside > 0).all():
+            share /= 2
+            inside = (1 - share) * theta + share * self.center
+        return inside
+
+    def face(self, a: int, b: int, at_a: Array, at_b: Array, degenerate: list[int]) -> Face:
+        """Decide whether two Pareto actions are neighbours, given points inside their cells."""
+        near = self._neighborhood(a, b, degenerate)
+        crossing = self._crossing(a, b, at_a, at_b)
+        if len(near) == self.game.k:
+            found = Advantage(1.0, crossing, np.zeros(self.game.k))
+        else:
+            found = self._solve(a, set(near) - {a, b}, tied=b)
+        proof = self._prove(found, a, near, crossing, tied=b)
+        return Face(
+            (a, b), proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near
+        )
+
+    def _solve(self, a: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
+        """Solve in floating point; if that fails, leave the answer to exact arithmetic."""
+        try:
+            return self.program.solve(a, ignored, tied)
+        except SolverError:
+            if self.exact is None:
+                raise
+            return Advantage(np.nan, self.center, np.zeros(self.game.k))
+
+    def _crossing(self, a: int, b: int, at_a: Array, at_b: Array) -> Array:
+        """Return where the segment from one cell to the other meets their tie."""
+        lead = self.game.features[a] - self.game.features[b]
+        ahead, behind = lead @ at_a, lead @ at_b
+        share = ahead / (ahead - behind) if ahead > behind else 0.5
+        crossing: Array = (1 - share) * at_a + share * at_b
+        return crossing
+
+    def _prove(
+        self,
+        found: Advantage,
+        action: int,
+        ignored: Collection[int],
+        interior: Array,
+        tied: int | None = None,
+    ) -> Proof:
+        """Let exact arithmetic decide where it can, the tolerance where it cannot."""
+        if self.exact is not None:
+            proof = self.exact.prove(found, action, ignored, interior, tied)
+            if proof is not None:
+                return proof
+            self.undecided = True
+        if np.isnan(found.value):
+            raise SolverError(
+                f"the cell of action {action} was decided neither in floating point nor exactly."
+            )
+        sign = 0 if abs(found.value) <= TOLERANCE else int(np.sign(found.value))
+        theta = found.theta if sign >= 0 else None
+        mixture = found.mixture if sign <= 0 else None
+        return Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
+
+    def _own_numbers(self, theta: Array, action: int) -> Numbers:
+        """Return a point of Theta in exact numbers if there are any."""
+        if self.exact is None:
+            return theta
+        found = Advantage(1.0, theta, np.zeros(self.game.k))
+        proof = self.exact.prove(found, action, range(self.game.k), theta)
+        if proof is None or proof.theta is None:
+            self.undecided = True
+            return theta
+        return proof.theta
+
+    def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
+        """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
+        pool = np.array(degenerate, dtype=int)
+        near = pool[on_segment(self.chart, a, b, pool)]
+        if self.exact is not None:
+            near = np.array([c for c in near if self._on_segment(a, b, int(c))], dtype=int)
+        return tuple(sorted({*self.twins[a], *self.twins[b], *(int(c) for c in near)}))
+
+    def _on_segment(self, a: int, b: int, c: int) -> bool:
+        """Whether the reward of c is exactly a mixture of those of a and b."""
+        assert self.exact is not None
+        offsets, slopes = self.exact.rewards
+        line = np.column_stack([offsets, slopes]).astype(object)
+        step, away = line[b] - line[a], line[c] - line[a]
+        j = int(np.flatnonzero(step)[0])
+        return (
+            bool((away * step[j] == step * away[j]).all())
+            and 0 <= away[j] * step[j] <= step[j] ** 2
+        )
+
+
+def on_segment(chart: Chart, a: int, b: int, pool: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the rewards of some actions are mixtures of those of a and b, up to rounding."""
+    line = np.column_stack([chart.offsets, chart.slopes])
+    step = line[b] - line[a]
+    away = line[pool] - line[a]
+    share = away @ step / (step @ step)
+    off = np.abs(away - share[:, None] * step).max(axis=1, initial=0.0)
+    slack = (
+        TOLERANCE * float(np.abs(step).max()) + chart.noise[a] + chart.noise[b] + chart.noise[pool]
+    )
+    between = (share > -TOLERANCE) & (share < 1 + TOLERANCE)
+    return np.asarray((off <= slack) & between)

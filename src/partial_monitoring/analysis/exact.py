@@ -1,0 +1,385 @@
+"""A game in integers: what floating point suggests is proved or refuted here.
+
+Parameters are written theta = (base + directions x) / denominator with rational free coordinates
+x, so that every equality of Theta holds by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.analysis.advantage import Advantage
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics import exact_lp
+from partial_monitoring.numerics.rational import (
+    Integers,
+    Rational,
+    compact,
+    eliminate,
+    from_fractions,
+    kernel,
+    product,
+    rationalize,
+    rounded,
+    scaled,
+    simplest,
+    total,
+)
+from partial_monitoring.parameter_sets import AllParameters, Box, Halfspaces, Polyhedral, Simplex
+from partial_monitoring.validation import Array
+
+GRIDS = (2**24, 2**36, 2**50)
+"""Denominators to which a witness is rounded, the coarsest that works."""
+
+SIMPLE = 10_000
+"""Vertices and mixtures of small games have denominators up to this; it is tried first."""
+
+LARGEST_TABLEAU = 400_000
+"""Exact linear programs with more entries than this are not attempted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The sign of t*, with what proves it."""
+
+    sign: int
+    theta: Rational | None
+    """A point where the action is best (uniquely if the sign is +1); None if the sign is -1."""
+    mixture: Rational | None
+    """Weights (k,) of the other actions that are at least as good everywhere; None if +1."""
+    tie_weight: Fraction = Fraction(0)
+
+
+class ExactGame:
+    """The rewards, maps and parameter set of a game with rational data, in integers."""
+
+    def __init__(
+        self, game: Game, features: Rational, maps: Rational, halfspaces: Sequence[Rational]
+    ) -> None:
+        self.game = game
+        self.parameters = game.parameters
+        self.features, self.feature_denominator = features
+        self.maps = maps
+        self.a_ub, self.b_ub, self.a_eq, self.b_eq = halfspaces
+
+    @classmethod
+    def of(cls, game: Game) -> ExactGame | None:
+        """Return the exact game, or None if a number is not rational or Theta is curved."""
+        parameters = game.parameters
+        if isinstance(parameters, AllParameters):
+            nothing = np.zeros((0, game.d)), np.zeros(0)
+            halfspaces = Halfspaces(*nothing, *nothing)
+        elif isinstance(parameters, Polyhedral):
+            halfspaces = parameters.halfspaces()
+        else:
+            return None
+        parts = [rationalize(a) for a in (game.features, game.observation_maps, *halfspaces)]
+        if any(part is None for part in parts):
+            return None
+        features, maps, *rest = parts
+        exact = cls(game, features, maps, rest)  # type: ignore[arg-type]
+        return exact if exact.consistent else None
+
+    # -- the affine hull ---------------------------------------------------------------------
+
+    @cached_property
+    def equalities(self) -> tuple[Integers, Integers]:
+        """All equalities a theta = b, those hidden in the inequalities included."""
+        implied = [i for i in self._suspects if self._is_implied(i)]
+        matrix = np.concatenate(
+            [
+                scaled(self.a_eq.numerators, self.b_eq.denominator),
+                scaled(self.a_ub.numerators[implied], self.b_ub.denominator),
+            ]
+        )
+        right = np.concatenate(
+            [
+                scaled(self.b_eq.numerators, self.a_eq.denominator),
+                scaled(self.b_ub.numerators[implied], self.a_ub.denominator),
+            ]
+        )
+        return matrix, right
+
+    @property
+    def _suspects(self) -> list[int]:
+        """Inequalities of a general polytope that look like equalities in floating point."""
+        if isinstance(self.parameters, AllParameters | Box | Simplex):
+            return []
+        rows = self.parameters.halfspaces().a_ub  # type: ignore[attr-defined]
+        seen = rows @ self.game.reduced.difference_basis
+        lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+        return [int(i) for i in np.flatnonzero(np.linalg.norm(seen, axis=1) <= 1e-7 * lengths)]
+
+    def _is_implied(self, row: int) -> bool:
+        """Whether the smallest value of row theta over Theta equals its upper bound."""
+        low = self.minimum(self.a_ub.numerators[row])
+        bound = Fraction(int(self.b_ub.numerators[row]), self.b_ub.denominator)
+        return low == bound * self.a_ub.denominator
+
+    @cached_property
+    def _hull(self) -> tuple[Integers, Integers, int, NDArray[np.intp]]:
+        """Theta denominator = base + directions theta[free], as (base, directions, ..., free)."""
+        matrix, right = self.equalities
+        d = self.game.d
+        reduced = eliminate(np.column_stack([matrix, right]), d)
+        pivots = list(reduced.columns)
+        base = np.zeros(d, dtype=object)
+        base[pivots] = reduced.matrix[: len(pivots), d]
+        sign = 1 if reduced.pivot > 0 else -1
+        free = np.setdiff1d(np.arange(d), pivots)
+        directions = kernel(reduced, d)
+        return compact(base * sign), scaled(directions, sign), abs(reduced.pivot), free
+
+    @property
+    def directions(self) -> Integers:
+        """Integer columns that span V = span(Theta - Theta), shape (d, D)."""
+        return self._hull[1]
+
+    @cached_property
+    def consistent(self) -> bool:
+        """Whether exact and floating-point arithmetic agree about the dimension of Theta."""
+        return bool(self.directions.shape[1] == self.game.dimension)
+
+    @cached_property
+    def rewards(self) -> tuple[Integers, Integers]:
+        """(offsets (k,), slopes (k, D)) of the rewards in the free coordinates, jointly scaled."""
+        base, directions, _, _ = self._hull
+        return product(self.features, base), product(self.features, directions)
+
+    @cached_property
+    def map_rows(self) -> Integers:
+        """The observation maps on V in integers, shape (k, m, D), all scaled by one factor."""
+        k, m, d = self.maps.numerators.shape
+        rows = product(self.maps.numerators.reshape(k * m, d), self.directions)
+        return rows.reshape(k, m, self.directions.shape[1])
+
+    @cached_property
+    def rank(self) -> int:
+        """Return r: how many directions of V the observations can tell apart."""
+        k, m, dimension = self.map_rows.shape
+        return eliminate(self.map_rows.reshape(k * m, dimension)).rank
+
+    def lift(self, free: Rational) -> Rational:
+        """Return the parameter with the given free coordinates."""
+        base, directions, denominator, _ = self._hull
+        numerators = total(scaled(base, free.denominator), product(directions, free.numerators))
+        return Rational(numerators, denominator * free.denominator)
+
+    # -- exact facts -------------------------------------------------------------------------
+
+    def contains(self, theta: Rational) -> bool:
+        """Whether theta satisfies all inequalities (the equalities hold by construction)."""
+        left = scaled(product(self.a_ub.numerators, theta.numerators), self.b_ub.denominator)
+        right = scaled(self.b_ub.numerators, self.a_ub.denominator * theta.denominator)
+        return bool((total(right, -left) >= 0).all())
+
+    def minimum(self, vector: Integers) -> Fraction | None:
+        """Return the minimum of <vector, theta> over Theta; None if there is none or no answer."""
+        match self.parameters:
+            case AllParameters():
+                return Fraction(0) if not product(vector, self.directions).any() else None
+            case Simplex():
+                return Fraction(int(vector.min()))
+            case Box(low=low, high=high):
+                corners = np.where(vector > 0, low, high)
+                exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
+                ends = (int(v) * end for v, end in zip(vector, exact, strict=True))
+                return sum(ends, Fraction(0))
+        matrix, right = self._inequalities
+        if _tableau_size(matrix) > LARGEST_TABLEAU:
+            return None
+        best = exact_lp.maximize(-vector.astype(object), matrix, right)
+        return None if isinstance(best, str) else -best.value
+
+    @property
+    def _inequalities(self) -> tuple[Integers, Integers]:
+        """Theta as integer inequalities only, equalities in both directions."""
+        upper = scaled(self.a_ub.numerators, self.b_ub.denominator)
+        upper_right = scaled(self.b_ub.numerators, self.a_ub.denominator)
+        equal = scaled(self.a_eq.numerators, self.b_eq.denominator)
+        equal_right = scaled(self.b_eq.numerators, self.a_eq.denominator)
+        matrix = np.concatenate([upper, equal, -equal])
+        return matrix, np.concatenate([upper_right, equal_right, -equal_right])
+
+    def beats(
+        self, theta: Rational, action: int, ignored: Collection[int], *, strict: bool
+    ) -> bool:
+        """Whether an action is (strictly) better at theta than all others that are not ignored."""
+        values = product(self.features, theta.numerators)
+        lead = values[action] - np.delete(values, list({action, *ignored}))
+        return bool((lead > 0).all() if strict else (lead >= 0).all())
+
+    def slack(
+        self, action: int, mixture: Integers, tied: int | None, tie: Fraction
+    ) -> Fraction | None:
+        """Return min over Theta of sum q_c (r_c - r_a) + tie_weight (r_a - r_b), up to scale."""
+        ahead = total(
+            product(mixture, self.features), -scaled(self.features[action], int(mixture.sum()))
+        )
+        if tied is not None:
+            push = total(self.features[action], -self.features[tied])
+            ahead = total(scaled(ahead, tie.denominator), scaled(push, tie.numerator))
+        return self.minimum(ahead)
+
+    # -- proofs ------------------------------------------------------------------------------
+
+    def prove(
+        self,
+        found: Advantage,
+        action: int,
+        ignored: Collection[int],
+        interior: Array,
+        tied: int | None = None,
+    ) -> Proof | None:
+        """Turn a floating-point answer into an exact one; None if that is out of reach.
+
+        Parameters
+        ----------
+        found
+            The answer of the advantage program.
+        interior
+            A point inside Theta (for a pair: one with both equally good) towards which a witness
+            is moved, so that rounding cannot leave Theta.
+        """
+        others = {action, *ignored} | ({tied} if tied is not None else set())
+        if np.isnan(found.value):
+            return self._decide(action, others, tied)
+        if found.value > 0:
+            share = min(found.value, 1.0) / 4
+            theta = self._witness(
+                (1 - share) * found.theta + share * interior, action, others, tied
+            )
+            if theta is not None:
+                return Proof(1, theta, None)
+        else:
+            proof = self._prove_no_advantage(found, action, others, tied)
+            if proof is not None:
+                return proof
+        return self._decide(action, others, tied)
+
+    def _witness(
+        self, theta: Array, action: int, others: Collection[int], tied: int | None
+    ) -> Rational | None:
+        """Round a point so that the action is strictly better than all but the others there."""
+        free = theta[self._hull[3]]
+        for grid in GRIDS:
+            candidate = Rational(rounded(free, grid), grid)
+            if tied is not None:
+                candidate = self._onto_tie(candidate, action, tied)
+            lifted = self.lift(candidate)
+            if self.contains(lifted) and self.beats(lifted, action, others, strict=True):
+                return lifted
+        return None
+
+    def _onto_tie(self, free: Rational, action: int, tied: int) -> Rational:
+        """Move one free coordinate so that two actions earn exactly the same."""
+        offsets, slopes = self.rewards
+        slope = total(slopes[action], -slopes[tied])
+        j = int(np.abs(slope).argmax())
+        lead = int(slope[j])
+        if lead == 0:
+            return free
+        constant = (int(offsets[action]) - int(offsets[tied])) * free.denominator
+        gap = constant + int(product(slope, free.numerators))
+        moved = scaled(free.numerators, abs(lead)).astype(object)
+        moved[j] -= gap if lead > 0 else -gap
+        return Rational(compact(moved), free.denominator * abs(lead))
+
+    def _prove_no_advantage(
+        self, found: Advantage, action: int, others: Collection[int], tied: int | None
+    ) -> Proof | None:
+        """Find simple fractions near the mixture (and the tie point) that prove t* <= 0."""
+        for mixture, tie in _nearby(found.mixture, found.tie_weight):
+            mixture[list(others)] = 0
+            if not mixture.any():
+                continue
+            slack = self.slack(action, mixture, tied, tie)
+            if slack is None or slack < 0:
+                continue
+            proof = Rational(mixture, int(mixture.sum()))
+            tie = tie / int(mixture.sum())
+            if slack > 0 or tied is not None:
+                return Proof(-1, None, proof, tie)
+            free = [Fraction(x).limit_denominator(SIMPLE) for x in found.theta[self._hull[3]]]
+            theta = self.lift(from_fractions(np.array(free, dtype=object)))
+            if self.contains(theta) and self.beats(theta, action, others, strict=False):
+                return Proof(0, theta, proof, tie)
+        return None
+
+    def _decide(self, action: int, others: Collection[int], tied: int | None) -> Proof | None:
+        """Solve the advantage program in exact arithmetic."""
+        offsets, slopes = self.rewards
+        base, directions, denominator, _ = self._hull
+        rivals = [c for c in range(self.game.k) if c not in others]
+        if not rivals:
+            return None
+        n = slopes.shape[1]
+        # t - (slope_a - slope_c) x <= offset_a - offset_c, and the inequalities of Theta.
+        duel = np.column_stack([total(slopes[rivals], -slopes[action]), np.ones(len(rivals), int)])
+        duel_right = total(np.full(len(rivals), offsets[action]), -offsets[rivals])
+        inside = scaled(product(self.a_ub.numerators, directions), self.b_ub.denominator)
+        inside_right = total(
+            scaled(self.b_ub.numerators, self.a_ub.denominator * denominator),
+            -scaled(product(self.a_ub.numerators, base), self.b_ub.denominator),
+        )
+        rows = [duel, np.column_stack([inside, np.zeros(len(inside), int)])]
+        right = [duel_right, inside_right]
+        if isinstance(self.parameters, AllParameters):
+            box = np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])
+            rows.append(np.column_stack([box, np.zeros(2 * n, int)]))
+            right.append(np.ones(2 * n, int))
+        rows.append(np.append(np.zeros(n, int), 1)[None])  # t <= 1, else Theta may be too large
+        right.append(np.ones(1, int))
+        if tied is not None:
+            tie = np.append(total(slopes[action], -slopes[tied]), 0)[None]
+            level = np.array([int(offsets[tied]) - int(offsets[action])], dtype=object)
+            rows += [tie, -tie]
+            right += [level, -level]
+        matrix = np.concatenate([part.astype(object) for part in rows])
+        if _tableau_size(matrix) > LARGEST_TABLEAU:
+            return None
+        target = np.zeros(n + 1, dtype=object)
+        target[-1] = 1
+        best = exact_lp.maximize(
+            target, matrix, np.concatenate([part.astype(object) for part in right])
+        )
+        if isinstance(best, str):
+            return None
+        mixture = np.full(self.game.k, Fraction(0), dtype=object)
+        mixture[rivals] = best.multipliers[: len(rivals)]
+        tie_weight = (
+            best.multipliers[-2] - best.multipliers[-1] if tied is not None else Fraction(0)
+        )
+        sign = (best.value > 0) - (best.value < 0)
+        theta = self.lift(from_fractions(best.point[:n]))
+        return Proof(
+            sign,
+            theta if sign >= 0 else None,
+            from_fractions(mixture) if sign <= 0 else None,
+            tie_weight,
+        )
+
+
+def _nearby(mixture: Array, tie_weight: float) -> list[tuple[Integers, Fraction]]:
+    """Return integer weights near a mixture: with simple fractions, then on a fine grid."""
+    simple = np.array([Fraction(q).limit_denominator(SIMPLE) for q in mixture], dtype=object)
+    weights = from_fractions(simple)
+    near = Fraction(tie_weight).limit_denominator(SIMPLE) * weights.denominator
+    grid = GRIDS[1]
+    fine = rounded(mixture, grid)
+    return [
+        (np.array(weights.numerators), near),
+        (np.array(fine), Fraction(round(tie_weight * grid))),
+    ]
+
+
+def _tableau_size(matrix: NDArray[Any]) -> int:
+    rows, columns = matrix.shape
+    return int(rows * (2 * columns + rows))

@@ -1,0 +1,71 @@
+"""The graph of neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+
+from partial_monitoring.analysis.pictures.parts import (
+    COLORS,
+    INK,
+    NORMAL,
+    SMALL,
+    add_legend,
+    draw_strokes,
+    figure_of,
+    kinds_of,
+    make_room,
+    name_of,
+    notes_on,
+    write_beside,
+)
+
+if TYPE_CHECKING:
+    from partial_monitoring.analysis.classify import Analysis
+
+NARROWEST = 5.0
+"""Nodes closer than this, in points, do not all get a name."""
+
+
+def draw_graph(analysis: Analysis, ax: Axes) -> None:
+    """Draw the Pareto actions on a circle, with a line between neighbours."""
+    nodes = analysis.representatives
+    turn = np.pi if len(nodes) == 2 else np.pi / 2
+    angles = turn - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
+    places = np.column_stack([np.cos(angles), np.sin(angles)])
+    at = dict(zip(nodes, places, strict=True))
+    draw_strokes(ax, analysis, {(a, b): np.stack([at[a], at[b]]) for a, b in kinds_of(analysis)})
+    spacing = _circumference(ax) / len(nodes)
+    size = float(np.clip(spacing / 2.5, 2, 7))
+    look = {"mfc": next(iter(COLORS)), "mec": INK, "ms": size, "mew": 0.8}
+    ax.plot(*places.T, "o", gid="nodes", zorder=4, **look)  # type: ignore[arg-type]
+    bottom, top = places[:, 1].min() - 0.1, places[:, 1].max() + 0.1
+    ax.set(xlim=(-1.05, 1.05), ylim=(bottom, top), aspect="equal")
+    ax.set_axis_off()
+    for i in range(0, len(nodes), int(np.ceil(NARROWEST / spacing))):
+        name = name_of(analysis, nodes[i])
+        text = write_beside(ax, places[i], (size / 2 + 3) * places[i], name, NORMAL)
+        if len(nodes) > 12:
+            _turn_outwards(text, angles[i], float(np.clip(0.8 * spacing, 0.8 * NARROWEST, SMALL)))
+    make_room(ax)
+    add_legend(ax, analysis, notes_on(analysis, degenerate=True, dominated=True), points=False)
+    make_room(ax)
+
+
+def _circumference(ax: Axes) -> float:
+    """Return the length in points of a circle that leaves room for names and a legend."""
+    figure_of(ax).draw_without_rendering()
+    pixel = 72 / figure_of(ax).dpi
+    across = min(ax.bbox.width * pixel, ax.bbox.height * pixel - 3 * NORMAL)
+    return float(np.pi * 0.75 * max(across, NORMAL))
+
+
+def _turn_outwards(text: Text, angle: float, size: float) -> None:
+    """Let a text point away from the middle, never upside down."""
+    degrees = np.degrees(angle) % 360
+    flip = 90.1 < degrees < 270.1
+    text.set(rotation=degrees - 180 * flip, rotation_mode="anchor", fontsize=size)
+    text.set(ha="right" if flip else "left", va="center_baseline")

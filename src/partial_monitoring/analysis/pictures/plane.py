@@ -1,0 +1,235 @@
+"""Cells in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.text import Text
+
+from partial_monitoring.analysis.pictures.charts import (
+    CORNERS,
+    Chart,
+    chart_of,
+    outcome_names,
+    outline,
+)
+from partial_monitoring.analysis.pictures.parts import (
+    GREY,
+    INK,
+    MOST_NAMED,
+    NORMAL,
+    SMALL,
+    Pair,
+    add_legend,
+    colors_of,
+    draw_lone_points,
+    draw_strokes,
+    figure_of,
+    kinds_of,
+    listing,
+    make_room,
+    name_of,
+    notes_on,
+    sizes_of,
+    small_ticks,
+    write_beside,
+)
+from partial_monitoring.analysis.pictures.polygons import (
+    area_and_centroid,
+    clipped,
+    roomiest,
+    side_on,
+    spread,
+)
+from partial_monitoring.parameter_sets import Simplex
+from partial_monitoring.validation import Array
+
+if TYPE_CHECKING:
+    from partial_monitoring.analysis.classify import Analysis
+
+FADING = (1.25, 1.2, 1.15, 1.1, 1.05)
+"""How far beyond its window an unbounded set is drawn, ever fainter."""
+MOST_LEADERS = 12
+"""At most so many names stand outside with a line to their cell; smaller cells stay nameless."""
+
+
+def draw_plane(analysis: Analysis, ax: Axes) -> None:
+    """Draw the cells of a game over a set of dimension two."""
+    chart, colors = chart_of(analysis), colors_of(analysis)
+    region, _ = outline(chart)
+    polygons = {a: clipped(region, *chart.leads(a)) for a in colors}
+    polygons = {a: polygon for a, polygon in polygons.items() if len(polygon) > 2}
+    for a, polygon in polygons.items():
+        ax.fill(*polygon.T, color=colors[a], linewidth=0, gid=f"cell-{a}", zorder=1)
+    _draw_sides(ax, chart, colors)
+    draw_strokes(ax, analysis, _shared_sides(chart))
+    points = chart.lone_points()
+    draw_lone_points(ax, points)
+    _set_frame(ax, chart)
+    named = len(points) <= MOST_NAMED
+    notes = notes_on(analysis, degenerate=not named, dominated=True)
+    add_legend(ax, analysis, notes, points=bool(points))
+    make_room(ax)
+    _name_cells(ax, analysis, polygons)
+    for point, actions in points.items() if named else ():
+        _name_point(ax, np.array(point), listing(analysis, actions, 16))
+    make_room(ax)
+
+
+def _draw_sides(ax: Axes, chart: Chart, colors: Mapping[int, str]) -> None:
+    """Draw the sides of the set, and let its cells fade out where it has none."""
+    region, endless = outline(chart)
+    if not endless:
+        ax.fill(*region.T, fill=False, edgecolor=INK, linewidth=0.8, zorder=2)
+        return
+    for stretch in FADING:
+        beyond, _ = outline(chart, stretch)
+        for a, color in colors.items():
+            polygon = clipped(beyond, *chart.leads(a))
+            ax.fill(*polygon.T, color=color, alpha=0.25, linewidth=0, zorder=0.5)
+    ends = [side_on(beyond, *side) for side in zip(*chart.sides, strict=True)]
+    lines = [line for line in ends if line is not None]
+    ax.add_collection(LineCollection(lines, colors=INK, linewidths=0.8, zorder=2))
+
+
+def _shared_sides(chart: Chart) -> dict[Pair, Array]:
+    """Return the side, shape (2, 2), that each pair of neighbouring cells shares."""
+    region, _ = outline(chart, FADING[2])
+    sides = {}
+    for a, b in kinds_of(chart.analysis):
+        ends = side_on(clipped(region, *chart.leads(a)), *chart.tie(a, b))
+        if ends is not None:
+            sides[a, b] = ends
+    return sides
+
+
+def _set_frame(ax: Axes, chart: Chart) -> None:
+    """Set the limits, and show axes where the coordinates mean something, else the corners."""
+    region, _ = outline(chart, FADING[0])
+    low, high = region.min(axis=0), region.max(axis=0)
+    pad = 0.02 * (high - low).max()
+    thin = (high - low).max() > 4 * (high - low).min() and bool(chart.names)
+    pads = 0.02 * (high - low) if thin else np.full(2, pad)
+    ax.set(
+        xlim=(low[0] - pads[0], high[0] + pads[0]),
+        ylim=(low[1] - pads[1], high[1] + pads[1]),
+        aspect="auto" if thin else "equal",
+    )
+    if chart.names:
+        ax.set_xlabel(chart.names[0], fontsize=NORMAL)
+        ax.set_ylabel(chart.names[1], fontsize=NORMAL, rotation=0, ha="right", va="center")
+        ax.locator_params(nbins=5)
+        small_ticks(ax)
+        ax.spines[:].set_visible(False)
+    else:
+        ax.set_axis_off()
+        _name_corners(ax, chart, region)
+        make_room(ax)
+
+
+def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
+    """Write the outcomes, or the coordinates if there are few, beside the corners of the set."""
+    game = chart.analysis.game
+    if isinstance(game.parameters, Simplex):
+        figure_of(ax).draw_without_rendering()
+        aligned = zip(CORNERS[3], outcome_names(game), ("left", "right", "center"), strict=True)
+        for corner, label, align in aligned:
+            offset = np.array([0, 4 if align == "center" else -4])
+            size = NORMAL if len(label) <= 12 else SMALL
+            text = write_beside(ax, corner, offset, fill(label, 16), size, GREY)
+            text.set(ha=align if sizes_of(ax, [text])[0, 0] < 0.25 else "center")
+    elif len(region) <= 8 and game.d <= 5:
+        for corner in region:
+            away = (corner - chart.middle) / np.linalg.norm(corner - chart.middle)
+            write_beside(ax, corner, 4 * away, chart.coordinates(corner), SMALL, GREY)
+
+
+def _name_cells(ax: Axes, analysis: Analysis, polygons: Mapping[int, Array]) -> None:
+    """Write the name of each cell into it, or outside with a line to it where it does not fit.
+
+    Names outside make the picture smaller, so that others may have to follow.
+    """
+    places = {a: area_and_centroid(polygon) for a, polygon in polygons.items()}
+    corners = np.concatenate(list(polygons.values()))
+    margin = 0.02 * np.ptp(corners, axis=0) * [1, 0]
+    low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    outside: set[int] = set()
+    texts: list[Text] = []
+    while True:
+        for text in texts:
+            text.remove()
+        largest = sorted(outside, key=lambda a: -places[a][0])[:MOST_LEADERS]
+        names = [(places[a][1], name_of(analysis, a)) for a in largest]
+        texts = _draw_leaders(ax, names, low, high)
+        inside = {
+            a: _name_inside(ax, polygons[a], name_of(analysis, a))
+            for a in polygons
+            if a not in outside
+        }
+        texts += [text for text in inside.values() if text]
+        tight = {a for a, text in inside.items() if text is None}
+        if not tight:
+            return
+        outside |= tight
+
+
+def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
+    """Write a name into a cell, unless it is too small."""
+    text = ax.text(0, 0, name, ha="center", va="center", color=INK, zorder=5)
+    for size in (NORMAL, SMALL):
+        text.set_fontsize(size)
+        place, room = roomiest(polygon, sizes_of(ax, [text])[0] / 2)
+        if room >= 1.15:
+            text.set_position((place[0], place[1]))
+            return text
+    text.remove()
+    return None
+
+
+def _draw_leaders(
+    ax: Axes, places: Sequence[tuple[Array, str]], low: Array, high: Array
+) -> list[Text]:
+    """Write names left and right of a box, each with a line to its place."""
+    bottom, top = ax.get_ylim()
+    height = 1.6 * SMALL / 72 * figure_of(ax).dpi / ax.bbox.height * (top - bottom)
+    line = {"arrowstyle": "-", "linewidth": 0.5, "color": GREY, "shrinkB": 0}
+    texts: list[Text] = []
+    for edge, align in ((low[0], "right"), (high[0], "left")):
+        own = [p for p in places if (p[0][0] < (low[0] + high[0]) / 2) == (align == "right")]
+        own.sort(key=lambda found: float(found[0][1]))
+        wanted = np.array([point[1] for point, _ in own])
+        for (point, name), y in zip(own, spread(wanted, height, low[1], high[1]), strict=True):
+            text = ax.annotate(name, (point[0], point[1]), (edge, y), arrowprops=line)
+            text.set(ha=align, va="center", fontsize=SMALL, color=INK, zorder=5)
+            texts.append(text)
+    if texts:
+        make_room(ax)
+    return texts
+
+
+def _name_point(ax: Axes, point: Array, name: str) -> None:
+    """Write a name beside a point, on the side where it covers least."""
+    corners = [np.asarray(patch.get_path().vertices) for patch in ax.patches]
+    ends = np.concatenate([np.stack([path[:-1], path[1:]], axis=1) for path in corners])
+    share = np.linspace(0, 1, 101)[:, None, None]
+    busy = ax.transData.transform(((1 - share) * ends[:, 0] + share * ends[:, 1]).reshape(-1, 2))
+    others = [text.get_window_extent() for text in ax.texts]
+    found: list[tuple[float, Array]] = []
+    for distance, turn in product((4.5, 8.0, 12.0), range(16)):
+        angle = np.pi * turn / 8
+        offset = distance * np.array([np.cos(angle), np.sin(angle)])
+        text = write_beside(ax, point, offset, name, SMALL)
+        box = text.get_window_extent()
+        text.remove()
+        covered = ((busy > box.p0) & (busy < box.p1)).all(axis=1).sum()
+        beyond = ((box.p0 < ax.bbox.p0) | (box.p1 > ax.bbox.p1)).any()
+        cost = distance + 5 * covered + 100 * beyond + 1000 * box.count_overlaps(others)
+        found.append((float(cost), offset))
+    best = min(found, key=lambda pair: pair[0])[1]
+    write_beside(ax, point, best, name, SMALL)

@@ -1,0 +1,77 @@
+"""Table 1 of the paper: example games, the bounds of their constants, and the constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from partial_monitoring.analysis.bounds import finite_alignment_bounds
+from partial_monitoring.analysis.classify import analyze
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of Table 1: an example, its observability and the bounds that the theory gives."""
+
+    example: str
+    observability: str
+    alignment: str
+    regret: str
+
+
+TABLE_1: Sequence[TableRow] = (
+    TableRow("linear bandit", "local", "4", "n^1/2 d log n"),
+    TableRow("dueling bandit", "local", "4", "n^1/2 d log n"),
+    TableRow("graph dueling, complete graph", "local", "4", "n^1/2 d log n"),
+    TableRow("graph dueling", "global", "4 W_max^2", "(W_max n d log n)^2/3"),
+    TableRow("finite, non-degenerate", "local", "4 k^2 m^3", "k m^3/2 n^1/2 r log(nr)"),
+    TableRow("finite", "local", "4 m d k^(d+2)", "(n m d k^(d+2))^1/2 r log(nr)"),
+    TableRow("finite", "global", "m d k^(d+2)", "(m d k^(d+2))^1/3 (r n log(rn))^2/3"),
+)
+"""Table 1 of the paper with E18 and E19: a graph is only hard if some pairs are not edges, and the
+constant of non-degenerate finite games has m^3."""
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """An example game beside the bound that Table 1 gives for it."""
+
+    example: str
+    category: str
+    alignment: float
+    bound: float
+
+
+def table_1() -> list[MeasuredRow]:
+    """Return the alignment constants of example games beside the bounds of Table 1.
+
+    >>> all(row.alignment <= row.bound * (1 + 1e-6) for row in table_1())
+    True
+    """
+    from partial_monitoring import games
+
+    apples, pricing = games.apple_tasting(), games.dynamic_pricing()
+    examples = [
+        ("linear bandit", games.linear_bandit(), 4.0),
+        ("dueling bandit", games.dueling(), 4.0),
+        ("graph dueling, complete", games.graph_dueling([(0, 1), (1, 2), (0, 2)]), 4.0),
+        ("graph dueling, path of 3", games.graph_dueling(), graph_dueling_bound(2)),
+        (
+            "graph dueling, path of 4",
+            games.graph_dueling([(0, 1), (1, 2), (2, 3)]),
+            graph_dueling_bound(3),
+        ),
+        ("finite, non-degenerate", apples, finite_alignment_bounds(apples).non_degenerate),
+        ("finite, local", apples, finite_alignment_bounds(apples).locally_observable),
+        ("finite, global", pricing, finite_alignment_bounds(pricing).globally_observable),
+    ]
+    rows = []
+    for name, game, bound in examples:
+        analysis = analyze(game)
+        rows.append(MeasuredRow(name, analysis.category, analysis.alignment, bound))
+    return rows
+
+
+def graph_dueling_bound(longest_distance: int) -> float:
+    """Return 4 W_max^2, with W_max the longest shortest path between Pareto items (E18)."""
+    return 4.0 * longest_distance**2

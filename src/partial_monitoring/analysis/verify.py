@@ -1,0 +1,299 @@
+"""Check the certificates of an analysis against the game, from the definitions.
+
+Nothing here looks at how the certificates were found: parameters are put into the inequalities of
+Theta, rewards are compared, mixtures are minimised over Theta, weights are multiplied out. With
+rational data all of it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partial_monitoring.analysis.cells import Numbers, on_segment
+from partial_monitoring.analysis.coordinates import NOISE, chart_of
+from partial_monitoring.analysis.exact import ExactGame
+from partial_monitoring.analysis.observability import Reading, floats
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.rational import Integers, Rational, product, scaled, total
+from partial_monitoring.validation import Array
+
+if TYPE_CHECKING:
+    from partial_monitoring.analysis.classify import Analysis
+
+LOOSE = 5e-9
+"""In floating point, a lead below this fraction of the largest possible one counts as a tie."""
+
+SIGHT = 1e-6
+"""In floating point, how exactly weights or blind directions must do what they say."""
+
+
+def problems(analysis: Analysis) -> list[str]:
+    """Return one sentence for every certificate that does not hold."""
+    judge = judge_of(analysis.game, analysis.exact)
+    return [*_cells(analysis, judge), *_faces(analysis, judge), *_readings(analysis, judge)]
+
+
+def judge_of(game: Game, exact: ExactGame | None) -> Judge:
+    """Return who decides statements about a game: in integers if it has them."""
+    return _FloatJudge(game) if exact is None else _ExactJudge(exact)
+
+
+class Judge:
+    """Decides statements about one game."""
+
+    def inside(self, theta: Numbers) -> bool:
+        """Whether theta lies in Theta."""
+        raise NotImplementedError
+
+    def leads(self, theta: Numbers, a: int) -> Any:
+        """Return r_a(theta) - r_c(theta) for all c, up to a positive factor, with noise removed."""
+        raise NotImplementedError
+
+    def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
+        """Return the sign of min over Theta of sum q_c (r_c - r_a) + w (r_a - r_b)."""
+        raise NotImplementedError
+
+    def same(self, a: int, c: int) -> bool:
+        """Whether two actions earn the same on all of Theta."""
+        raise NotImplementedError
+
+    def between(self, a: int, b: int, c: int) -> bool:
+        """Whether the reward of c is a mixture of those of a and b on all of Theta."""
+        raise NotImplementedError
+
+    def reads(self, reading: Reading, a: int, b: int) -> bool:
+        """Whether the weights or the blind direction of a reading do what they say."""
+        raise NotImplementedError
+
+
+def _cells(analysis: Analysis, judge: Judge) -> Iterable[str]:
+    """Every cell has its witness, its mixture, or both; duplicates are what they are."""
+    names = analysis.game.actions
+    twins = {a: {a} for a in range(analysis.game.k)}
+    for group in analysis.duplicates:
+        for a in group:
+            twins[a] = set(group)
+        if not all(judge.same(group[0], c) for c in group[1:]):
+            yield f"the group {group} does not consist of duplicates."
+    firsts = [a for a in range(analysis.game.k) if a == min(twins[a])]
+    for a, c in combinations(firsts, 2):
+        if judge.same(a, c):
+            yield f"the actions {(a, c)} are duplicates but stand in no group."
+    for a, cell in enumerate(analysis.cells.cells):
+        others = [c for c in range(analysis.game.k) if c not in twins[a]]
+        if cell.kind in ("pareto", "degenerate"):
+            if cell.witness is None or not judge.inside(cell.witness):
+                yield f"action {names[a]!r} has no witness in the parameter set."
+                continue
+            leads = judge.leads(cell.witness, a)[others]
+            if not ((leads > 0).all() if cell.kind == "pareto" else (leads >= 0).all()):
+                yield f"action {names[a]!r} is not best at its witness."
+        if cell.kind in ("degenerate", "dominated"):
+            if cell.mixture is None or not _mixes(cell.mixture, twins[a]):
+                yield f"action {names[a]!r} has no mixture of other actions against it."
+                continue
+            sign = judge.least(cell.mixture, a, None, 0)
+            if sign < 0 or (cell.kind == "dominated" and sign == 0):
+                yield f"action {names[a]!r} is not dominated by its mixture."
+
+
+def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
+    """Whether weights form a mixture of actions outside the excluded ones."""
+    weights = floats(mixture)
+    return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
+
+
+def _faces(analysis: Analysis, judge: Judge) -> Iterable[str]:
+    """Every pair of Pareto actions that are no duplicates is decided, with its proof."""
+    game = analysis.game
+    twins = {frozenset((a, b)) for group in analysis.duplicates for a in group for b in group}
+    pareto = analysis.pareto
+    pairs = {(a, b) for a in pareto for b in pareto if a < b and frozenset((a, b)) not in twins}
+    if pairs != set(analysis.cells.faces):
+        yield "the pairs of Pareto actions are not complete."
+    checked = set()
+    for pair, face in analysis.cells.faces.items():
+        a, b = face.pair
+        if not any(_alike(a, pair[i], twins) and _alike(b, pair[1 - i], twins) for i in (0, 1)):
+            yield f"the face of {pair} was decided for other actions."
+        if id(face) in checked:
+            continue
+        checked.add(id(face))
+        near = face.neighborhood
+        if not all(judge.between(a, b, c) for c in near):
+            yield f"the neighbourhood of {(a, b)} holds actions that are no mixtures of the two."
+        if face.neighbors:
+            if face.witness is None or not judge.inside(face.witness):
+                yield f"the pair {(a, b)} has no witness in the parameter set."
+                continue
+            leads = judge.leads(face.witness, a)
+            outside = [c for c in range(game.k) if c not in near]
+            if leads[b] != 0 or not (leads[outside] > 0).all():
+                yield f"the witness of {(a, b)} is not on a common face of their own."
+        elif (
+            face.mixture is None
+            or not _mixes(face.mixture, near)
+            or judge.least(face.mixture, a, b, face.tie_weight) < 0
+        ):
+            yield f"the pair {(a, b)} is not separated by its mixture."
+
+
+def _alike(a: int, b: int, twins: set[frozenset[int]]) -> bool:
+    return a == b or frozenset((a, b)) in twins
+
+
+def _readings(analysis: Analysis, judge: Judge) -> Iterable[str]:
+    """Neighbours are read by their neighbourhoods, and a connected set of pairs by all actions."""
+    neighborhoods = analysis.neighborhoods
+    if set(neighborhoods) != set(analysis.local_readings):
+        yield "the local readings are not those of the neighbours."
+    for (a, b), reading in analysis.local_readings.items():
+        if list(reading.actions) != neighborhoods.get((a, b)) or not judge.reads(reading, a, b):
+            yield f"the local reading of {(a, b)} does not hold."
+    group = {analysis.neighbors[0][0]} if analysis.neighbors else set()
+    group |= {a for twins in analysis.duplicates if group & set(twins) for a in twins}
+    for (a, b), reading in analysis.global_readings.items():
+        if reading.actions != tuple(range(analysis.game.k)) or not judge.reads(reading, a, b):
+            yield f"the global reading of {(a, b)} does not hold."
+        if group & {a, b}:
+            group |= {a, b}
+    if analysis.neighbors and group < {a for pair in analysis.neighbors for a in pair}:
+        yield "the global readings do not connect all Pareto actions."
+
+
+class _ExactJudge(Judge):
+    """Everything in integers."""
+
+    def __init__(self, exact: ExactGame) -> None:
+        self.exact = exact
+
+    def inside(self, theta: Numbers) -> bool:
+        assert isinstance(theta, Rational)
+        exact = self.exact
+        left = scaled(product(exact.a_eq.numerators, theta.numerators), exact.b_eq.denominator)
+        right = scaled(exact.b_eq.numerators, exact.a_eq.denominator * theta.denominator)
+        return not total(left, -right).any() and exact.contains(theta)
+
+    def leads(self, theta: Numbers, a: int) -> Integers:
+        assert isinstance(theta, Rational)
+        values = product(self.exact.features, theta.numerators)
+        leads: Integers = values[a] - values
+        return leads
+
+    def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
+        assert isinstance(mixture, Rational)
+        if (mixture.numerators < 0).any():
+            return -1
+        weight = Fraction(tie_weight) * mixture.denominator
+        least = self.exact.slack(a, mixture.numerators, tied, weight)
+        return -1 if least is None else (least > 0) - (least < 0)
+
+    def _constant(self, vector: Integers) -> bool:
+        """Whether <vector, theta> is zero on all of Theta."""
+        return self.exact.minimum(vector) == 0 and self.exact.minimum(-vector) == 0
+
+    def same(self, a: int, c: int) -> bool:
+        return self._constant(total(self.exact.features[a], -self.exact.features[c]))
+
+    def between(self, a: int, b: int, c: int) -> bool:
+        offsets, slopes = self.exact.rewards
+        line = np.column_stack([offsets, slopes])
+        step, away = (
+            total(line[b], -line[a]).astype(object),
+            total(line[c], -line[a]).astype(object),
+        )
+        j = int(np.flatnonzero(step)[0])
+        share = Fraction(int(away[j]), int(step[j]))
+        features = self.exact.features.astype(object)
+        mixed = (share.denominator - share.numerator) * features[a] + share.numerator * features[b]
+        return 0 <= share <= 1 and self._constant(share.denominator * features[c] - mixed)
+
+    def reads(self, reading: Reading, a: int, b: int) -> bool:
+        exact = self.exact
+        target = total(exact.features[a], -exact.features[b])
+        maps = exact.maps.numerators[list(reading.actions)]
+        flat = maps.reshape(-1, maps.shape[2])
+        if isinstance(reading.weights, Rational):
+            mixed = product(reading.weights.numerators.ravel(), flat)
+            left = scaled(mixed, exact.feature_denominator)
+            right = scaled(target, exact.maps.denominator * reading.weights.denominator)
+            return not product(total(left, -right), exact.directions).any()
+        assert isinstance(reading.blind, Rational)
+        direction = reading.blind.numerators
+        flat_direction = not product(exact.equalities[0], direction).any()
+        return (
+            flat_direction
+            and not product(flat, direction).any()
+            and bool(product(target, direction))
+        )
+
+
+class _FloatJudge(Judge):
+    """The same in floating point, with a tolerance."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.chart = chart_of(game)
+
+    def inside(self, theta: Numbers) -> bool:
+        point = floats(theta)
+        nearest = self.game.parameters.project(point)
+        size = float(np.abs(self.game.reduced.center).max()) * NOISE + LOOSE * self._extent()
+        return bool(np.abs(nearest - point).max() <= size)
+
+    def _extent(self) -> float:
+        """Return the size of Theta."""
+        if self.chart.to_theta is None:
+            return 1.0
+        return float(np.abs(self.chart.to_theta).max(initial=0.0))
+
+    def leads(self, theta: Numbers, a: int) -> Array:
+        values = (self.game.features[a] - self.game.features) @ floats(theta)
+        noise = self.chart.noise + self.chart.noise[a]
+        leads: Array = np.where(np.abs(values) <= noise, 0.0, values) / self.chart.sizes(a)
+        return _without_noise(leads)
+
+    def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
+        weights, chart = floats(mixture), self.chart
+        slope = weights @ chart.slopes - weights.sum() * chart.slopes[a]
+        offset = float(weights @ chart.offsets - weights.sum() * chart.offsets[a])
+        size = float(weights @ chart.sizes(a))
+        if tied is not None:
+            slope = slope + float(tie_weight) * (chart.slopes[a] - chart.slopes[tied])
+            offset += float(tie_weight) * float(chart.offsets[a] - chart.offsets[tied])
+        # What is left of slopes that cancel is noise, which an unbounded set would magnify.
+        slope = np.where(np.abs(slope) <= LOOSE * size, 0.0, slope)
+        least = chart.minimum(offset, slope) / size
+        return int(np.sign(_without_noise(np.array(least))))
+
+    def same(self, a: int, c: int) -> bool:
+        return bool(self.chart.same(a)[c])
+
+    def between(self, a: int, b: int, c: int) -> bool:
+        return bool(on_segment(self.chart, a, b, np.array([c]))[0])
+
+    def reads(self, reading: Reading, a: int, b: int) -> bool:
+        q = self.game.reduced.difference_basis
+        target = self.game.features[a] - self.game.features[b]
+        maps = self.game.observation_maps[list(reading.actions)]
+        size = max(float(np.linalg.norm(target @ q)), 1e-300)
+        if reading.weights is not None:
+            mixed = np.einsum("cm,cmd->d", floats(reading.weights), maps)
+            return float(np.linalg.norm((mixed - target) @ q)) <= SIGHT * size
+        direction = floats(reading.blind)  # type: ignore[arg-type]
+        length = float(np.linalg.norm(direction))
+        off_hull = float(np.linalg.norm(direction - q @ (q.T @ direction)))
+        loudest = max(float(np.abs(maps).max(initial=0.0)), 1e-300)
+        loudness = float(np.linalg.norm(maps @ direction)) / loudest
+        seen = abs(float(target @ direction)) > 1e-9 * size * length
+        return max(off_hull, loudness) <= SIGHT * length and seen
+
+
+def _without_noise(values: Array) -> Array:
+    """Set what is below the tolerance to zero."""
+    return np.where(np.abs(values) <= LOOSE, 0.0, values)

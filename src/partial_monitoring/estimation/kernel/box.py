@@ -1,0 +1,268 @@
+"""What is known about a function over a box, and which of its points to look at next.
+
+Any point may be played, so the estimate is computed for those that are looked at in a round: the
+points that were played, points that fill the box evenly (others in each round), and points close to
+where the function seems largest, may be largest, or is least known. The last three are searched
+from the best of the others, along the gradient, or closer and closer around it if the kernel has
+none. None of this is random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from partial_monitoring.estimation.kernel.covariance import Covariance
+from partial_monitoring.estimation.kernel.design import KernelModel, kernel_model
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.estimation.kernel.stack import Stack, stacked
+from partial_monitoring.kernels.gram import cholesky
+from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.validation import Array, Indices
+
+GLOBAL = 256
+"""Points that fill the box, in each round."""
+
+CYCLE = 2**20
+"""After so many rounds these points repeat."""
+
+KEPT = 64
+"""Of these so many are kept, those that may be best."""
+
+CLOUD = 16
+"""Points around each of the places that are looked at more closely, on each scale."""
+
+SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
+"""Of the clouds, in edges of the box."""
+
+STARTS = 3
+"""From so many points the search for each of the three goes on."""
+
+STEPS = 30
+"""Steps of a search, at most."""
+
+MOST_CORNERS = 5
+"""In up to so many dimensions the corners of the box are looked at, too."""
+
+MOST_PLAYED = 500
+"""Of the points that were played so many are looked at again, those with the largest estimate."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoxData:
+    """What one replicate has seen."""
+
+    actions: Stack
+    """The numbers of the points that were played, shape (t, 1)."""
+    shown: Stack
+    """What they showed, shape (t, 1)."""
+
+    @classmethod
+    def empty(cls) -> BoxData:
+        """Return what is known before the first round."""
+        return cls(Stack.empty(1, dtype=np.int64), Stack.empty(1))
+
+    def after(self, action: int, shown: float) -> BoxData:
+        """Return the data with one more observation."""
+        return BoxData(self.actions.added([action]), self.shown.added([shown]))
+
+
+@dataclass(frozen=True, eq=False)
+class Conditioned:
+    """The estimate of a function on a box, ready to be looked at anywhere.
+
+    Points that were played n times with mean y are one row with noise lambda / n; what is factored
+    is I + N^(1/2) K N^(1/2) with N = diag(n / lambda).
+    """
+
+    game: KernelBoxGame
+    model: KernelModel
+    """Of the reference points; for lambda, rho and B."""
+    actions: Indices
+    """The different points that were played, shape (q,)."""
+    often: Indices
+    """How often, shape (q,)."""
+    means: Array
+    """What they showed on average, shape (q,)."""
+    points: Array
+    """Shape (q, p)."""
+    inverse: Array
+    """The inverse of the Cholesky factor, times N^(1/2), shape (q, q)."""
+    target: Array
+    """What it makes of the means, shape (q,)."""
+    log_det: Array
+    """log det(I + K / lambda) of all that was seen, shape (1,)."""
+    rounds: int
+
+    @classmethod
+    def on(cls, game: KernelBoxGame, model: KernelModel, data: BoxData) -> Conditioned:
+        """Return the estimate from all that was seen."""
+        played = data.actions.rows[:, 0]
+        different, place, often = np.unique(played, return_inverse=True, return_counts=True)
+        means = np.bincount(np.ravel(place), data.shown.rows[:, 0], len(different)) / often
+        points = game.points_of(different)
+        root = np.sqrt(often / model.regularization)
+        whole = np.eye(len(root))
+        if len(different):
+            whole += root[:, None] * game.computed.kernel(points) * root
+        low = cholesky(whole)
+        inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
+        log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
+        return cls(
+            game,
+            model,
+            different,
+            often,
+            means,
+            points,
+            inverse,
+            inverse @ means,
+            log_det,
+            len(played),
+        )
+
+    @property
+    def round(self) -> Indices:
+        """t, shape (1,)."""
+        return np.array([self.rounds + 1])
+
+    def reach(self, points: Array) -> Array:
+        """Return the rows w with C = K - w' w at points (z, p), shape (q, z)."""
+        if len(self.points) == 0:
+            return np.zeros((0, len(points)))
+        return np.asarray(self.inverse @ self.game.computed.kernel(self.points, points))
+
+    def at(self, points: Array) -> tuple[Array, Array]:
+        """Return the estimated values at points (z, p) and the roots of their variances."""
+        reach = self.reach(points)
+        spread = self.game.computed.kernel.diagonal(points)
+        variances = np.maximum(spread - (reach**2).sum(axis=0), 0.0)
+        return self.target @ reach, np.sqrt(variances / self.model.regularization)
+
+    def score(self, points: Array, seems: float, unsure: float) -> Array:
+        """Return the sums of estimate and root at points (z, p), with these weights, shape (z,)."""
+        means, roots = self.at(points)
+        return seems * means + unsure * roots
+
+    def slope(self, point: Array, seems: float, unsure: float) -> tuple[float, Array]:
+        """Return the score at one point (p,) and its gradient, for kernels that have one."""
+        kernel, lam = self.game.computed.kernel, self.model.regularization
+        x = point[None]
+        reach = self.reach(x)[:, 0]
+        away = kernel.gradient(x, self.points)[0] if len(reach) else np.zeros((0, len(point)))
+        pulled = self.inverse @ away  # (q, p)
+        variance = max(float(kernel.diagonal(x)[0] - reach @ reach), 0.0)
+        root = np.sqrt(variance / lam)
+        rise = 2.0 * (kernel.gradient(x, x)[0, 0] - reach @ pulled)
+        bend = rise / (2.0 * lam * root) if root > 0 else np.zeros(len(point))
+        value = seems * float(self.target @ reach) + unsure * root
+        return value, seems * (self.target @ pulled) + unsure * bend
+
+    def estimate(self, actions: Indices, *, named: bool = False) -> KernelEstimate:
+        """Return the estimate of the bandit that has only some points (z,) as actions.
+
+        The points that were played are among its numbers, so that it holds all that was seen.
+        """
+        names = [self.game.action_label(int(a)) for a in actions] if named else None
+        numbers = np.unique(np.concatenate([self.actions, actions]))
+        chosen = np.searchsorted(numbers, actions)
+        game = self.game.among(self.game.points_of(numbers), names, chosen)
+        lam, gram = self.model.regularization, game.gram
+        # No two values differ by more than twice the largest possible one.
+        widest = 2 * self.model.norm_bound * float(np.sqrt(gram.diagonal.max()))
+        whitening = self.model.whitening
+        model = KernelModel(
+            game, lam, self.model.norm_bound, self.model.noise_std, whitening, widest
+        )
+        reach = self.reach(game.computed.points)
+        variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0)[chosen] / lam
+        played = np.repeat(np.searchsorted(numbers, self.actions), self.often)
+        scale = float(whitening[0])
+        seen = np.column_stack(
+            [played, np.full(len(played), scale), scale * np.repeat(self.means, self.often)]
+        )
+        return KernelEstimate(
+            model,
+            self.round,
+            self.log_det,
+            (self.target @ reach)[None],
+            variances[None],
+            (variances * whitening**2)[None, :, None, None],
+            (Covariance(gram, None, stacked(reach)),),
+            (stacked(seen),),
+            np.array([np.iinfo(np.int64).max]),
+        )
+
+
+def box_model(
+    game: KernelBoxGame, *, regularization: float = 1.0, norm_bound: float | None = None
+) -> KernelModel:
+    """Return the model of the reference points of a box."""
+    reference = game.among(game.computed.points)
+    return kernel_model(reference, regularization=regularization, norm_bound=norm_bound)
+
+
+def looked_at(known: Conditioned, width: float) -> Indices:
+    """Return the numbers of the points to choose from in a round.
+
+    ``width`` is beta^(1/2), how many roots of its variance a value may be above its estimate.
+    """
+    game, p = known.game, len(known.game.low)
+    spread = qmc.Sobol(p, seed=np.random.default_rng(0))
+    spread.fast_forward(GLOBAL * (1 + known.rounds % CYCLE))
+    even = game.low + spread.random(GLOBAL) * (game.high - game.low)
+    means, roots = known.at(even)
+    played = known.at(known.points)[0] if len(known.points) else np.zeros(0)
+    best = np.argsort(-played, kind="stable")[:MOST_PLAYED]
+    pool = np.concatenate([known.points[best], even, _corners(game)])
+    clouds = [even[np.argsort(-(means + width * roots), kind="stable")[:KEPT]]]
+    normal = ndtri(np.clip(spread.random(CLOUD), 1e-6, 1 - 1e-6))
+    for weights in ((1.0, 0.0), (1.0, width), (0.0, 1.0)):
+        first = np.argsort(-known.score(pool, *weights), kind="stable")[:STARTS]
+        peaks = np.array([_climbed(known, start, weights, normal) for start in pool[first]])
+        around = peaks[int(known.score(peaks, *weights).argmax())]
+        clouds += [peaks, *(_cloud(game, around, scale * normal) for scale in SCALES)]
+    fresh = game.nearest(np.concatenate(clouds))
+    return np.asarray(np.unique(np.concatenate([known.actions[best], fresh])))
+
+
+def _climbed(
+    known: Conditioned, start: Array, weights: tuple[float, float], normal: Array
+) -> Array:
+    """Return a point with a larger score than the start: by its gradient, or closer and closer."""
+    game = known.game
+    if game.computed.kernel.differentiable:
+
+        def downhill(x: Array) -> tuple[float, Array]:
+            value, slope = known.slope(x, *weights)
+            return -value, -slope
+
+        edges = list(zip(game.low, game.high, strict=True))
+        found = minimize(
+            downhill, start, jac=True, method="L-BFGS-B", bounds=edges, options={"maxiter": STEPS}
+        )
+        return np.asarray(np.clip(found.x, game.low, game.high))
+    around = start
+    for scale in SCALES:
+        cloud = np.concatenate([around[None], _cloud(game, around, scale * normal)])
+        around = cloud[int(known.score(cloud, *weights).argmax())]
+    return around
+
+
+def _cloud(game: KernelBoxGame, around: Array, steps: Array) -> Array:
+    """Return points around a point of the box, by steps (z, p) in edges."""
+    return np.clip(around + (game.high - game.low) * steps, game.low, game.high)
+
+
+def _corners(game: KernelBoxGame) -> Array:
+    """Return the corners of the box, if they are few."""
+    p = len(game.low)
+    if p > MOST_CORNERS:
+        return np.zeros((0, p))
+    return np.array(list(product(*zip(game.low, game.high, strict=True))))

@@ -1,0 +1,213 @@
+"""Regularised least squares for functions with a kernel (section 7, with E4).
+
+The function enters the game through d numbers with Gram matrix K, of which round s has shown the
+weighted sum s_s with y_s. With S the rows s_s one below the other, the representer theorem gives
+
+    numbers = K S' (S K S' + lambda I)^-1 y                (their estimate),
+    C       = K - K S' (S K S' + lambda I)^-1 S K          (lambda V_t^-1 in their coordinates),
+
+and one more row s, with c = C s and v = lambda + <s, c>, changes them to
+
+    numbers + c (y - <s, numbers>) / v     and     C - c c' / v.
+
+C is kept as base - rows' rows, where rows are the last vectors c / v^(1/2). With few numbers they
+are folded into the base now and then, so that a round costs O(d^2) however many came before it;
+with many the base is K itself, which is never written down, and a round costs O(q d), where q
+grows with the number of different rows that were seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from partial_monitoring.estimation.kernel.covariance import FOLD, Covariance
+from partial_monitoring.estimation.kernel.design import KernelModel
+from partial_monitoring.estimation.kernel.stack import Stack, stacked
+from partial_monitoring.kernels.gram import Rows, cholesky, weighted_rows
+from partial_monitoring.validation import Array, Indices
+
+REFRESH = 1024
+"""After so many rounds, and twice as many again, everything is computed anew from the data."""
+
+SOON = 128
+"""The same without a base, where it makes rows that were seen again and again one row."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelEstimate:
+    """Everything learned so far, for n replicates."""
+
+    model: KernelModel
+    round: Indices
+    """t: one more than the number of observations, shape (n,)."""
+    log_det: Array
+    """log det(I + S K S' / lambda), shape (n,)."""
+    numbers: Array
+    """The estimated numbers, shape (n, d)."""
+    variances: Array
+    """phi_a C phi_a' / lambda, shape (n, k)."""
+    signals: Array
+    """M_a C M_a' / lambda, whitened, shape (n, k, m, m)."""
+    covariances: tuple[Covariance, ...]
+    """C of each replicate."""
+    log: tuple[Stack, ...]
+    """What each replicate has seen: the places and weights of a row, then what it showed."""
+    refresh: Indices
+    """The round before which everything is computed anew, shape (n,)."""
+
+    @property
+    def replicates(self) -> int:
+        """The number of replicates."""
+        return len(self.round)
+
+    @cached_property
+    def means(self) -> Array:
+        """f_hat: the estimated rewards of the actions, shape (n, k)."""
+        return self.model.game.reward.of(self.numbers)
+
+
+def initial(model: KernelModel, replicates: int, *, width: int | None = None) -> KernelEstimate:
+    """Return the estimate before the first observation, of rows with so many weights each."""
+    n, game = replicates, model.game
+    base = model.gram.matrix if model.dense else None
+    wide = game.feedback.index.shape[2] if width is None else width
+    return KernelEstimate(
+        model,
+        np.ones(n, dtype=np.int64),
+        np.zeros(n),
+        np.zeros((n, game.d)),
+        np.tile(model.spread / model.regularization, (n, 1)),
+        np.tile(model.loudness, (n, 1, 1, 1)),
+        tuple(Covariance(model.gram, base, Stack.empty(game.d, FOLD)) for _ in range(n)),
+        tuple(Stack.empty(2 * wide + 1) for _ in range(n)),
+        np.full(n, REFRESH if model.dense else SOON, dtype=np.int64),
+    )
+
+
+def updated(estimate: KernelEstimate, action: Indices, observation: Array) -> KernelEstimate:
+    """Return the estimate after one observation (n, m) per replicate, in the user's units."""
+    return updated_by_rows(estimate, shown_by(estimate.model, action, observation))
+
+
+def shown_by(model: KernelModel, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+    """Return the whitened rows (m, w) of the actions (n,) and what they showed (m,)."""
+    game = model.game
+    scale = np.broadcast_to(model.whitening, (game.k,))
+    seen = []
+    for i, a in enumerate(action.tolist()):
+        rows = game.feedback[a, : game.row_count(a)]
+        whitened = Rows(rows.index, rows.weight * scale[a])
+        seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
+    return seen
+
+
+def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) -> KernelEstimate:
+    """Return the estimate after each replicate has seen rows (m, w) that showed values (m,)."""
+    arrays = {
+        name: getattr(estimate, name).copy()
+        for name in ("round", "log_det", "numbers", "variances", "signals", "refresh")
+    }
+    covariances, log = list(estimate.covariances), list(estimate.log)
+    for i, (rows, values) in enumerate(seen):
+        for j, value in enumerate(values.tolist()):
+            covariances[i] = _take_in(estimate.model, arrays, i, covariances[i], rows[j], value)
+            log[i] = log[i].added(np.concatenate([rows.index[j], rows.weight[j], [value]]))
+        arrays["round"][i] += 1
+    moved = replace(estimate, covariances=tuple(covariances), log=tuple(log), **arrays)
+    for due in np.flatnonzero(arrays["round"] >= arrays["refresh"]):
+        moved = _refreshed(moved, int(due))
+    return moved
+
+
+def _take_in(
+    model: KernelModel, arrays: dict[str, Any], i: int, old: Covariance, row: Rows, value: float
+) -> Covariance:
+    """Let one replicate see one row; the arrays are changed in place."""
+    game, lam = model.game, model.regularization
+    pulled = old.times(row)
+    signal = max(float(pulled[row.index] @ row.weight), 0.0)
+    size = lam + signal
+    numbers = arrays["numbers"][i]
+    numbers += pulled * ((value - float(numbers[row.index] @ row.weight)) / size)
+    arrays["log_det"][i] += np.log1p(signal / lam)
+    step = pulled / np.sqrt(size)
+    earned = game.reward.of(step) / np.sqrt(lam)  # (k,)
+    arrays["variances"][i] -= earned**2
+    signals = arrays["signals"][i]
+    if game.mirrored:
+        signals[:, 0, 0] -= (earned * model.whitening) ** 2
+    elif signals.size:
+        shown = game.feedback.of(step) * (model.whitening[:, None] / np.sqrt(lam))  # (k, m)
+        signals -= shown[:, :, None] * shown[:, None, :]
+    return old.without(step)
+
+
+def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
+    """Compute everything of one replicate anew from what it has seen, each row once.
+
+    A row s that was seen n times with mean y is one row with noise lambda / n. The matrix that is
+    factored is I + N^(1/2) S K S' N^(1/2) with N = diag(n / lambda), whose eigenvalues are at
+    least 1 however close points are and however small lambda is.
+    """
+    model, game, lam = estimate.model, estimate.model.game, estimate.model.regularization
+    rows, often, means = grouped(estimate.log[i].rows)
+    root = np.sqrt(often / lam)
+    known = weighted_rows(model.gram, rows)  # S K, shape (q, d)
+    inner_products = np.empty((len(often), len(often)))
+    for a in range(len(often)):
+        inner_products[:, a] = rows[a].of(known)
+    inner_products = (inner_products + inner_products.T) / 2
+    whole = np.eye(len(often)) + root[:, None] * inner_products * root
+    low = cholesky(whole)
+    reach = solve_triangular(low, root[:, None] * known, lower=True)  # (q, d)
+    target = solve_triangular(low, root * means, lower=True)
+    arrays = {
+        name: getattr(estimate, name).copy()
+        for name in ("log_det", "numbers", "variances", "signals", "refresh")
+    }
+    arrays["log_det"][i] = 2.0 * np.log(low.diagonal()).sum()
+    arrays["numbers"][i] = target @ reach
+    earned = game.reward.of(reach)  # (q, k)
+    arrays["variances"][i] = (model.spread - (earned**2).sum(axis=0)) / lam
+    if game.mirrored:
+        arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * model.whitening**2
+    elif arrays["signals"][i].size:
+        shown = game.feedback.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
+        arrays["signals"][i] = model.loudness - np.einsum("qam,qan->amn", shown, shown)
+    wait = estimate.round[i] if model.dense else max(len(often), SOON)
+    arrays["refresh"][i] = estimate.round[i] + wait
+    base = model.gram.matrix - reach.T @ reach if model.dense else None
+    fresh = Stack.empty(game.d, FOLD) if model.dense else stacked(reach)
+    covariances = list(estimate.covariances)
+    covariances[i] = Covariance(model.gram, base, fresh)
+    return replace(estimate, covariances=tuple(covariances), **arrays)
+
+
+def grouped(log: Array) -> tuple[Rows, Array, Array]:
+    """Return the different rows that were seen (q, w), how often (q,), and what they showed."""
+    width = (log.shape[1] - 1) // 2
+    different, place, often = np.unique(
+        log[:, :-1], axis=0, return_inverse=True, return_counts=True
+    )
+    sums = np.bincount(np.ravel(place), weights=log[:, -1], minlength=len(different))
+    rows = Rows(different[:, :width].astype(np.int64), different[:, width:])
+    return rows, often.astype(float), sums / often
+
+
+def restricted(estimate: KernelEstimate, actions: Indices) -> KernelEstimate:
+    """Return what is known in the game that has only some of the actions."""
+    whole = estimate.model
+    part = KernelModel(
+        whole.game.restricted(actions.tolist()),
+        whole.regularization,
+        whole.norm_bound,
+        whole.noise_std,
+        whole.whitening if len(whole.whitening) == 1 else whole.whitening[actions],
+    )
+    own = {name: getattr(estimate, name)[:, actions] for name in ("variances", "signals")}
+    return replace(estimate, model=part, **own)

@@ -1,0 +1,1 @@
+"""Least squares and ellipsoids for a parameter, in plain games and with contexts."""

@@ -1,0 +1,265 @@
+"""A game as the estimate sees it: prior mean, regularisation, whitened maps in the right basis.
+
+Parameters are written theta = prior_mean + basis x, where the first r columns of the basis are W
+(what the observations see of Theta) and the others complete it to span(Theta - Theta).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.linalg import in_basis, null_space
+from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    frozen,
+    non_negative_number,
+    positive_number,
+    real_array,
+    set_fields,
+)
+
+MOST_IN_COLUMNS = 4096
+"""Up to so many actions features are kept by coordinate as well."""
+
+LOUDEST = 1e12
+"""Rows whose squared length is above this many lambda are refused."""
+
+MOST_PAIRED = 300
+"""Up to so many actions the largest gap is computed from all pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A game with what the estimate needs: prior mean, regularisation, whitened maps.
+
+    Noise that depends on the action is divided out of maps and observations; then rho is 1.
+    """
+
+    game: Game
+    regularization: float
+    norm_bound: float
+    """B: how far the truth may be from the prior mean."""
+    noise_std: float
+    """rho: the sub-Gaussian constant of the whitened noise."""
+    prior_mean: Array
+    """theta_0, projected onto the affine hull of Theta, shape (d,)."""
+    basis: Array
+    """Columns W, then U: an orthonormal basis of span(Theta - Theta), shape (d, D)."""
+    rank: int
+    """r, the number of columns of W."""
+    offsets: Array
+    """Rewards at the prior mean, shape (k,)."""
+    slopes: Array
+    """Features in the basis, shape (k, D)."""
+    maps: Array
+    """Whitened M_a W, shape (k, m, r)."""
+    expected: Array
+    """Whitened M_a theta_0, shape (k, m)."""
+    whitening: Array
+    """What observations are multiplied with, shape (k,)."""
+    loudness: float
+    """The largest squared length of a row of a whitened map, in units of lambda."""
+
+    @cached_property
+    def seen(self) -> Array:
+        """The features in the observation basis, shape (k, r)."""
+        return np.ascontiguousarray(self.slopes[:, : self.rank])
+
+    @cached_property
+    def centred(self) -> Array:
+        """The seen features minus their mean, shape (k, r)."""
+        return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
+
+    @cached_property
+    def identity(self) -> bool:
+        """Whether the coordinates are theta - theta_0 itself."""
+        d, count = self.basis.shape
+        return d == count and bool(np.array_equal(self.basis, np.eye(d)))
+
+    @cached_property
+    def columns(self) -> Array:
+        """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
+        if self.game.k > MOST_IN_COLUMNS:
+            return np.zeros((0, 0))
+        return np.ascontiguousarray(self.seen.T)
+
+    @cached_property
+    def mirrored(self) -> bool:
+        """Whether every action shows its own reward, so that maps and features are the same."""
+        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.seen)
+
+    @cached_property
+    def counts(self) -> Indices:
+        """The number of rows of each map, shape (k,)."""
+        return np.array(self.game.row_counts, dtype=np.int64)
+
+    @cached_property
+    def apart(self) -> Array:
+        """Squared distances of features in unseen directions over lambda, shape (k, k)."""
+        off = self.unseen[:, None] - self.unseen[None]
+        return np.asarray((off**2).sum(axis=-1) / self.regularization)
+
+    @property
+    def rows(self) -> Array:
+        """The rows of all maps, shape (k m, r)."""
+        k, m, r = self.maps.shape
+        return self.maps.reshape(k * m, r)
+
+    @cached_property
+    def largest_gap(self) -> float:
+        """T: no gap exceeds it for any parameter in Theta (on R^d: within B of the prior mean).
+
+        Exact for up to a few hundred actions, at most twice as large beyond.
+        """
+        features, k = self.game.features, self.game.k
+        if k <= MOST_PAIRED:
+            return self._reach((features[:, None] - features[None]).reshape(k * k, -1))
+        middle = features - features.mean(axis=0)
+        return self._reach(middle) + self._reach(-middle)
+
+    @cached_property
+    def dominant(self) -> NDArray[np.bool_]:
+        """Actions that are best whatever the parameter in Theta, shape (k,).
+
+        Only the best one at the prior mean and its copies can be.
+        """
+        features = self.game.features
+        best = int(self.offsets.argmax())
+        copies = np.asarray((features == features[best]).all(axis=1))
+        if isinstance(self.game.parameters, AllParameters):
+            return copies if copies.all() else np.zeros(len(features), dtype=bool)
+        rivals = features[~copies] - features[best]
+        # In blocks: in most games some of the first rivals show that there is nothing dominant.
+        for start in range(0, len(rivals), 64):
+            part = rivals[start : start + 64]
+            ahead = self.game.parameters.support(part)
+            if (ahead > 1e-12 * np.abs(part).max()).any():
+                return np.zeros(len(features), dtype=bool)
+        return copies
+
+    def _reach(self, directions: Array) -> float:
+        """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
+        if np.isfinite(self.game.parameters.diameter()):
+            return float(self.game.parameters.support(directions).max())
+        lengths = np.linalg.norm(in_basis(directions, self.basis), axis=1)
+        return float((directions @ self.prior_mean + self.norm_bound * lengths).max())
+
+    @cached_property
+    def unseen(self) -> Array:
+        """The features in directions that no observation sees, shape (k, D - r)."""
+        return np.ascontiguousarray(self.slopes[:, self.rank :])
+
+
+def checked_options(policy: object, parts: Sequence[str]) -> None:
+    """Check the options that policies share, from inside the ``__post_init__`` of one.
+
+    Parts must be functions. The prior mean becomes a tuple of numbers, so that policies can be
+    compared.
+    """
+    for name in parts:
+        if not callable(getattr(policy, name)):
+            raise InvalidInput(f"{name} must be a function; got {getattr(policy, name)!r}.")
+    prior = getattr(policy, "prior_mean", None)
+    if prior is not None:
+        set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
+
+
+def part_of(whole: Model, game: Game) -> Model:
+    """Return the model of another game over the same parameters, in the coordinates of the first.
+
+    Noise of another size is brought to that of the whole.
+    """
+    noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
+    whitening = whole.noise_std / noise
+    rows = game.observation_maps * whitening[:, None, None]
+    maps, slopes = rows, game.features
+    if not (whole.identity and whole.rank == game.d):
+        maps = in_basis(rows, whole.basis[:, : whole.rank])
+        slopes = in_basis(game.features, whole.basis)
+    return replace(
+        whole,
+        game=game,
+        offsets=frozen(game.features @ whole.prior_mean),
+        slopes=slopes,
+        maps=maps,
+        expected=frozen(rows @ whole.prior_mean),
+        whitening=frozen(whitening),
+        loudness=_loudness(maps, whole.regularization),
+    )
+
+
+def _loudness(maps: Array, lam: float) -> float:
+    """Return the largest squared row over lambda, or refuse it."""
+    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not loudness <= LOUDEST:
+        raise InvalidInput(
+            f"observation maps must not be so large next to noise and regularization: the largest "
+            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
+            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+        )
+    return loudness
+
+
+def model(
+    game: Game,
+    *,
+    regularization: float = 1.0,
+    prior_mean: ArrayLike | None = None,
+    norm_bound: float | None = None,
+) -> Model:
+    """Return the model of a game.
+
+    Parameters
+    ----------
+    game
+        The game.
+    regularization
+        lambda > 0.
+    prior_mean
+        theta_0; by default 0, the centre, the midpoint, the uniform distribution or a point of the
+        relative interior, depending on Theta. It is projected onto the affine hull of Theta.
+    norm_bound
+        B; by default the largest distance of Theta from the prior mean, and 1 on unbounded sets.
+    """
+    reduced = game.reduced
+    q, w, center = reduced.difference_basis, reduced.basis, reduced.center
+    prior = center
+    if prior_mean is not None:
+        given = real_array("prior_mean", prior_mean, (game.d,))
+        prior = center + q @ (q.T @ (given - center))
+    if norm_bound is None:
+        farthest = game.parameters.norm_bound(prior)
+        bound = farthest if np.isfinite(farthest) else 1.0
+    else:
+        bound = non_negative_number("norm_bound", norm_bound)
+    rest = q @ null_space(w.T @ q) if w.shape[1] < q.shape[1] else np.zeros((game.d, 0))
+    basis = np.concatenate([w, rest], axis=1)
+    varies = np.ndim(game.noise_std) > 0
+    whitening = 1.0 / np.asarray(game.noise_std) if varies else np.ones(game.k)
+    rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
+    lam = positive_number("regularization", regularization)
+    maps = in_basis(rows, w)
+    return Model(
+        game,
+        lam,
+        bound,
+        1.0 if varies else float(game.noise_std),
+        frozen(np.array(prior)),
+        frozen(basis),
+        game.rank,
+        frozen(game.features @ prior),
+        in_basis(game.features, basis),
+        maps,
+        frozen(rows @ prior),
+        frozen(whitening),
+        _loudness(maps, lam),
+    )

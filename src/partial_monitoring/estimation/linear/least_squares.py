@@ -1,0 +1,371 @@
+"""Regularised least squares in the coordinates of the observation basis (section 3.1).
+
+In the coordinates x of a :class:`Model`, theta = prior_mean + basis x,
+
+    W_t   = lambda I + sum_s (M W)' (M W)                 (gram, inverse and log det are kept),
+    |x|^2 = |x_W|^2 in the norm of W_t + lambda |x_U|^2   is the norm of V_t on Theta.
+
+All arrays of an :class:`Estimate` carry a leading axis of replicates. Every replicate is computed
+by itself, so that its numbers do not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.estimation.linear.design import Model
+from partial_monitoring.validation import Array, Indices
+
+REFRESH = 1000
+"""After so many rounds everything derived is recomputed from the Gram matrix."""
+
+WILD = 1e6
+"""With rows whose squared length is above this many lambda, that is done in every round."""
+
+GRADED = 1e6
+"""A Gram matrix that is larger than lambda by this factor has lost as many digits of lambda."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Everything learned so far, for n replicates."""
+
+    model: Model
+    round: Indices
+    """t: one more than the number of observations, shape (n,)."""
+    gram: Array
+    """W_t, shape (n, r, r)."""
+    inverse: Array
+    """W_t^-1, shape (n, r, r)."""
+    log_det: Array
+    """log det W_t - r log lambda, shape (n,)."""
+    vector: Array
+    """sum (M W)' (y - M theta_0), shape (n, r)."""
+    coordinates: Array
+    """The estimate on the affine hull, W_t^-1 vector, shape (n, r)."""
+    means: Array
+    """Estimated rewards on the affine hull, shape (n, k)."""
+    variances: Array
+    """|W' phi_a|^2 in the norm of W_t^-1, shape (n, k)."""
+    signals: Array
+    """(M_a W) W_t^-1 (M_a W)', shape (n, k, m, m)."""
+    plays: Indices
+    """How often each action was observed, shape (n, k)."""
+    sums: Array
+    """Sums of its observations in the user's units, shape (n, k, m)."""
+    triangle: Array
+    """Of policies that keep no plays: the orthogonal factor of all rows and what they showed, shape
+    (n, r, r + 1); of others empty."""
+
+    @property
+    def replicates(self) -> int:
+        """The number of replicates."""
+        return len(self.round)
+
+
+def affine_estimate(estimate: Estimate) -> Array:
+    """Return the least-squares estimate over the affine hull of Theta, shape (n, d).
+
+    theta_0 + W W_t^-1 sum W' M' (y - M theta_0).
+    """
+    model = estimate.model
+    return model.prior_mean + applied(model.basis[:, : model.rank], estimate.coordinates)
+
+
+def free_estimate(estimate: Estimate) -> Array:
+    """Return the least-squares estimate over all of R^d, shape (n, d).
+
+    V_t^-1 (lambda theta_0 + sum M' y) with V_t = lambda I + sum M' M, from the plays and sums.
+    """
+    model, game = estimate.model, estimate.model.game
+    maps = game.observation_maps * model.whitening[:, None, None]
+    sums = estimate.sums * model.whitening[:, None]
+    free = np.empty((estimate.replicates, game.d))
+    for i in range(estimate.replicates):
+        played = np.flatnonzero(estimate.plays[i])
+        rows = maps[played]
+        gram = np.einsum("a,ami,amj->ij", estimate.plays[i, played].astype(float), rows, rows)
+        right = np.einsum("ami,am->i", rows, sums[i, played])
+        lam = model.regularization
+        gram += lam * np.eye(game.d)
+        free[i] = np.linalg.solve(gram, lam * model.prior_mean + right)
+    return free
+
+
+def restricted(estimate: Estimate, actions: Indices) -> Estimate:
+    """Return what is known in the game that has only some of the actions."""
+    whole = estimate.model
+    part = replace(
+        whole,
+        game=whole.game.restricted(actions),
+        offsets=whole.offsets[actions],
+        slopes=np.ascontiguousarray(whole.slopes[actions]),
+        maps=np.ascontiguousarray(whole.maps[actions]),
+        expected=whole.expected[actions],
+        whitening=whole.whitening[actions],
+    )
+    own = {name: getattr(estimate, name)[:, actions] for name in ("plays", "sums")}
+    own |= {name: getattr(estimate, name)[:, actions] for name in ("means", "variances", "signals")}
+    return replace(estimate, model=part, **own)
+
+
+def initial(model: Model, replicates: int, *, by_rows: bool = False) -> Estimate:
+    """Return the estimate before the first observation, of actions or (``by_rows``) of rows."""
+    n, r = replicates, model.rank
+    k, m = model.maps.shape[:2]
+    gram = np.broadcast_to(model.regularization * np.eye(r), (n, r, r)).copy()
+    blank = Estimate(
+        model,
+        np.ones(n, dtype=np.int64),
+        gram,
+        gram,
+        np.zeros(n),
+        np.zeros((n, r)),
+        np.zeros((n, r)),
+        np.zeros((n, k)),
+        np.zeros((n, k)),
+        np.zeros((n, k, m, m)),
+        np.zeros((n, k), dtype=np.int64),
+        np.zeros((n, k, m)),
+        np.tile(_prior_rows(model), (n, 1, 1)) if by_rows else np.zeros((n, 0, 0)),
+    )
+    return refreshed(blank)
+
+
+def counted(model: Model, plays: Indices, sums: Array) -> Estimate:
+    """Return the estimate after plays (n, k) with sums (n, k, m) of what was seen, at one stroke.
+
+    W_t = lambda I + sum_a plays_a (M_a W)' (M_a W), and so on: the order of rounds does not matter.
+    """
+    often = plays[:, :, None] * model.expected
+    residual = sums * model.whitening[:, None] - often  # (n, k, m)
+    gram = np.einsum("na,amp,amq->npq", plays.astype(float), model.maps, model.maps)
+    estimate = initial(model, len(plays))
+    return refreshed(
+        replace(
+            estimate,
+            round=1 + plays.sum(axis=1),
+            gram=estimate.gram + gram,
+            vector=np.einsum("nam,amp->np", residual, model.maps),
+            plays=plays,
+            sums=sums,
+        )
+    )
+
+
+def refreshed(estimate: Estimate) -> Estimate:
+    """Recompute everything derived: from the Gram matrix and the vector, or from the data.
+
+    Where the Gram matrix has large and small eigenvalues the small ones are rounding; there the
+    plays and sums are gone back to.
+    """
+    model = estimate.model
+    r = model.rank
+    if r == 0:
+        return replace(estimate, means=np.broadcast_to(model.offsets, estimate.means.shape).copy())
+    graded = is_graded(estimate)
+    gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
+    # Through a root the inverse is symmetric, so that either half of it says the same.
+    low = np.linalg.cholesky(gram)
+    root = np.linalg.inv(low)
+    inverse = np.asarray(np.swapaxes(root, 1, 2) @ root, dtype=np.float64)
+    diagonals = np.diagonal(low, axis1=1, axis2=2)
+    x = applied(inverse, estimate.vector)
+    fresh = replace(
+        estimate,
+        inverse=inverse,
+        log_det=np.log(diagonals**2 / model.regularization).sum(axis=1),
+        coordinates=x,
+        **_of_actions(model, inverse, x),
+    )
+    for row in np.flatnonzero(graded):
+        _go_back(fresh, int(row))
+    return fresh
+
+
+def _of_actions(model: Model, inverse: Array, x: Array) -> dict[str, Any]:
+    """Return what follows for the actions of a model: means, variances and signals."""
+    pulled = model.seen @ inverse  # (n, k, r)
+    variances = (pulled * model.seen).sum(axis=-1)
+    if model.mirrored:
+        signals = variances[:, :, None, None]
+    else:
+        n, (k, m, r) = len(inverse), model.maps.shape
+        shown = (model.rows @ inverse).reshape(n, k, m, r)
+        signals = (shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1)
+    means = model.offsets + applied(model.seen, x)
+    return {"means": means, "variances": variances, "signals": signals}
+
+
+def viewed(estimate: Estimate, part: Model) -> Estimate:
+    """Return what an estimate of the same parameter says about the actions of another game."""
+    n, (k, m) = estimate.replicates, part.maps.shape[:2]
+    return replace(
+        estimate,
+        model=part,
+        plays=np.zeros((n, k), dtype=np.int64),
+        sums=np.zeros((n, k, m)),
+        **_of_actions(part, estimate.inverse, estimate.coordinates),
+    )
+
+
+def is_graded(estimate: Estimate) -> NDArray[np.bool_]:
+    """Return which Gram matrices have lost digits of lambda, shape (n,)."""
+    size = np.trace(estimate.gram, axis1=1, axis2=2)
+    return np.asarray(size > GRADED * estimate.model.regularization)
+
+
+def _go_back(estimate: Estimate, row: int) -> None:
+    """Fill everything derived of one replicate from an orthogonal factor of its data.
+
+    The singular values of the rows lambda^(1/2) I and plays_a^(1/2) M_a W, one below the other, are
+    the roots of the eigenvalues of W_t, which spread over half as many digits. None is below
+    lambda^(1/2).
+    """
+    model = estimate.model
+    lam, r = model.regularization, model.rank
+    factor = estimate.triangle[row]
+    if factor.size == 0:
+        played = np.flatnonzero(estimate.plays[row])
+        weight = np.sqrt(estimate.plays[row, played])[:, None]
+        shown = estimate.sums[row, played] * model.whitening[played, None] / weight
+        right = (shown - weight * model.expected[played]).ravel()
+        rows = (weight[:, :, None] * model.maps[played]).reshape(-1, r)
+        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(model)])
+        factor = np.asarray(np.linalg.qr(every, mode="r"))
+    left, values, turn = np.linalg.svd(factor[:, :r], full_matrices=False)
+    values = np.maximum(values, np.sqrt(lam))
+    x = turn.T @ (left.T @ factor[:, r] / values)
+    root = turn / values[:, None]  # root' root is the inverse
+    shown = model.maps @ root.T  # (k, m, r)
+    estimate.inverse[row] = root.T @ root
+    estimate.log_det[row] = 2.0 * np.log(values / np.sqrt(lam)).sum()
+    estimate.coordinates[row] = x
+    estimate.means[row] = model.offsets + model.seen @ x
+    estimate.variances[row] = ((model.seen @ root.T) ** 2).sum(axis=1)
+    estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
+
+
+def _prior_rows(model: Model) -> Array:
+    """Return what the regularisation adds to the data: rows that show zero, shape (r, r + 1)."""
+    rows: Array = np.sqrt(model.regularization) * np.eye(model.rank, model.rank + 1)
+    return rows
+
+
+def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate:
+    """Return the estimate after one observation per replicate.
+
+    Parameters
+    ----------
+    action
+        Shape (n,).
+    observation
+        In the user's units, shape (n, m); entries beyond the rows of the action are ignored.
+
+    Notes
+    -----
+    One rank-one update per row: with x = W_t^-1 w and c = 1 + <w, x> the inverse loses x x' / c,
+    the log-determinant gains log c, and products with features or maps lose the outer products of
+    their products with x. Cost O(k (r + m^2) + r^2) per row.
+    """
+    from partial_monitoring.numerics.compiled import linear
+
+    model = estimate.model
+    rows, residual, plays, sums = linear.take_in(
+        action,
+        observation,
+        model.maps,
+        model.counts,
+        model.whitening,
+        model.expected,
+        estimate.plays,
+        estimate.sums,
+    )
+    return _moved(estimate, rows, residual, plays, sums, estimate.triangle)
+
+
+def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
+    """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
+    from partial_monitoring.numerics.compiled import linear
+
+    triangle = linear.rotate_in(estimate.triangle, rows, residual)
+    return _moved(estimate, rows, residual, estimate.plays, estimate.sums, triangle)
+
+
+def _moved(
+    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array, triangle: Array
+) -> Estimate:
+    from partial_monitoring.numerics.compiled import linear
+
+    model = estimate.model
+    # Of actions that show their own reward the variances say it all.
+    shown = 0 if model.mirrored else model.maps.shape[1]
+    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
+        rows,
+        residual,
+        model.maps[:, :shown],
+        model.seen,
+        model.columns,
+        estimate.gram,
+        estimate.inverse,
+        estimate.vector,
+        estimate.coordinates,
+        estimate.means,
+        estimate.variances,
+        estimate.signals[:, :, :shown, :shown],
+        estimate.log_det,
+        estimate.round,
+        1 if model.loudness > WILD else REFRESH,
+    )
+    if model.mirrored:
+        signals = variances[:, :, None, None]
+    moved = Estimate(
+        model,
+        rounds,
+        gram,
+        inverse,
+        log_det,
+        vector,
+        x,
+        means,
+        variances,
+        signals,
+        plays,
+        sums,
+        triangle,
+    )
+    return _refresh_some(moved, due) if due.any() else moved
+
+
+def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
+    """Refresh the replicates that are due."""
+    fresh = refreshed(rows_of(estimate, due))
+    if due.all():
+        return fresh
+    changed = {}
+    for name in ("inverse", "log_det", "coordinates", "means", "variances", "signals"):
+        changed[name] = getattr(estimate, name).copy()
+        changed[name][due] = getattr(fresh, name)
+    return replace(estimate, **changed)
+
+
+def rows_of(estimate: Estimate, rows: NDArray[np.bool_]) -> Estimate:
+    """Return what some of the replicates know."""
+    kept = {
+        field.name: getattr(estimate, field.name)[rows]
+        for field in fields(estimate)
+        if field.name != "model"
+    }
+    return replace(estimate, **kept)
+
+
+def applied(matrices: Array, vectors: Array) -> Array:
+    """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
+    from partial_monitoring.numerics.compiled import linear
+
+    stacked = np.ascontiguousarray(matrices if matrices.ndim == 3 else matrices[None])
+    return np.asarray(linear.transform_each(stacked, vectors))

@@ -1,0 +1,114 @@
+"""What something is, as plain data, and a short key for it: equal keys mean equal definitions.
+
+What the library registers under a name is described by that name, so that its modules can move;
+everything else by the module that defines it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from functools import cache, cached_property
+from hashlib import sha256
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments.former_names import FORMER
+from partial_monitoring.games import functions
+from partial_monitoring.policies import BUILT, PARTS, POLICIES
+from partial_monitoring.simulation import truths
+
+
+@cache
+def registered() -> dict[Any, str]:
+    """Return the names of all functions and classes that the library registers."""
+    entries: dict[str, Any] = {f"policy:{name}": build for name, build in POLICIES.items()}
+    for table in (PARTS, BUILT):
+        for option, parts in table.items():
+            entries |= {f"{option}:{name}": part for name, part in parts.items()}
+    entries |= {f"truth:{kind.__name__.lower()}": kind for kind in truths.KINDS}
+    entries |= {f"function:{name}": known.function for name, known in functions.KNOWN.items()}
+    return {
+        type(entry) if is_dataclass(entry) and not isinstance(entry, type) else entry: name
+        for name, entry in entries.items()
+    }
+
+
+def described(value: Any, *, former: bool = False) -> Any:
+    """Return a definition as plain data.
+
+    Numbers and words stand for themselves, arrays for their numbers, dataclasses for their kind and
+    their fields, functions and classes for their registered name or the module that defines them.
+    With ``former`` names, registered ones are described as in stores of format 1.
+
+    >>> described(np.array([1.0, 2.0])), described(None), described(POLICIES["cbp"])
+    ([1.0, 2.0], None, 'policy:cbp')
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return described(value.tolist(), former=former)
+    if isinstance(value, list | tuple):
+        return [described(item, former=former) for item in value]
+    if isinstance(value, dict):
+        return {str(key): described(item, former=former) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        more = set(getattr(value, "__dict__", {})) - set(names)
+        if more - _cached(type(value)):
+            raise _nameless(value)
+        content = {name: described(getattr(value, name), former=former) for name in names}
+        return {"kind": _name(type(value), former), **content}
+    if isinstance(value, MethodType):
+        owner = described(value.__self__, former=former)
+        return {"method": _name(value.__func__, former), "of": owner}
+    return _name(value, former)
+
+
+def _cached(kind: type) -> set[str]:
+    """Return the names of attributes that follow from the others."""
+    return {
+        name
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, cached_property)
+    }
+
+
+def _name(value: Any, former: bool) -> str:
+    """Return the registered name of a function or class, or where it is defined."""
+    try:
+        name = registered().get(value)
+    except TypeError:  # not hashable, so nothing that has a name
+        raise _nameless(value) from None
+    if name is None:
+        return _module_path(value)
+    return FORMER.get(name, name) if former else name
+
+
+def _module_path(value: Any) -> str:
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    hidden = getattr(value, "__closure__", None) or getattr(value, "__wrapped__", None)
+    if not module or not name or "<" in name or hidden:
+        raise _nameless(value)
+    return f"{module}:{name}"
+
+
+def _nameless(value: Any) -> InvalidInput:
+    return InvalidInput(
+        f"the parts of an experiment must be dataclasses or functions that have a name; got "
+        f"{value!r}."
+    )
+
+
+def content_key(definition: Any) -> str:
+    """Return a key of 20 letters that changes with anything in the definition.
+
+    >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(definition, sort_keys=True, ensure_ascii=False)
+    return sha256(text.encode()).hexdigest()[:20]

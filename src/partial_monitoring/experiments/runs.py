@@ -1,0 +1,110 @@
+"""The smallest things an experiment is made of: a cell, and a run, which is a cell and a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import partial_monitoring
+from partial_monitoring.experiments.content_key import content_key, described
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.model.noise import NoiseFunction
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.result import Result
+from partial_monitoring.simulation.simulate import play, world_of
+from partial_monitoring.simulation.truths import Among, Fixed, Function, Random, name_of
+from partial_monitoring.validation import Indices
+
+FORMAT = 2
+"""Version of what a cell's key stands for; 1 named modules instead of registered names."""
+
+RECORDED = "policy"
+"""The name under which a stored result keeps the one policy of its cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Everything about some runs except their seeds."""
+
+    game: AnyGame
+    truth: Fixed | Random | Among | Function
+    policy: Policy[Any]
+    checkpoints: Indices
+    """Rounds at which the runs are recorded; the last one is the horizon."""
+    noise: str | NoiseFunction | None = None
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.checkpoints[-1])
+
+    @cached_property
+    def game_key(self) -> str:
+        """The content key of the game alone."""
+        return content_key(game_to_dict(self.game))
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """What the runs of this cell depend on, as plain data."""
+        return self._defined(FORMAT)
+
+    def _defined(self, version: int) -> dict[str, Any]:
+        former = version == 1
+        return {
+            "format": version,
+            "version": partial_monitoring.__version__,
+            "game": self.game_key,
+            "truth": described(self.truth, former=former),
+            "policy": described(self.policy, former=former),
+            "checkpoints": self.checkpoints.tolist(),
+            "noise": described(self.noise, former=former),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The content key: a changed definition or library version is a different cell."""
+        return content_key(self.definition)
+
+    @cached_property
+    def former_key(self) -> str:
+        """The content key under which stores of format 1 keep the runs of this cell."""
+        return content_key(self._defined(1))
+
+    def play(self, seeds: Indices) -> Result:
+        """Play the runs with some seeds; their numbers do not depend on which run together."""
+        function = self.truth.function if isinstance(self.truth, Function) else None
+        theta = self.truth.draw(self.game, seeds)
+        world = world_of(self.game, theta, seeds, self.noise, function)
+        run = play(self.game, self.policy, world, self.checkpoints)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return Result.of(seeds, self.checkpoints, world.theta, {RECORDED: run})
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run: a cell and a seed."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The content key."""
+        return content_key([self.cell.key, self.seed])
+
+    @property
+    def name(self) -> str:
+        """A name for people."""
+        from partial_monitoring.policies import name_of as policy_name
+
+        policy, truth = policy_name(self.cell.policy), name_of(self.cell.truth)
+        return f"{policy} on θ = {truth}, {self.cell.horizon} rounds, seed {self.seed}"
+
+    def play(self) -> Result:
+        """Play the run."""
+        return self.cell.play(np.array([self.seed], dtype=np.int64))

@@ -1,0 +1,202 @@
+"""Where runs are played: here, in processes of this machine, or on a Dask cluster.
+
+An engine takes tasks (a cell and some seeds) and gives back their results in any order. The numbers
+are the same on every engine and for any number of workers, because what a seed does depends on
+nothing else.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Thread
+from types import MappingProxyType
+from typing import Any
+
+import partial_monitoring
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError
+from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.simulation.result import Result
+from partial_monitoring.validation import Indices
+
+LOSSES = 3
+"""So many times a chunk may kill its worker before the experiment is given up."""
+
+NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
+
+
+class WorkersLost(PartialMonitoringError, RuntimeError):
+    """The workers died again and again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Runs that are played together."""
+
+    cell: Cell
+    seeds: Indices
+    version: str = partial_monitoring.__version__
+    """Of the library that the results are kept under."""
+
+    def play(self) -> Result:
+        """Play the runs, with the version they are meant for."""
+        if self.version != partial_monitoring.__version__:
+            raise WorkersLost(
+                f"workers must have partial-monitoring {self.version}; one has "
+                f"{partial_monitoring.__version__}."
+            )
+        return self.cell.play(self.seeds)
+
+
+Finished = Iterator[tuple[Task, Result]]
+
+
+def here(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
+    """Play the tasks one after the other in this process."""
+    for task in tasks:
+        yield task, task.play()
+
+
+def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
+    """Play the tasks in worker processes; a worker that dies costs only the task it was at.
+
+    Every worker is a pool of its own, because a pool that loses one process gives up all of them.
+    """
+    waiting = list(tasks)
+    deaths = dict.fromkeys(tasks, 0)
+    running: dict[Future[Result], tuple[Task, ProcessPoolExecutor]] = {}
+    idle: list[ProcessPoolExecutor] = []
+    with _one_thread_each():
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    pool = idle.pop() if idle else _worker()
+                    task = waiting.pop(0)
+                    running[pool.submit(task.play)] = task, pool
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    task, pool = running.pop(future)
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        pool.shutdown()
+                        deaths[task] += 1
+                        if deaths[task] == LOSSES:
+                            left = 1 + len(waiting) + len(running)
+                            raise WorkersLost(
+                                f"a chunk killed its worker {LOSSES} times; {left} chunks are left."
+                            ) from None
+                        waiting.append(task)
+                        continue
+                    idle.append(pool)
+                    yield task, result
+        finally:
+            # After an error or an interruption what still runs is given up: it stored nothing yet.
+            for pool in [*idle, *(pool for _, pool in running.values())]:
+                for process in list(pool._processes.values()):
+                    process.kill()
+                pool.shutdown(cancel_futures=True)
+
+
+def _worker() -> ProcessPoolExecutor:
+    """Start a process that plays one task after the other."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=context, initializer=_follow_parent)
+
+
+def _follow_parent() -> None:
+    """Leave interruptions from the keyboard to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def wait_for_its_end() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=wait_for_its_end, daemon=True).start()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let new processes share the cores instead of each asking for all of them."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
+    """Play the tasks on a Dask cluster: the one at an address, or one started on this machine."""
+    try:
+        from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
+    except ImportError:
+        raise InvalidInput(NO_DASK) from None
+    cluster = None
+    if scheduler is None:
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
+        )
+    client = Client(cluster) if scheduler is None else _client(scheduler)
+    try:
+        futures = {client.submit(Task.play, task, pure=False): task for task in tasks}
+        left = len(futures)
+        for future in as_completed(list(futures)):
+            try:
+                result = future.result()
+            except (KilledWorker, CancelledError, OSError) as error:
+                raise WorkersLost(
+                    f"the workers were lost with {left} chunks left: {error}"
+                ) from None
+            left -= 1
+            yield futures[future], result
+    finally:
+        client.close()
+        if cluster is not None:
+            cluster.close()
+
+
+def _client(scheduler: str) -> Any:
+    """Connect to a Dask scheduler."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InvalidInput(NO_DASK) from None
+    try:
+        return Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"scheduler {scheduler!r} cannot be reached: {error}.") from None
+
+
+Engine = Callable[..., Finished]
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {"here": here, "processes": processes, "dask": dask}
+)
+"""Every engine by name."""
+
+
+def worker_count(scheduler: str | None = None) -> int:
+    """Return how many workers there are: the threads of a Dask cluster, or the cores here."""
+    if scheduler is None:
+        return core_count()
+    with _client(scheduler) as client:
+        return max(1, int(sum(client.nthreads().values())))
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

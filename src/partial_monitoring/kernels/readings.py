@@ -1,0 +1,240 @@
+"""What is read off an unknown function: values, differences, sums, averages, derivatives.
+
+A reading has one or more rows per action, each a weighted sum of values and derivatives of the
+function. Rewards are a reading with one row, feedback one with any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    is_whole,
+    real_array,
+    whole_number,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Linear functionals of a function on R^p, m for each of k actions."""
+
+    points: Array
+    """Where the function is read, shape (q, p)."""
+    axes: Indices
+    """Along which coordinate it is derived, -1 for its value, shape (q,)."""
+    rows: Rows
+    """Weighted sums of what is read there, shape (k, m, w)."""
+    counts: tuple[int, ...]
+    """How many rows each action has; the others are padding."""
+
+    @property
+    def k(self) -> int:
+        """The number of actions."""
+        return len(self.rows.index)
+
+    @property
+    def m(self) -> int:
+        """The largest number of rows."""
+        return int(self.rows.index.shape[1])
+
+    def __repr__(self) -> str:
+        return f"Reading(k={self.k}, m={self.m}, points={len(self.points)})"
+
+
+def values(points: ArrayLike) -> Reading:
+    """Return the value at each point: action a reads f(x_a).
+
+    >>> values([[0.0], [0.5], [1.0]])
+    Reading(k=3, m=1, points=3)
+    """
+    x = _points(points)
+    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)))
+
+
+def differences(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Reading:
+    """Return what a duel of two points shows: the pair (i, j) reads f(x_i) - f(x_j)."""
+    x = _points(points)
+    index = checked_groups("pairs", pairs, len(x), width=2)
+    return _reading(x, index, np.broadcast_to([1.0, -1.0], index.shape).copy())
+
+
+def sums(points: ArrayLike, groups: Iterable[Sequence[int]]) -> Reading:
+    """Return the sum over each group of points, given by their numbers."""
+    return _grouped(points, groups, average=False)
+
+
+def averages(points: ArrayLike, groups: Iterable[Sequence[int]]) -> Reading:
+    """Return the average over each group of points, given by their numbers."""
+    return _grouped(points, groups, average=True)
+
+
+def weighted(points: ArrayLike, weights: ArrayLike) -> Reading:
+    """Return sums with weights of your own (k, q), for instance of a quadrature of an integral."""
+    x = _points(points)
+    w = real_array("weights", weights, ("k", len(x)))
+    if len(w) == 0:
+        raise InvalidInput("weights must have at least one row; got none.")
+    index = np.broadcast_to(np.arange(len(x)), w.shape).copy()
+    return _reading(x, index, np.array(w))
+
+
+def derivatives(points: ArrayLike, axis: int) -> Reading:
+    """Return the derivative along one coordinate at each point."""
+    x = _points(points)
+    if not is_whole(axis) or not 0 <= axis < x.shape[1]:
+        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {brief(axis)}.")
+    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
+
+
+def nothing(count: int) -> Reading:
+    """Return the reading of actions that show (or earn) nothing."""
+    k = whole_number("count", count, at_least=1)
+    rows = Rows(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
+    return Reading(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), rows, (0,) * k)
+
+
+def together(*readings: Reading) -> Reading:
+    """Return the rows of several readings of the same actions, one below the other (m > 1)."""
+    given = _checked(readings)
+    if len({reading.k for reading in given}) > 1:
+        raise InvalidInput(
+            f"readings must have the same number of actions; got {[r.k for r in given]}."
+        )
+    points, axes, shifted = _merged(given)
+    rows = Rows(
+        np.concatenate([own.index for own in shifted], axis=1),
+        np.concatenate([own.weight for own in shifted], axis=1),
+    )
+    counts = np.sum([reading.counts for reading in given], axis=0)
+    return Reading(points, axes, _packed(rows, given), tuple(int(c) for c in counts))
+
+
+def one_after_another(*readings: Reading) -> Reading:
+    """Return one reading with the actions of several: first those of the first, and so on."""
+    given = _checked(readings)
+    points, axes, shifted = _merged(given)
+    m = max(reading.m for reading in given)
+    padded = [_padded(own, [(0, 0), (0, m - own.index.shape[1]), (0, 0)]) for own in shifted]
+    rows = Rows(
+        np.concatenate([own.index for own in padded]),
+        np.concatenate([own.weight for own in padded]),
+    )
+    counts = tuple(count for reading in given for count in reading.counts)
+    return Reading(points, axes, rows, counts)
+
+
+def shared(*readings: Reading) -> tuple[Array, Indices, list[Rows]]:
+    """Return the points and axes that several readings need, each once, and their rows in these."""
+    given = _checked(readings)
+    points, axes, rows = _merged(given)
+    keys = np.column_stack([axes.astype(float), points])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # in order of first appearance
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    number = rank[np.ravel(place)]
+    kept = first[order]
+    return points[kept], axes[kept], [Rows(number[own.index], own.weight) for own in rows]
+
+
+def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Reading:
+    axes = np.full(len(points), axis, dtype=np.int64)
+    return Reading(points, axes, Rows(index[:, None], weight[:, None]), (1,) * len(index))
+
+
+def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
+    x = _points(points)
+    lists = _lists(groups)
+    if not lists or not all(group and _numbers(group, len(x)) for group in lists):
+        raise InvalidInput(
+            f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
+            f"{brief(groups)}."
+        )
+    width = max(map(len, lists))
+    index, weight = np.zeros((len(lists), width), dtype=np.int64), np.zeros((len(lists), width))
+    for a, group in enumerate(lists):
+        index[a, : len(group)] = group
+        weight[a, : len(group)] = 1.0 / len(group) if average else 1.0
+    return _reading(x, index, weight)
+
+
+def _points(points: ArrayLike) -> Array:
+    x = real_array("points", points, ("n", "p"))
+    if 0 in x.shape:
+        raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
+    return x
+
+
+def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
+    """Return groups of so many numbers of points as an array, if that is what they are."""
+    rows = _lists(value)
+    if not rows or not all(len(row) == width and _numbers(row, count) for row in rows):
+        raise InvalidInput(
+            f"{name} must be a list of {width} numbers of points each, below {count}; got "
+            f"{brief(value)}."
+        )
+    return np.array(rows, dtype=np.int64)
+
+
+def _lists(value: object) -> list[list[Any]]:
+    """Return a list of lists, or an empty one if it is something else."""
+    rows = list(value) if isinstance(value, Iterable) else []
+    return [list(row) for row in rows] if all(isinstance(row, Iterable) for row in rows) else []
+
+
+def _numbers(row: list[Any], count: int) -> bool:
+    return all(is_whole(i) and 0 <= i < count for i in row)
+
+
+def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
+    if not readings or not all(isinstance(reading, Reading) for reading in readings):
+        raise InvalidInput(
+            f"readings must be readings such as values(points); got {brief(readings)}."
+        )
+    widths = {reading.points.shape[1] for reading in readings if len(reading.points)}
+    if len(widths) > 1:
+        raise InvalidInput(
+            f"readings must be of one function, with points of one dimension; got {sorted(widths)}."
+        )
+    return readings
+
+
+def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
+    """Put the points of readings one after another, with rows of one width that point at them."""
+    p = max(reading.points.shape[1] for reading in readings)
+    points = np.concatenate([own.points.reshape(len(own.points), p) for own in readings])
+    axes = np.concatenate([reading.axes for reading in readings])
+    width = max(reading.rows.index.shape[2] for reading in readings)
+    rows, start = [], 0
+    for reading in readings:
+        room = [(0, 0), (0, 0), (0, width - reading.rows.index.shape[2])]
+        wide = _padded(reading.rows, room)
+        rows.append(Rows(np.where(wide.weight != 0, wide.index + start, 0), wide.weight))
+        start += len(reading.points)
+    return points, axes, rows
+
+
+def _packed(rows: Rows, readings: Sequence[Reading]) -> Rows:
+    """Move the rows that each action has to the front, the padding behind them."""
+    own = np.concatenate(
+        [np.arange(reading.m) < np.array(reading.counts)[:, None] for reading in readings], axis=1
+    )
+    order = np.argsort(~own, axis=1, kind="stable")
+    most = int(own.sum(axis=1).max(initial=0))
+    each = np.arange(len(order))[:, None]
+    return Rows(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
+
+
+def _padded(rows: Rows, room: list[tuple[int, int]]) -> Rows:
+    return Rows(np.pad(rows.index, room), np.pad(rows.weight, room))

@@ -1,0 +1,241 @@
+"""Bandits over a box: any point of it may be played (section 7 with infinitely many actions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels import as_kernel, readings
+from partial_monitoring.kernels.candidates import box, sobol
+from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    is_whole,
+    non_negative_number,
+    one_of,
+    positive_number,
+    real_array,
+    set_fields,
+)
+
+MOST_DIMENSIONS = 12
+REFERENCE = 128
+BITS = 62
+"""Points are numbered by so many bits, shared evenly by the dimensions, at most 20 for each."""
+
+
+class KernelBoxGame(KernelGame):
+    """Optimise an unknown function over a box from noisy values.
+
+    Its actions are the points of a fine lattice, numbered from 0 and never listed: with 2^b points
+    along each of p axes, b = min(20, 62 / p), so a millionth of an edge apart in up to three
+    dimensions and a 64th in ten. A policy looks at some hundreds of them in each round, around the
+    best and the most uncertain ones it knows: an approximation, of which no regret bound speaks.
+
+    The parameter of the game, for the record and for simulations, are the values of the function at
+    128 reference points; a vector of them stands for the function of least norm that has them.
+
+    Parameters
+    ----------
+    kernel
+        Of the function: one of ``pm.kernels``, or any that ``as_kernel`` takes.
+    low, high
+        The corners of the box, shape (p,).
+    noise_std
+        As for :class:`Game`, one number.
+    noise
+        "gaussian".
+    norm_bound
+        B: how large the norm of the function is at most.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.KernelBoxGame(pm.kernels.Matern(2.5, 0.3), [0, 0], [1, 2], noise_std=0.1)
+    >>> learner = pm.Learner(game, pm.IDS(gap=pm.gaps.mean), seed=0)
+    >>> game.point(learner.ask().action).shape
+    (2,)
+    """
+
+    NOISES: ClassVar[tuple[str, ...]] = ("gaussian",)
+
+    low: Array
+    high: Array
+
+    def __init__(
+        self,
+        kernel: Any,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        noise_std: float = 1.0,
+        norm_bound: float = 1.0,
+        noise: str = "gaussian",
+    ) -> None:
+        lower, upper = box(low, high)
+        if len(lower) > MOST_DIMENSIONS:
+            raise InvalidInput(
+                f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
+            )
+        reference = sobol(lower, upper, REFERENCE)
+        gram = Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1))
+        refuse_unfit(gram.kernel, reference)
+        gram.matrix  # noqa: B018 refuses what is no kernel
+        set_fields(
+            self,
+            low=lower,
+            high=upper,
+            gram=gram,
+            parameters=AllParameters(REFERENCE),
+            noise_std=positive_number("noise_std", noise_std),
+            norm_bound=non_negative_number("norm_bound", norm_bound),
+            noise=one_of("noise", noise, self.NOISES),
+            candidates=None,
+        )
+
+    @property
+    def levels(self) -> int:
+        """How many points the lattice has along each axis."""
+        return int(2 ** min(20, BITS // len(self.low)))
+
+    @property
+    def k(self) -> int:
+        """The number of points of the lattice."""
+        return int(self.levels ** len(self.low))
+
+    @property
+    def m(self) -> int:
+        """A point shows one number."""
+        return 1
+
+    @property
+    def mirrored(self) -> bool:
+        """Every point shows its own reward."""
+        return True
+
+    def _unlisted(self) -> Any:
+        """Refuse to list the points."""
+        raise InvalidInput(
+            f"game must list its actions, but the {self.k} points of a box are too many to list; "
+            f"take some with game.restricted, or a grid of candidates (pm.candidates.grid)."
+        )
+
+    actions = features = observation_maps = reward = feedback = row_counts = property(_unlisted)
+
+    def values(self, theta: Array, points: Array) -> Array:
+        """Return the function of least norm with given values at the reference points, (n,)."""
+        gram = self.computed
+        return np.asarray(gram.kernel(points, gram.points) @ self.weights(theta))
+
+    def weights(self, theta: Array) -> Array:
+        """Return of which sum of kernels at the reference points that function is, shape (d,)."""
+        return np.asarray(np.linalg.lstsq(self.computed.matrix, theta, rcond=1e-12)[0])
+
+    def points_of(self, actions: ArrayLike) -> Array:
+        """Return the points (..., p) with given numbers (...)."""
+        left = np.asarray(actions)
+        whole = left.dtype.kind in "iu" or left.size == 0
+        if not whole or left.min(initial=0) < 0 or left.max(initial=0) >= self.k:
+            raise InvalidInput(
+                f"actions must be numbers of points, below {self.k}; got {actions!r}."
+            )
+        left = left.astype(np.int64)
+        shares = np.empty((*left.shape, len(self.low)))
+        for axis in range(len(self.low)):
+            left, place = np.divmod(left, self.levels)
+            shares[..., axis] = place / (self.levels - 1)
+        inside = self.low + shares * (self.high - self.low)
+        return np.minimum(inside, self.high)  # rounding must not leave the box
+
+    def nearest(self, points: ArrayLike) -> Indices:
+        """Return the numbers (n,) of the lattice points nearest to points (n, p)."""
+        x = real_array("points", points, ("n", len(self.low)))
+        shares = np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
+        places = np.round(shares * (self.levels - 1)).astype(np.int64)
+        number = np.zeros(len(x), dtype=np.int64)
+        for axis in reversed(range(len(self.low))):
+            number = number * self.levels + places[:, axis]
+        return number
+
+    def point(self, action: int | str) -> Array:
+        """Return the point with a given number, shape (p,)."""
+        return self.points_of(self.action_index(action))
+
+    def among(
+        self,
+        points: Array,
+        actions: Iterable[object] | None = None,
+        chosen: Indices | None = None,
+    ) -> KernelGame:
+        """Return the bandit that has only the given points (n, p), or some of them, as actions."""
+        places = np.arange(len(points)) if chosen is None else chosen
+        own = Rows(places[:, None], np.ones((len(places), 1)))
+        game = KernelGame.__new__(KernelGame)
+        assert isinstance(self.gram, Computed)
+        game._fill(
+            Computed(self.gram.kernel, points, np.full(len(points), -1)),
+            own,
+            own[:, None],
+            (1,) * len(places),
+            self.noise_std,
+            self.norm_bound,
+            actions,
+            self.noise,
+        )
+        return game
+
+    def reading(self, actions: Indices) -> Reading:
+        """Return what some points show: the value there."""
+        return readings.values(self.points_of(actions))
+
+    def action_index(self, action: int | str) -> int:
+        """Return the number of a point; points have no names."""
+        if not is_whole(action) or not 0 <= int(action) < self.k:
+            raise InvalidInput(
+                f"action must be the number of a point, below {self.k} (see nearest); got "
+                f"{action!r}."
+            )
+        return int(action)
+
+    def action_label(self, action: int) -> str:
+        """Return the coordinates of a point in words."""
+        return ", ".join(f"{value:.6g}" for value in self.point(action))
+
+    def row_count(self, action: int) -> int:
+        """Return 1: a point shows one number."""
+        return 1
+
+    def restricted(self, actions: Iterable[int | str]) -> KernelGame:
+        """Return the bandit that has only some of the points."""
+        return self.among(self.points_of([self.action_index(action) for action in actions]))
+
+    def sheets(self, title: str = "") -> list[display.Sheet]:
+        """Return the table that shows this game: the edges of the box."""
+        rows = tuple(
+            (display.Cell(f"x{i + 1}"), *(display.Cell(display.number(float(v))) for v in edge))
+            for i, edge in enumerate(zip(self.low, self.high, strict=True))
+        )
+        notes = (
+            "a point x earns f(x) and shows it with Gaussian noise of size "
+            f"{display.number(float(self.noise_std))}",
+            f"f has norm at most {self.norm_bound:g} in the space of {self.computed.kernel!r}",
+        )
+        return [display.Sheet(title or self._headline(), ("axis", "from", "to"), rows, notes)]
+
+    def _headline(self) -> str:
+        return f"a box in {len(self.low)} dimension{'s' if len(self.low) > 1 else ''}"
+
+    def __repr__(self) -> str:
+        return (
+            f"KernelBoxGame(low={self.low.tolist()}, high={self.high.tolist()}, "
+            f"norm_bound={self.norm_bound})"
+        )

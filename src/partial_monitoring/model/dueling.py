@@ -1,0 +1,184 @@
+"""Duels between items: actions are pairs, which are listed only when needed (example 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.model.game import Game
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.validation import (
+    Array,
+    frozen,
+    is_whole,
+    labels,
+    one_of,
+    positive_number,
+    real_array,
+    set_fields,
+)
+
+MOST_PAIRS = 4_000_000
+"""Games with more pairs than this do not list them."""
+
+BAR = " | "
+
+
+class Duels:
+    """All ordered pairs of items as actions: action ``a * items + b`` is the pair (a, b).
+
+    The pairs are listed when something asks for them; a policy that knows about duels never does,
+    so there may be very many items.
+    """
+
+    items: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self.items)
+
+    @property
+    def k(self) -> int:
+        """Number of pairs."""
+        return self.count**2
+
+    @property
+    def m(self) -> int:
+        """A duel shows one number."""
+        return 1
+
+    def utilities(self, theta: Array) -> Array:
+        """Return the utilities of the items for parameters (n, d), shape (n, items)."""
+        raise NotImplementedError
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """Labels of the pairs."""
+        first, second = self.listed()
+        return tuple(self.pair_label(a, b) for a, b in zip(first, second, strict=True))
+
+    @cached_property
+    def row_counts(self) -> tuple[int, ...]:
+        """One row for every pair."""
+        return (1,) * len(self.listed()[0])
+
+    def pair_label(self, a: int, b: int) -> str:
+        """Return the label of a pair of items."""
+        return f"{self.items[a]}{BAR}{self.items[b]}"
+
+    def action_index(self, action: int | str) -> int:
+        """Return the index of a pair given by index or by label, without listing the pairs."""
+        if isinstance(action, str):
+            names = action.split(BAR)
+            if len(names) != 2 or not set(names) <= set(self.items):
+                raise unknown_name("action", action, [self.pair_label(0, 0)])
+            return self.items.index(names[0]) * self.count + self.items.index(names[1])
+        if not is_whole(action) or not 0 <= action < self.k:
+            raise InvalidInput(
+                f"action must be a label or an index below {self.k}; got {action!r}."
+            )
+        return int(action)
+
+    def row_count(self, action: int) -> int:
+        """Return 1: a duel shows one number."""
+        return 1
+
+    def action_label(self, action: int) -> str:
+        """Return the label of an action, without listing the pairs."""
+        return self.pair_label(*divmod(action, self.count))
+
+    def _headline(self) -> str:
+        return f"{self.k} duels of {self.count} items"
+
+    def listed(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the second item of every pair."""
+        if self.k > MOST_PAIRS:
+            raise InvalidInput(
+                f"{self.count} items make {self.k} duels, too many to list; play them with "
+                f"DuelingIDS, which does not need the list."
+            )
+        return np.divmod(np.arange(self.k), self.count)
+
+
+class DuelingGame(Duels, Game):
+    """All ordered pairs of items: playing (a, b) earns both utilities and shows their difference.
+
+    It is an ordinary :class:`Game` whose action ``a * items + b`` is the pair (a, b), with
+    phi_ab = phi_a + phi_b and M_ab = (phi_a - phi_b)'.
+
+    Parameters
+    ----------
+    item_features
+        Shape (items, d).
+    parameters
+        The set Theta of utility vectors.
+    noise_std, noise
+        As for :class:`Game`.
+    items
+        Labels of the items; without them the indices.
+    """
+
+    item_features: Array
+
+    def __init__(
+        self,
+        item_features: ArrayLike,
+        parameters: ParameterSet,
+        noise_std: float = 1.0,
+        items: Iterable[object] | None = None,
+        *,
+        noise: str = "gaussian",
+    ) -> None:
+        phi = real_array("item_features", item_features, ("items", "d"))
+        if 0 in phi.shape:
+            raise InvalidInput(f"item_features must not be empty; got shape {phi.shape}.")
+        if not isinstance(parameters, ParameterSet) or parameters.d != phi.shape[1]:
+            raise InvalidInput(
+                f"parameters must be a parameter set in dimension {phi.shape[1]}; got "
+                f"{parameters!r}."
+            )
+        set_fields(
+            self,
+            item_features=phi,
+            parameters=parameters,
+            noise_std=positive_number("noise_std", noise_std),
+            items=labels("items", items, len(phi)),
+            noise=one_of("noise", noise, self.NOISES),
+        )
+
+    @property
+    def d(self) -> int:
+        """Length of the parameter vector."""
+        return int(self.item_features.shape[1])
+
+    @cached_property
+    def features(self) -> Array:
+        """phi_a + phi_b of every pair, shape (items^2, d)."""
+        first, second = self.listed()
+        return frozen(self.item_features[first] + self.item_features[second])
+
+    @cached_property
+    def observation_maps(self) -> Array:
+        """phi_a - phi_b of every pair, shape (items^2, 1, d)."""
+        first, second = self.listed()
+        return frozen((self.item_features[first] - self.item_features[second])[:, None, :])
+
+    def rows(self, action: int | str) -> Array:
+        """Return phi_a - phi_b of one pair without listing the others, shape (1, d)."""
+        first, second = divmod(self.action_index(action), self.count)
+        return frozen((self.item_features[first] - self.item_features[second])[None])
+
+    def reward_row(self, action: int) -> Array:
+        """Return phi_a + phi_b of one pair without listing the others, shape (d,)."""
+        first, second = divmod(action, self.count)
+        return frozen(self.item_features[first] + self.item_features[second])
+
+    def utilities(self, theta: Array) -> Array:
+        """Return the utilities of the items for parameters (n, d), shape (n, items)."""
+        return np.asarray((self.item_features @ theta[:, :, None])[:, :, 0])

@@ -1,0 +1,157 @@
+"""Finite partial monitoring: rewards and signals in two matrices (example 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.game import Game, index_of
+from partial_monitoring.parameter_sets import Simplex
+from partial_monitoring.validation import Array, labels, positive_number, real_array, set_fields
+
+SIGNAL_NOISE = float(np.sqrt(0.5))
+"""Sub-Gaussian constant of a one-hot signal around its mean (paper-notes E26)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class FiniteGame(Game):
+    """A game with finitely many outcomes, of which only a signal is seen.
+
+    Each round an outcome x is drawn from an unknown distribution theta. Action a earns
+    ``rewards[a, x]`` and shows ``signals[a][x]``; neither the reward nor the outcome is shown. As a
+    linear game phi_a is row a of the rewards, theta lies in the simplex, and M_a has one 0/1 row
+    for each symbol the action can show, in order of first appearance.
+
+    Parameters
+    ----------
+    rewards
+        Shape (k, d): actions by outcomes.
+    signals
+        k rows of d hashable symbols each; a string counts as a row of characters.
+    actions, outcomes
+        Labels; without them the indices.
+    noise_std
+        Sub-Gaussian constant of the one-hot signal, sqrt(1/2) for every finite game.
+
+    Examples
+    --------
+    >>> game = FiniteGame([[0, -1], [-2, 0]], ["yy", "ny"], actions=["$1", "$2"])
+    >>> game.signal("$2", 0)
+    'n'
+    """
+
+    NOISES: ClassVar[tuple[str, ...]] = ("outcome",)
+
+    outcomes: tuple[str, ...]
+    signals: tuple[tuple[Hashable, ...], ...]
+    symbols: tuple[tuple[Hashable, ...], ...]
+    """The symbols each action can show, in the order of the rows of its map."""
+
+    def __init__(
+        self,
+        rewards: ArrayLike,
+        signals: Iterable[Iterable[Hashable]],
+        *,
+        actions: Iterable[object] | None = None,
+        outcomes: Iterable[object] | None = None,
+        noise_std: float = SIGNAL_NOISE,
+    ) -> None:
+        table = real_array("rewards", rewards, ("k", "d"))
+        if 0 in table.shape:
+            raise InvalidInput(f"rewards must not be empty; got shape {table.shape}.")
+        k, d = table.shape
+        rows = _symbol_rows(signals, k, d)
+        noise = positive_number("noise_std", noise_std)
+        symbols = tuple(tuple(dict.fromkeys(row)) for row in rows)
+        maps = [
+            np.array([[shown == symbol for shown in row] for symbol in own], dtype=float)
+            for row, own in zip(rows, symbols, strict=True)
+        ]
+        super().__init__(table, maps, Simplex(d), noise, actions, noise="outcome")
+        set_fields(self, outcomes=labels("outcomes", outcomes, d), signals=rows, symbols=symbols)
+
+    @property
+    def rewards(self) -> Array:
+        """The reward of each action in each outcome, shape (k, d)."""
+        return self.features
+
+    def outcome_index(self, outcome: int | str) -> int:
+        """Return the index of an outcome given by index or by label."""
+        return index_of("outcome", outcome, self.outcomes)
+
+    def signal(self, action: int | str, outcome: int | str) -> Hashable:
+        """Return the symbol that an action shows when the outcome is the given one."""
+        return self.signals[self.action_index(action)][self.outcome_index(outcome)]
+
+    def observation(self, action: int | str, symbol: Hashable) -> Array:
+        """Return the observation of a symbol: one-hot among the rows of M_a, shape (m_a,)."""
+        a = self.action_index(action)
+        own = self.symbols[a]
+        if symbol not in own:
+            raise InvalidInput(
+                f"action {self.actions[a]!r} shows one of {', '.join(map(repr, own))}; got "
+                f"{symbol!r}."
+            )
+        one_hot = np.zeros(len(own))
+        one_hot[own.index(symbol)] = 1.0
+        return one_hot
+
+    def sheets(self, title: str = "") -> list[display.Sheet]:
+        """Return the table that shows this game."""
+        return display.finite_sheets(self, title or self._headline())
+
+    def _headline(self) -> str:
+        return f"{self.k} actions, {self.d} outcomes"
+
+
+def _symbol_rows(
+    signals: Iterable[Iterable[Hashable]], k: int, d: int
+) -> tuple[tuple[Hashable, ...], ...]:
+    """Validate the signal matrix: k rows of d hashable symbols."""
+    try:
+        rows = tuple(tuple(_plain(symbol) for symbol in row) for row in signals)
+    except TypeError:
+        raise InvalidInput(f"signals must be {k} rows of {d} symbols; got {signals!r}.") from None
+    lengths = [len(row) for row in rows]
+    if lengths != [d] * k:
+        raise InvalidInput(
+            f"signals must have shape (k, d) = ({k}, {d}) to match rewards; got {len(rows)} rows "
+            f"of lengths {lengths}."
+        )
+    for a, row in enumerate(rows):
+        for x, symbol in enumerate(row):
+            if not _usable(symbol):
+                raise InvalidInput(
+                    f"signals must be hashable symbols equal to themselves; got {symbol!r} for "
+                    f"action {a}, outcome {x}."
+                )
+    return rows
+
+
+def _plain(symbol: Hashable) -> Hashable:
+    """Turn NumPy scalars into Python ones, so that files and messages show plain symbols."""
+    return symbol.item() if isinstance(symbol, np.generic) else symbol
+
+
+def _usable(symbol: Hashable) -> bool:
+    try:
+        hash(symbol)
+    except TypeError:
+        return False
+    return bool(symbol == symbol)  # NaN is not
+
+
+def finite_rewards(rewards: ArrayLike | None, losses: ArrayLike | None) -> Array:
+    """Return the rewards from exactly one of rewards and losses."""
+    if (rewards is None) == (losses is None):
+        got = "neither" if rewards is None else "both"
+        raise InvalidInput(f"a finite game needs either rewards or losses; got {got}.")
+    if rewards is not None:
+        return real_array("rewards", rewards, ("k", "d"))
+    return 0.0 - real_array("losses", losses, ("k", "d"))  # type: ignore[arg-type]

@@ -1,0 +1,301 @@
+"""The linear partial monitoring game (A, phi, M, Theta) of section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.validation import (
+    Array,
+    axes,
+    frozen,
+    is_whole,
+    labels,
+    one_of,
+    real_array,
+    set_fields,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Game:
+    """A linear partial monitoring game.
+
+    Playing action a earns the (unseen) reward <phi_a, theta> and shows y = M_a theta + noise, for
+    one unknown theta in Theta.
+
+    Parameters
+    ----------
+    features
+        Reward features phi_a, shape (k, d).
+    observation_maps
+        Observation maps M_a: shape (k, m, d), or a sequence of k matrices of shape (m_a, d); an
+        empty list means that the action shows nothing. Shorter maps are padded with zero rows.
+    parameters
+        The set Theta.
+    noise_std
+        Sub-Gaussian constant of the noise, in the units of the observations: one number, or one
+        per action (heteroscedastic).
+    actions
+        Labels of the actions; without them the indices.
+    noise
+        What the observations look like: "gaussian", "bernoulli" (0 or 1 with the given mean) or
+        "sign" (-1 or 1 with the given mean).
+
+    Examples
+    --------
+    A bandit with two arms in which arm 1 shows the difference instead of its own reward:
+
+    >>> from partial_monitoring import Ball, Game
+    >>> game = Game([[1, 0], [0, 1]], [[[1, 0]], [[1, -1]]], Ball([0, 0], 1))
+    >>> game
+    Game(k=2, d=2, m=1, parameters=Ball)
+    """
+
+    NOISES: ClassVar[tuple[str, ...]] = ("gaussian", "bernoulli", "sign")
+
+    features: Array
+    observation_maps: Array
+    parameters: ParameterSet
+    noise_std: float | Array
+    actions: tuple[str, ...]
+    noise: str
+    row_counts: tuple[int, ...]
+    """m_a: how many rows each map had before padding."""
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        observation_maps: ArrayLike | Iterable[ArrayLike],
+        parameters: ParameterSet,
+        noise_std: ArrayLike = 1.0,
+        actions: Iterable[object] | None = None,
+        *,
+        noise: str = "gaussian",
+    ) -> None:
+        phi = real_array("features", features, ("k", "d"))
+        k, d = phi.shape
+        if k == 0 or d == 0:
+            raise InvalidInput(
+                f"features must have at least one row and one column; got shape ({k}, {d})."
+            )
+        maps, row_counts = _padded(observation_maps, k, d)
+        if not isinstance(parameters, ParameterSet):
+            raise InvalidInput(
+                f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
+            )
+        if parameters.d != d:
+            raise InvalidInput(
+                f"parameters must have dimension {d} to match features; got a "
+                f"{type(parameters).__name__} in dimension {parameters.d}."
+            )
+        set_fields(
+            self,
+            features=phi,
+            observation_maps=maps,
+            parameters=parameters,
+            noise_std=noise_sizes(noise_std, k),
+            actions=labels("actions", actions, k),
+            noise=one_of("noise", noise, self.NOISES),
+            row_counts=row_counts,
+        )
+
+    @property
+    def k(self) -> int:
+        """Number of actions."""
+        return int(self.features.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Length of the parameter vector."""
+        return int(self.features.shape[1])
+
+    @property
+    def m(self) -> int:
+        """Largest number of rows of an observation map."""
+        return int(self.observation_maps.shape[1])
+
+    @property
+    def dimension(self) -> int:
+        """D, the dimension of the parameter set."""
+        return self.reduced.dimension
+
+    @property
+    def rank(self) -> int:
+        """Return r: how many directions of the parameter set the observations can tell apart."""
+        return self.reduced.rank
+
+    @cached_property
+    def reduced(self) -> ReducedGame:
+        """The game in the coordinates of the affine hull of Theta, computed once."""
+        return reduce(self)
+
+    def rows(self, action: int | str) -> Array:
+        """Return the observation map M_a of one action without padding, shape (m_a, d)."""
+        a = self.action_index(action)
+        return self.observation_maps[a, : self.row_counts[a]]
+
+    def reward_row(self, action: int) -> Array:
+        """Return phi_a of one action, shape (d,)."""
+        return np.asarray(self.features[action])
+
+    def earned(self, theta: Array) -> Array:
+        """Return what the actions earn for parameters (n, d), shape (n, k)."""
+        return np.asarray((self.features @ theta[:, :, None])[:, :, 0])
+
+    def shown(self, theta: Array) -> Array:
+        """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
+        rows = self.observation_maps.reshape(self.k * self.m, self.d)
+        return np.asarray((rows @ theta[:, :, None]).reshape(len(theta), self.k, self.m))
+
+    def action_index(self, action: int | str) -> int:
+        """Return the index of an action given by index or by label."""
+        return index_of("action", action, self.actions)
+
+    def restricted(self, actions: Iterable[int | str]) -> Game:
+        """Return the game that has only some of the actions."""
+        chosen = [self.action_index(action) for action in actions]
+        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
+        return Game(
+            self.features[chosen],
+            [self.rows(a) for a in chosen],
+            self.parameters,
+            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            [self.action_label(a) for a in chosen],
+            noise=self.noise if self.noise in Game.NOISES else "gaussian",
+        )
+
+    def row_count(self, action: int) -> int:
+        """Return m_a, the number of rows of an action's map."""
+        return self.row_counts[action]
+
+    def action_label(self, action: int) -> str:
+        """Return the label of an action."""
+        return self.actions[action]
+
+    def sheets(self, title: str = "") -> list[display.Sheet]:
+        """Return the tables that show this game."""
+        return display.linear_sheets(self, title or self._headline())
+
+    def _headline(self) -> str:
+        return f"{self.k} actions"
+
+    def __repr__(self) -> str:
+        kind = type(self.parameters).__name__
+        return f"{type(self).__name__}(k={self.k}, d={self.d}, m={self.m}, parameters={kind})"
+
+    def __str__(self) -> str:
+        return display.as_text(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self.sheets())
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedGame:
+    """A game in coordinates x of the affine hull of Theta: theta = center + difference_basis @ x.
+
+    On Theta the reward of action a is ``offsets[a] + features[a] @ x``, and the observations are
+    ``M_a center + observation_maps[a] @ x``. Two actions are duplicates exactly when their
+    (offsets, features) agree.
+    """
+
+    center: Array
+    """theta_c, a point of the relative interior of Theta, shape (d,)."""
+    difference_basis: Array
+    """Q, orthonormal basis of V = span(Theta - Theta), shape (d, D)."""
+    offsets: Array
+    """b_a = <phi_a, theta_c>, shape (k,)."""
+    features: Array
+    """g_a = Q' phi_a, shape (k, D)."""
+    observation_maps: Array
+    """M_a Q, shape (k, m, D)."""
+    basis: Array
+    """W, orthonormal basis of what the observations see of V, shape (d, r); M v = M W W' v on V."""
+
+    @property
+    def dimension(self) -> int:
+        """D, the dimension of Theta."""
+        return int(self.difference_basis.shape[1])
+
+    @property
+    def rank(self) -> int:
+        """r, the dimension of the observation basis; 0 when no action shows anything new."""
+        return int(self.basis.shape[1])
+
+
+def reduce(game: Game) -> ReducedGame:
+    """Compute the reduced coordinates of a game.
+
+    W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are scaled
+    to length 1 before projecting, so that a row whose image is rounding noise spans nothing. When
+    the observations see all of V, W is the difference basis itself.
+    """
+    center = game.parameters.relative_interior_point()
+    q = game.parameters.difference_basis()
+    maps = in_basis(game.observation_maps, q)
+    rows = game.observation_maps.reshape(-1, game.d)
+    inner = row_space(in_basis(unit_rows(rows), q))
+    basis = q if inner.shape[1] == q.shape[1] else q @ inner
+    return ReducedGame(
+        frozen(np.array(center)),
+        frozen(np.array(q)),
+        frozen(game.features @ center),
+        in_basis(game.features, q),
+        maps,
+        frozen(np.array(basis)),
+    )
+
+
+def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
+    """Return the index of an item given by index (an integer) or by label (a string)."""
+    if isinstance(item, str):
+        if item not in names:
+            raise unknown_name(kind, item, names)
+        return names.index(item)
+    if not is_whole(item) or not 0 <= item < len(names):
+        raise InvalidInput(f"{kind} must be a label or an index below {len(names)}; got {item!r}.")
+    return int(item)
+
+
+def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:
+    """Stack the maps of all actions with zero rows below the shorter ones."""
+    wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
+    if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
+        array = real_array("observation_maps", maps, ("k", "m", "d"))
+        if array.shape[0] != k or array.shape[2] != d:
+            raise InvalidInput(f"{wanted}; got {array.shape}.")
+        return array, (array.shape[1],) * k
+    if not isinstance(maps, Iterable) or isinstance(maps, str):
+        raise InvalidInput(f"{wanted}; got {maps!r}.")
+    matrices = list(maps)
+    if len(matrices) != k:
+        raise InvalidInput(f"{wanted}; got maps for {len(matrices)} actions.")
+    rows = [_matrix(f"observation_maps[{a}]", matrix, d) for a, matrix in enumerate(matrices)]
+    padded = np.zeros((k, max(map(len, rows)), d))
+    for a, matrix in enumerate(rows):
+        padded[a, : len(matrix)] = matrix
+    return frozen(padded), tuple(map(len, rows))
+
+
+def _matrix(name: str, value: ArrayLike, d: int) -> Array:
+    if axes(value) == 1 and len(value) == 0:  # type: ignore[arg-type]
+        return np.zeros((0, d))
+    return real_array(name, value, ("m", d))
+
+
+def noise_sizes(value: ArrayLike, k: int) -> float | Array:
+    """Return the noise of k actions: one number or one each, positive."""
+    array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
+    if (array <= 0).any():
+        raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")
+    return float(array) if array.ndim == 0 else array

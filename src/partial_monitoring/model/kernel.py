@@ -1,0 +1,391 @@
+"""Games whose rewards are those of an unknown function with bounded norm (section 7).
+
+The function g lies in the reproducing-kernel Hilbert space of a kernel, with norm at most B. An
+action a earns phi_a(g) and shows M_a(g) + noise, where phi_a and M_a are linear in g. All that
+matters are three kernels over the actions: phi_a phi_b', M_a M_b' and phi_a M_b'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels import as_kernel, readings
+from partial_monitoring.kernels.gram import (
+    AnyGram,
+    Computed,
+    Rows,
+    Written,
+    factor,
+    refuse_indefinite,
+    refuse_unfit,
+)
+from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
+from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    frozen,
+    labels,
+    non_negative_number,
+    one_of,
+    real_array,
+    set_fields,
+)
+
+OF_THE_GRAM = ("gram", "root", "linear", "reduced")
+"""What changes with the kernel."""
+
+ROUNDING = 1e-14
+"""A Gram matrix that fails to be semidefinite by more of its largest entry is made so."""
+
+SYMMETRIC = 1e-8
+"""By how much of its largest entry a Gram matrix may fail to be symmetric."""
+
+
+class KernelGame(Game):
+    """A game given by three kernels over its actions.
+
+    It is a :class:`Game` whose parameter is the vector of the d numbers that the function enters
+    through (its values at the candidates, say), of which rewards and observations are weighted
+    sums. What is known of that vector is its Gram matrix and the norm bound.
+
+    Parameters
+    ----------
+    reward_kernel
+        phi_a phi_b', shape (k, k).
+    observation_kernel
+        Entry [a, i, b, j] is (M_a M_b')_ij, shape (k, m, k, m).
+    cross_kernel
+        Entry [a, b, i] is phi_a (M_b')_i, shape (k, k, m).
+    noise_std
+        As for :class:`Game`.
+    norm_bound
+        B: how large the norm of the function is at most.
+    actions
+        Labels of the actions.
+    noise
+        As for :class:`Game`.
+
+    Examples
+    --------
+    A bandit with three arms, two of which are alike:
+
+    >>> import partial_monitoring as pm
+    >>> k = np.array([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]])
+    >>> game = pm.KernelGame(k, k[:, None, :, None], k[:, :, None], noise_std=0.1, norm_bound=2)
+    >>> game
+    KernelGame(k=3, d=3, m=1, norm_bound=2.0)
+    """
+
+    gram: AnyGram
+    """K: how the numbers hang together."""
+    reward: Rows
+    """What each action earns of them, shape (k, w)."""
+    feedback: Rows
+    """What each action shows of them, shape (k, m, w)."""
+    norm_bound: float
+    candidates: Array | None
+    """Where the actions read the function, shape (k, p), if they earn (or only show) its value at
+    one point; nan where an action does not."""
+
+    def __init__(
+        self,
+        reward_kernel: ArrayLike,
+        observation_kernel: ArrayLike,
+        cross_kernel: ArrayLike,
+        *,
+        noise_std: ArrayLike = 1.0,
+        norm_bound: float = 1.0,
+        actions: Iterable[object] | None = None,
+        noise: str = "gaussian",
+    ) -> None:
+        rewards = real_array("reward_kernel", reward_kernel, ("k", "k"))
+        k = len(rewards)
+        if rewards.shape != (k, k) or k == 0:
+            raise InvalidInput(f"reward_kernel must have shape (k, k); got {rewards.shape}.")
+        shown = real_array("observation_kernel", observation_kernel, (k, "m", k, "m"))
+        m = shown.shape[1]
+        if shown.shape[3] != m:
+            raise InvalidInput(
+                f"observation_kernel must have shape (k, m, k, m) = ({k}, m, {k}, m); got "
+                f"{shown.shape}."
+            )
+        cross = real_array("cross_kernel", cross_kernel, (k, k, m))
+        gram, reward, feedback = _joint(rewards, shown.reshape(k * m, k * m), cross)
+        self._fill(gram, reward, feedback, (m,) * k, noise_std, norm_bound, actions, noise)
+
+    @classmethod
+    def from_kernel(
+        cls,
+        kernel: Any,
+        reward: Reading,
+        feedback: Reading,
+        *,
+        noise_std: ArrayLike = 1.0,
+        norm_bound: float = 1.0,
+        actions: Iterable[object] | None = None,
+        noise: str = "gaussian",
+    ) -> KernelGame:
+        """Return the game of a function with a kernel, from how reward and feedback read it.
+
+        Parameters
+        ----------
+        kernel
+            One of ``pm.kernels``, a kernel of scikit-learn, or any function (X, Y) -> (n, m).
+        reward, feedback
+            Made by ``pm.readings``: values, differences, sums, averages, derivatives, ...
+
+        Examples
+        --------
+        Earn the value at a point, see only the slope there:
+
+        >>> import partial_monitoring as pm
+        >>> x = np.linspace(0, 1, 5)[:, None]
+        >>> game = pm.KernelGame.from_kernel(
+        ...     pm.kernels.SquaredExponential(0.3), pm.readings.values(x),
+        ...     pm.readings.derivatives(x, 0), noise_std=0.1, norm_bound=1)
+        >>> game.k, game.d
+        (5, 10)
+        """
+        for name, reading in (("reward", reward), ("feedback", feedback)):
+            if not isinstance(reading, Reading):
+                raise InvalidInput(f"{name} must be one of pm.readings; got {brief(reading)}.")
+        if reward.m != 1:
+            raise InvalidInput(f"reward must have one row per action; got {reward.m}.")
+        if reward.k != feedback.k:
+            raise InvalidInput(
+                f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
+            )
+        points, axes, (earned, seen) = readings.shared(reward, feedback)
+        gram = Computed(as_kernel(kernel), frozen(points), axes)
+        refuse_unfit(gram.kernel, points)
+        game = cls.__new__(cls)
+        game._fill(gram, earned[:, 0], seen, feedback.counts, noise_std, norm_bound, actions, noise)
+        return game
+
+    def _fill(
+        self,
+        gram: AnyGram,
+        reward: Rows,
+        feedback: Rows,
+        row_counts: tuple[int, ...],
+        noise_std: ArrayLike,
+        norm_bound: float,
+        actions: Iterable[object] | None,
+        noise: str,
+    ) -> None:
+        k = len(reward.index)
+        places = _places(gram, reward, feedback) if isinstance(gram, Computed) else None
+        set_fields(
+            self,
+            gram=gram,
+            reward=reward,
+            feedback=feedback,
+            row_counts=row_counts,
+            parameters=AllParameters(gram.size),
+            noise_std=noise_sizes(noise_std, k),
+            norm_bound=non_negative_number("norm_bound", norm_bound),
+            actions=labels("actions", actions, k),
+            noise=one_of("noise", noise, self.NOISES),
+            candidates=places,
+        )
+
+    @property
+    def k(self) -> int:
+        """Number of actions."""
+        return len(self.reward.index)
+
+    @property
+    def d(self) -> int:
+        """How many numbers the function enters through."""
+        return self.gram.size
+
+    @property
+    def m(self) -> int:
+        """Largest number of rows of an observation."""
+        return int(self.feedback.index.shape[1])
+
+    @cached_property
+    def features(self) -> Array:
+        """What each action earns, as weights of the d numbers, shape (k, d)."""
+        return self.reward.dense(self.d)
+
+    @cached_property
+    def observation_maps(self) -> Array:
+        """What each action shows, as weights of the d numbers, shape (k, m, d)."""
+        return self.feedback.dense(self.d)
+
+    @cached_property
+    def mirrored(self) -> bool:
+        """Whether every action shows its own reward."""
+        same = self.feedback.index.shape == (self.k, 1, self.reward.index.shape[1])
+        return (
+            same
+            and np.array_equal(self.feedback.index[:, 0], self.reward.index)
+            and np.array_equal(self.feedback.weight[:, 0], self.reward.weight)
+        )
+
+    @cached_property
+    def root(self) -> Array:
+        """F with K = F F', shape (d, D); at least one column."""
+        found = factor(self.gram)
+        return found if found.shape[1] else np.zeros((self.d, 1))
+
+    @cached_property
+    def linear(self) -> Game:
+        """The same game in coordinates: features and maps whose inner products are the kernels.
+
+        With K = F F' the function is F theta, and its norm that of theta in R^D.
+        """
+        root = self.root
+        maps = self.observation_maps @ root
+        shown = [maps[a, : self.row_count(a)] for a in range(self.k)]
+        return Game(
+            self.features @ root,
+            shown,
+            AllParameters(root.shape[1]),
+            self.noise_std,
+            self.actions,
+            noise=self.noise,
+        )
+
+    @cached_property
+    def reduced(self) -> ReducedGame:
+        """The game in the coordinates of :attr:`linear`."""
+        return self.linear.reduced
+
+    def with_kernel(self, kernel: Any) -> Self:
+        """Return the same game of a function with another kernel."""
+        gram = self.computed
+        twin = object.__new__(type(self))
+        kept = {name: value for name, value in vars(self).items() if name not in OF_THE_GRAM}
+        changed = Computed(as_kernel(kernel), gram.points, gram.axes)
+        set_fields(twin, **kept | {"gram": changed})
+        return twin
+
+    @property
+    def computed(self) -> Computed:
+        """The Gram matrix, which must come from a kernel of points."""
+        if not isinstance(self.gram, Computed):
+            raise InvalidInput(
+                f"game must come from a kernel of points, not from three kernels; got {self!r}."
+            )
+        return self.gram
+
+    def point(self, action: int | str) -> Array | None:
+        """Return where an action reads the function, shape (p,), if that is one place."""
+        place = None if self.candidates is None else self.candidates[self.action_index(action)]
+        return None if place is None or np.isnan(place).any() else place
+
+    def reading(self, actions: Indices) -> Reading:
+        """Return what some actions (n,) show, as a reading of the function."""
+        gram, rows = self.computed, self.feedback[actions]
+        atoms, place = np.unique(rows.index, return_inverse=True)
+        inside = Rows(np.reshape(place, rows.index.shape), rows.weight)
+        counts = tuple(self.row_count(int(a)) for a in actions)
+        return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
+
+    def rows(self, action: int | str) -> Array:
+        """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""
+        a = self.action_index(action)
+        return self.feedback[a].dense(self.d)[: self.row_count(a)]
+
+    def reward_row(self, action: int) -> Array:
+        """Return what one action earns, as weights of the d numbers, shape (d,)."""
+        return self.reward[action].dense(self.d)
+
+    def restricted(self, actions: Iterable[int | str]) -> KernelGame:
+        """Return the game that has only some of the actions."""
+        chosen = [self.action_index(action) for action in actions]
+        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
+        part = KernelGame.__new__(KernelGame)
+        part._fill(
+            self.gram,
+            self.reward[chosen],
+            self.feedback[chosen],
+            tuple(self.row_count(a) for a in chosen),
+            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            self.norm_bound,
+            [self.action_label(a) for a in chosen],
+            self.noise,
+        )
+        return part
+
+    @property
+    def unknown(self) -> str:
+        """What is known of the parameter, in words."""
+        kernel = f" of {self.gram.kernel!r}" if isinstance(self.gram, Computed) else ""
+        return (
+            f"R^{self.d}: {self.d} numbers of a function with norm at most {self.norm_bound:g} in "
+            f"the space{kernel}"
+        )
+
+    def earned(self, theta: Array) -> Array:
+        """Return what the actions earn for parameters (n, d), shape (n, k)."""
+        return self.reward.of(theta)
+
+    def shown(self, theta: Array) -> Array:
+        """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
+        return self.feedback.of(theta)
+
+    def shown_by(self, action: Indices, theta: Array) -> Array:
+        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
+        rows = self.feedback[action]
+        each = np.arange(len(theta))[:, None, None]
+        return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
+
+
+def _places(gram: Computed, reward: Rows, feedback: Rows) -> Array | None:
+    """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
+    if reward.index.shape[1] != 1:
+        return None
+    index, known = reward.index[:, 0].copy(), reward.weight[:, 0] != 0
+    entries = (feedback.weight != 0).reshape(len(index), -1)
+    lone = ~known & (entries.sum(axis=1) == 1)
+    if lone.any():
+        flat = feedback.index.reshape(len(index), -1)
+        index[lone] = flat[lone, entries[lone].argmax(axis=1)]
+    found = np.where((known | lone)[:, None], gram.points[index], np.nan)
+    return frozen(np.asarray(found))
+
+
+def _joint(rewards: Array, shown: Array, cross: Array) -> tuple[Written, Rows, Rows]:
+    """Return the Gram matrix of all rewards and observations, and which of them are which."""
+    k, m = len(rewards), cross.shape[2]
+    each = np.arange(k)
+    apart = cross.reshape(k, k * m)
+    if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, apart):
+        own = Rows(each[:, None], np.ones((k, 1)))
+        return _semidefinite(rewards), own, own[:, None]
+    whole = np.block([[rewards, apart], [apart.T, shown]])
+    places = k + np.arange(k * m).reshape(k, m, 1)
+    return (
+        _semidefinite(whole),
+        Rows(each[:, None], np.ones((k, 1))),
+        Rows(places, np.ones((k, m, 1))),
+    )
+
+
+def _semidefinite(matrix: Array) -> Written:
+    """Return a Gram matrix, if it can be one."""
+    size = float(np.abs(matrix).max(initial=0.0))
+    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
+        raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
+    even = (matrix + matrix.T) / 2
+    values, vectors = refuse_indefinite(even, "the three kernels together")
+    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
+        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        even = (even + even.T) / 2
+    return Written(frozen(even))

@@ -1,0 +1,137 @@
+"""Duels between settings whose utility is an unknown function (section 7, dueling)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels import as_kernel
+from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.readings import Reading, differences
+from partial_monitoring.model.dueling import Duels
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    labels,
+    non_negative_number,
+    one_of,
+    positive_number,
+    real_array,
+    set_fields,
+)
+
+
+class KernelDuelingGame(Duels, KernelGame):
+    """All ordered pairs of items: (a, b) earns g(x_a) + g(x_b) and shows g(x_a) - g(x_b).
+
+    The parameter is the vector of the utilities of the items. Pairs are listed only when something
+    asks for them.
+
+    Parameters
+    ----------
+    kernel
+        Of the utility function g: one of ``pm.kernels``, or any that ``as_kernel`` takes.
+    points
+        The items, shape (items, p).
+    noise_std, noise
+        As for :class:`Game`.
+    norm_bound
+        B: how large the norm of g is at most.
+    items
+        Labels of the items; without them the indices.
+    """
+
+    points: Array
+
+    def __init__(
+        self,
+        kernel: Any,
+        points: ArrayLike,
+        *,
+        noise_std: float = 1.0,
+        norm_bound: float = 1.0,
+        items: Iterable[object] | None = None,
+        noise: str = "gaussian",
+    ) -> None:
+        x = real_array("points", points, ("items", "p"))
+        if 0 in x.shape:
+            raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
+        gram = Computed(as_kernel(kernel), x, np.full(len(x), -1))
+        refuse_unfit(gram.kernel, x)
+        set_fields(
+            self,
+            points=x,
+            gram=gram,
+            parameters=AllParameters(len(x)),
+            noise_std=positive_number("noise_std", noise_std),
+            norm_bound=non_negative_number("norm_bound", norm_bound),
+            items=labels("items", items, len(x)),
+            noise=one_of("noise", noise, self.NOISES),
+            candidates=None,
+        )
+
+    @cached_property
+    def reward(self) -> Rows:  # type: ignore[override]
+        """The sum of two utilities, shape (items^2, 2)."""
+        index = np.stack(self.listed(), axis=1)
+        return Rows(index, np.ones(index.shape))
+
+    @cached_property
+    def feedback(self) -> Rows:  # type: ignore[override]
+        """The difference of two utilities, shape (items^2, 1, 2)."""
+        index = np.stack(self.listed(), axis=1)[:, None]
+        return Rows(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
+
+    @property
+    def mirrored(self) -> bool:
+        """A duel shows a difference, not its reward."""
+        return False
+
+    def rows(self, action: int | str) -> Array:
+        """Return what one duel shows, as weights of the utilities, shape (1, items)."""
+        first, second = divmod(self.action_index(action), self.count)
+        row = np.zeros((1, self.count))
+        row[0, first] += 1.0
+        row[0, second] -= 1.0
+        return row
+
+    def reward_row(self, action: int) -> Array:
+        """Return what one duel earns, as weights of the utilities, shape (items,)."""
+        row = np.zeros(self.count)
+        np.add.at(row, list(divmod(action, self.count)), 1.0)
+        return row
+
+    def point(self, action: int | str) -> Array | None:
+        """A duel reads the utility at two places."""
+        return None
+
+    def reading(self, actions: Indices) -> Reading:
+        """Return what some duels (n,) show, without listing the others."""
+        return differences(self.points, np.stack(np.divmod(actions, self.count), axis=1).tolist())
+
+    def utilities(self, theta: Array) -> Array:
+        """Return the utilities of the items, which are the parameter itself."""
+        return theta
+
+    def as_items(self) -> KernelGame:
+        """Return the game of the items by themselves: each earns its utility and shows nothing."""
+        one = np.arange(self.count)[:, None]
+        game = KernelGame.__new__(KernelGame)
+        game._fill(
+            self.gram,
+            Rows(one, np.ones((self.count, 1))),
+            Rows(np.zeros((self.count, 0, 1), dtype=np.int64), np.zeros((self.count, 0, 1))),
+            (0,) * self.count,
+            self.noise_std,
+            self.norm_bound,
+            self.items,
+            self.noise,
+        )
+        return game

@@ -1,0 +1,177 @@
+"""Kernel games as plain data, for game files.
+
+A file gives either the three kernels, or a kernel with points and how reward and feedback read the
+function there. Without ``reward`` and ``feedback`` both read its value at each point; with
+``duels = true`` the points are settings that are compared. A kernel with ``low`` and ``high`` is a
+game over a box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring import kernels
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.kernels.gram import Computed, Rows, Written
+from partial_monitoring.kernels.readings import Reading, values
+from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.kernel_dueling import KernelDuelingGame
+from partial_monitoring.validation import Array, Indices, boolean, brief, is_whole, real_array
+
+SHARED = ("noise_std", "norm_bound", "noise")
+ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
+ARRAY_KEYS = (*ARRAYS, *SHARED, "actions")
+POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *SHARED, "actions")
+BOX_KEYS = ("kernel", "low", "high", *SHARED)
+DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
+
+
+def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
+    """Return a kernel game as plain data."""
+    shared = {
+        "noise_std": np.asarray(game.noise_std).tolist(),
+        "norm_bound": game.norm_bound,
+        "noise": game.noise,
+    }
+    if isinstance(game, KernelDuelingGame):
+        assert isinstance(game.gram, Computed)
+        return {
+            "kernel": game.gram.kernel.to_dict(),
+            "points": game.points.tolist(),
+            "duels": True,
+            "items": list(game.items),
+        } | shared
+    if isinstance(game, KernelBoxGame):
+        corners = {"low": game.low.tolist(), "high": game.high.tolist()}
+        return {"kernel": game.computed.kernel.to_dict()} | corners | shared
+    shared["actions"] = list(game.actions)
+    if isinstance(game.gram, Written):
+        return _three_kernels(game) | shared
+    body: dict[str, Any] = {
+        "kernel": game.gram.kernel.to_dict(),
+        "points": game.gram.points.tolist(),
+    }
+    derived = bool((game.gram.axes >= 0).any())
+    if derived:
+        body["axes"] = game.gram.axes.tolist()
+    if derived or not (game.reward.plain and game.mirrored and game.k == game.d):
+        body["reward"] = _written(game.reward[:, None], (1,) * game.k)
+        body["feedback"] = _written(game.feedback, game.row_counts)
+    return body | shared
+
+
+def _three_kernels(game: KernelGame) -> dict[str, Any]:
+    k, m, whole = game.k, game.m, game.gram.matrix
+    earned, shown = game.features, game.observation_maps.reshape(k * m, game.d)
+    return {
+        "reward_kernel": (earned @ whole @ earned.T).tolist(),
+        "observation_kernel": (shown @ whole @ shown.T).reshape(k, m, k, m).tolist(),
+        "cross_kernel": (earned @ whole @ shown.T).reshape(k, k, m).tolist(),
+    }
+
+
+def _written(rows: Rows, counts: tuple[int, ...]) -> list[Any]:
+    """Write rows as pairs [number of a point, weight], one list per row of each action."""
+    width = rows.index.shape[2]
+    return [
+        [
+            [[int(rows.index[a, j, p]), float(rows.weight[a, j, p])] for p in range(width)]
+            for j in range(count)
+        ]
+        for a, count in enumerate(counts)
+    ]
+
+
+def kernel_game_from_dict(data: Mapping[str, Any]) -> KernelGame:
+    """Build a kernel game from plain data."""
+    if "reward_kernel" in data:
+        _known(data, ARRAY_KEYS)
+        for key in ARRAYS:
+            if key not in data:
+                raise InvalidInput(f"a kernel game needs the key {key!r}.")
+        return KernelGame(**data)
+    if "low" in data or "high" in data:
+        _known(data, BOX_KEYS)
+        for key in ("low", "high"):
+            if key not in data:
+                raise InvalidInput(f"a kernel game over a box needs the key {key!r}.")
+        options = {key: data[key] for key in SHARED if key in data}
+        return KernelBoxGame(_kernel(data), data["low"], data["high"], **options)
+    if data.get("duels") is not None and boolean("duels", data["duels"]):
+        _known(data, DUEL_KEYS)
+        options = {key: data[key] for key in (*SHARED, "items") if key in data}
+        return KernelDuelingGame(_kernel(data), _points(data), **options)
+    _known(data, POINT_KEYS)
+    options = {key: data[key] for key in (*SHARED, "actions") if key in data}
+    x = _points(data)
+    if ("reward" in data) != ("feedback" in data):
+        raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")
+    if "reward" not in data:
+        if "axes" in data:
+            raise InvalidInput("axes must stand beside the keys 'reward' and 'feedback'.")
+        read = values(x)
+        return KernelGame.from_kernel(_kernel(data), read, read, **options)
+    axes = _axes(data.get("axes", [-1] * len(x)), *x.shape)
+    earned = _read("reward", data["reward"], x, axes)
+    if set(earned.counts) != {1}:
+        raise InvalidInput(f"reward must have one row per action; got {brief(data['reward'])}.")
+    shown = _read("feedback", data["feedback"], x, axes)
+    return KernelGame.from_kernel(_kernel(data), earned, shown, **options)
+
+
+def _kernel(data: Mapping[str, Any]) -> kernels.Kernel:
+    if "kernel" not in data:
+        raise InvalidInput("a kernel game needs the key 'kernel'.")
+    return kernels.from_dict(data["kernel"])
+
+
+def _points(data: Mapping[str, Any]) -> Array:
+    if "points" not in data:
+        raise InvalidInput("a kernel game needs the key 'points'.")
+    return real_array("points", data["points"], ("n", "p"))
+
+
+def _axes(value: Any, count: int, p: int) -> Indices:
+    fine = isinstance(value, list) and all(is_whole(axis) and -1 <= axis < p for axis in value)
+    if not fine or len(value) != count:
+        raise InvalidInput(
+            f"axes must hold one coordinate per point, or -1 for the value; got {brief(value)}."
+        )
+    return np.array(value, dtype=np.int64)
+
+
+def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
+    """Read rows that are written as pairs [number of a point, weight]."""
+    try:
+        lists = [[[(i, w) for i, w in row] for row in rows] for rows in value]
+        pairs = [pair for rows in lists for row in rows for pair in row]
+        fine = all(is_whole(i) and 0 <= i < len(points) and isfinite(w) for i, w in pairs)
+    except (TypeError, ValueError):
+        fine = False
+    if not fine or not lists:
+        raise InvalidInput(
+            f"{name} must hold rows of pairs [number of a point, weight] for every action; got "
+            f"{brief(value)}."
+        )
+    m = max(map(len, lists))
+    width = max([1, *(len(row) for rows in lists for row in rows)])
+    index, weight = (
+        np.zeros((len(lists), m, width), dtype=np.int64),
+        np.zeros((len(lists), m, width)),
+    )
+    for a, rows in enumerate(lists):
+        for j, row in enumerate(rows):
+            for place, (i, w) in enumerate(row):
+                index[a, j, place], weight[a, j, place] = i, w
+    return Reading(points, axes, Rows(index, weight), tuple(map(len, lists)))
+
+
+def _known(data: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in data:
+        if key not in known:
+            raise unknown_name("key of a kernel game", key, known)

@@ -1,0 +1,40 @@
+"""Closed-form gaps in many games at once, whose actions stand in groups one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from partial_monitoring.numerics.compiled import linear
+
+
+@njit(cache=True, error_model="numpy")
+def exact_gaps(means, inverse, beta, centred, starts):
+    """Return the largest gaps within each group, shape (n, N): see the gaps of one game."""
+    gaps = np.empty(means.shape)
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        none = np.zeros((end - start, end - start))
+        own = np.ascontiguousarray(means[:, start:end])
+        gaps[:, start:end] = linear.exact_gaps(own, inverse, beta, centred[start:end], none)
+    return gaps
+
+
+@njit(cache=True, error_model="numpy")
+def greedy_gaps(means, variances, inverse, beta, seen, starts, through_mean):
+    """Return the gaps through the greedy action of each group, shape (n, N)."""
+    gaps = np.empty(means.shape)
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        gaps[:, start:end], _ = linear.greedy_gaps(
+            np.ascontiguousarray(means[:, start:end]),
+            np.ascontiguousarray(variances[:, start:end]),
+            inverse,
+            beta,
+            seen[start:end],
+            np.ascontiguousarray(seen[start:end].T),
+            np.zeros((end - start, 0)),
+            1.0,
+            through_mean,
+        )
+    return gaps

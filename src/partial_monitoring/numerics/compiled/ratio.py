@@ -1,0 +1,197 @@
+"""The minimiser of the information ratio in O(k) per step (lemmas support and closed form)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from partial_monitoring.numerics.compiled.linear import EXTREMES, largest
+
+TIE = 1e-13
+"""Ratios closer than this fraction are tied, and the lower index stands."""
+
+
+@njit(cache=True, error_model="numpy")
+def ratio(gap, information, kappa):
+    """Return gap^kappa / information with 0/0 = 0 and 1/0 = inf."""
+    if gap <= 0.0:
+        return 0.0
+    if information <= 0.0:
+        return np.inf
+    if kappa == 2.0:
+        return gap * gap / information
+    return gap**kappa / information
+
+
+@njit(cache=True, error_model="numpy")
+def best_share(d1, i1, d2, i2, kappa):
+    """Return the probability of the second action that minimises the ratio of a pair.
+
+    For d1 <= d2 and i1 < i2: clip([d1 / (d2 - d1) - kappa i1 / (i2 - i1)] / (kappa - 1)).
+    """
+    if i2 <= i1:
+        return 0.0
+    if d2 <= d1:
+        return 1.0
+    share = (d1 / (d2 - d1) - kappa * i1 / (i2 - i1)) / (kappa - 1.0)
+    return min(1.0, max(0.0, share))
+
+
+@njit(cache=True, error_model="numpy")
+def anchored(gaps, information, anchor, kappa):
+    """Return (partner, share) of the best pair that contains the anchor."""
+    d1, i1 = gaps[anchor], information[anchor]
+    best, partner, share = ratio(d1, i1, kappa), anchor, 0.0
+    for b in range(len(gaps)):
+        p = best_share(d1, i1, gaps[b], information[b], kappa)
+        if p > 0.0:
+            value = ratio(d1 + p * (gaps[b] - d1), i1 + p * (information[b] - i1), kappa)
+            if value < best * (1.0 - TIE):
+                best, partner, share = value, b, p
+    return partner, share
+
+
+@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+def least_slope(gaps, information, slope, psi):
+    """Return the least slope * D_a - psi * I_a."""
+    least = np.inf
+    for a in range(len(gaps)):
+        least = min(least, slope * gaps[a] - psi * information[a])
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def first_least(gaps, information, slope, psi, limit):
+    """Return the first action with slope * D_a - psi * I_a up to a limit.
+
+    Rounded in another way than the limit was, none may be: then the first with the least.
+    """
+    lowest, best = np.inf, 0
+    for a in range(len(gaps)):
+        h = slope * gaps[a] - psi * information[a]
+        if h <= limit:
+            return a
+        if h < lowest:
+            lowest, best = h, a
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def usable_numbers(values):
+    """Whether no number is negative or not finite."""
+    bad = 0
+    for a in range(len(values)):
+        bad += not (values[a] >= 0.0 and values[a] < np.inf)
+    return bad == 0
+
+
+@njit(cache=True, error_model="numpy")
+def minimize(gaps, information, kappa):
+    """Return (first, second, share of the second) of a distribution with the least ratio.
+
+    Keep a pair; every action on which the ratio could still improve has a derivative
+    h(a) = kappa D(mu)^(kappa-1) D_a - Psi(mu) I_a below that of the pair itself. Take the one with
+    the least, solve the pairs it forms in closed form, and stop when there is none.
+    """
+    first = 0
+    for a in range(len(gaps)):
+        if gaps[a] < gaps[first]:
+            first = a
+    if gaps[first] <= 0.0:
+        return first, first, 0.0
+    second, share = first, 0.0
+    if information[first] <= 0.0:
+        second, share = anchored(gaps, information, first, kappa)
+    for _ in range(10_000):
+        gap = gaps[first] + share * (gaps[second] - gaps[first])
+        gain = information[first] + share * (information[second] - information[first])
+        psi = ratio(gap, gain, kappa)
+        if psi == np.inf:
+            break
+        slope = kappa * (gap if kappa == 2.0 else gap ** (kappa - 1.0))
+        tie = TIE * slope * gap
+        least = least_slope(gaps, information, slope, psi)
+        if not least < slope * gap - psi * gain - tie:
+            break
+        entering = first_least(gaps, information, slope, psi, least + tie)
+        best, x, y, p = psi, first, second, share
+        for old in (first, second):
+            one, two = (old, entering) if gaps[old] <= gaps[entering] else (entering, old)
+            q = best_share(gaps[one], information[one], gaps[two], information[two], kappa)
+            value = ratio(
+                gaps[one] + q * (gaps[two] - gaps[one]),
+                information[one] + q * (information[two] - information[one]),
+                kappa,
+            )
+            if value < best:
+                best, x, y, p = value, one, two, q
+        if best >= psi:
+            break
+        first, second, share = x, y, p
+    return first, second, share
+
+
+@njit(cache=True, error_model="numpy")
+def minimize_rows(gaps, information, kappa, exact, zero):
+    """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
+
+    Gaps up to ``zero`` times the largest one of their row count as zero. Not exact: the pair is
+    anchored at the greedy action, the most informative among ties (E24). A row with a number that
+    is negative or not finite is not usable.
+    """
+    n, k = gaps.shape
+    first = np.zeros(n, np.int64)
+    second = np.zeros(n, np.int64)
+    share = np.zeros(n)
+    value = np.zeros(n)
+    usable = np.empty(n, np.bool_)
+    d = np.empty(k)
+    i = np.empty(k)
+    for row in range(n):
+        usable[row] = usable_numbers(gaps[row]) and usable_numbers(information[row])
+        if not usable[row]:
+            continue
+        # The answer does not depend on the units; in these nothing overflows.
+        widest, most = largest(gaps[row]), largest(information[row])
+        per_gap = 1.0 / max(widest, 1e-300)
+        per_gain = 1.0 / max(most, 1e-300)
+        for a in range(k):
+            d[a] = gaps[row, a] * per_gap if gaps[row, a] > zero * widest else 0.0
+        for a in range(k):
+            i[a] = information[row, a] * per_gain
+        if exact:
+            first[row], second[row], share[row] = minimize(d, i, kappa)
+        else:
+            anchor = 0
+            for a in range(1, k):
+                tied = d[a] == d[anchor] and d[a] > 0.0
+                if d[a] < d[anchor] or (tied and i[a] > i[anchor]):
+                    anchor = a
+            first[row] = anchor
+            second[row], share[row] = anchored(d, i, anchor, kappa)
+        one, two, p = first[row], second[row], share[row]
+        scaled = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+        value[row] = scaled * widest**kappa / most if 0.0 < scaled < np.inf else scaled
+    return first, second, share, value, usable
+
+
+@njit(cache=True, error_model="numpy")
+def draw_rows(first, second, share, uniforms):
+    """Draw from pairs of actions by inverting the cumulative distribution, shape (n,)."""
+    drawn = np.empty_like(first)
+    for row in range(len(first)):
+        one, two, p = first[row], second[row], share[row]
+        if one > two:
+            one, two, p = two, one, 1.0 - p
+        drawn[row] = one if one == two or uniforms[row] < 1.0 - p else two
+    return drawn
+
+
+@njit(cache=True, error_model="numpy")
+def spread_rows(first, second, share, k):
+    """Return distributions on pairs of actions over all actions, shape (n, k)."""
+    spread = np.zeros((len(first), k))
+    for row in range(len(first)):
+        spread[row, first[row]] = 1.0 - share[row]
+        spread[row, second[row]] += share[row]
+    return spread

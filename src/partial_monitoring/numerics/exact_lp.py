@@ -1,0 +1,124 @@
+"""Linear programs in exact arithmetic: the last word when floating point cannot decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.numerics.rational import Integers
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSolution:
+    """An optimum with its proof: <c, point> = value = <multipliers, b>, multipliers >= 0."""
+
+    value: Fraction
+    point: NDArray[Any]
+    """Shape (n,), of ``Fraction``."""
+    multipliers: NDArray[Any]
+    """One per inequality, shape (m,), of ``Fraction``: A' multipliers = c."""
+
+
+def maximize(objective: Integers, matrix: Integers, bounds: Integers) -> ExactSolution | str:
+    """Maximise <c, x> subject to A x <= b over all x in R^n, exactly.
+
+    The simplex method with Bland's rule (which cannot cycle) on an integer tableau: all entries
+    share one denominator, the last pivot, and every division is exact.
+
+    Parameters
+    ----------
+    objective, matrix, bounds
+        Integer arrays c (n,), A (m, n) and b (m,).
+
+    Returns
+    -------
+    ExactSolution | str
+        The optimum, or "infeasible", or "unbounded".
+    """
+    tableau = _Tableau(objective, matrix, bounds)
+    if not tableau.find_feasible():
+        return "infeasible"
+    if not tableau.improve():
+        return "unbounded"
+    return tableau.solution()
+
+
+class _Tableau:
+    """Rows: constraints, then the objective. Columns: x+, x-, slacks, an auxiliary, right side."""
+
+    def __init__(self, objective: Integers, matrix: Integers, bounds: Integers) -> None:
+        m, n = matrix.shape
+        self.m, self.n = m, n
+        self.auxiliary = 2 * n + m
+        t = np.zeros((m + 1, 2 * n + m + 2), dtype=object)
+        t[:m, :n], t[:m, n : 2 * n] = matrix, -matrix
+        t[np.arange(m), 2 * n + np.arange(m)] = 1
+        t[:m, -1] = bounds
+        t[m, :n], t[m, n : 2 * n] = -objective, objective
+        self.table = t
+        self.denominator = 1
+        self.basis = list(range(2 * n, 2 * n + m))
+
+    def pivot(self, row: int, column: int) -> None:
+        t = self.table
+        if t[row, column] < 0:
+            t[row] = -t[row]
+        lead = t[row, column]
+        others = np.arange(len(t)) != row
+        t[others] = (t[others] * lead - np.outer(t[others, column], t[row])) // self.denominator
+        self.denominator = lead
+        self.basis[row] = column
+
+    def improve(self) -> bool:
+        """Pivot until the objective row has no negative entry; False if there is no maximum."""
+        t, allowed = self.table, self.auxiliary
+        while True:
+            entering = next((j for j in range(allowed) if t[-1, j] < 0), None)
+            if entering is None:
+                return True
+            rows = [i for i in range(self.m) if t[i, entering] > 0]
+            if not rows:
+                return False
+            leaving = min(rows, key=lambda i: (Fraction(t[i, -1], t[i, entering]), self.basis[i]))
+            self.pivot(leaving, entering)
+
+    def find_feasible(self) -> bool:
+        """Phase one: with a variable added to every row, drive that variable out again."""
+        t = self.table
+        if self.m == 0 or min(t[: self.m, -1]) >= 0:
+            return True
+        target = t[-1].copy()
+        t[: self.m, self.auxiliary] = -1
+        t[-1] = 0
+        t[-1, self.auxiliary] = 1
+        self.pivot(int(np.argmin(t[: self.m, -1])), self.auxiliary)
+        self.improve()
+        if t[-1, -1] < 0:
+            return False
+        if self.auxiliary in self.basis:
+            row = self.basis.index(self.auxiliary)
+            column = next((j for j in range(self.auxiliary) if t[row, j]), None)
+            if column is not None:
+                self.pivot(row, column)
+        t[:, self.auxiliary] = 0
+        t[-1] = target * self.denominator
+        for row, column in enumerate(self.basis):
+            if column != self.auxiliary:
+                t[-1] -= target[column] * t[row]
+        return True
+
+    def solution(self) -> ExactSolution:
+        t, n = self.table, self.n
+        values = np.full(self.auxiliary + 1, Fraction(0), dtype=object)
+        for row, column in enumerate(self.basis):
+            values[column] = Fraction(t[row, -1], self.denominator)
+        multipliers = np.array(
+            [Fraction(entry, self.denominator) for entry in t[-1, 2 * n : self.auxiliary]],
+            dtype=object,
+        )
+        point = np.array(values[:n] - values[n : 2 * n], dtype=object)
+        return ExactSolution(Fraction(t[-1, -1], self.denominator), point, multipliers)

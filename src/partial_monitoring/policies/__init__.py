@@ -1,0 +1,171 @@
+"""The registry of policies, and their options by name, for files and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.estimation import confidence
+from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, SquareCB
+from partial_monitoring.policies.bandit.improvement import GPUCB, ExpectedImprovement
+from partial_monitoring.policies.bandit.optimism import LinTS, LinUCB
+from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS
+from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.ids import gaps, information, sampling
+from partial_monitoring.policies.ids.contextual import ContextualIDS
+from partial_monitoring.policies.ids.dueling import DuelingIDS
+from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.policies.refitted import Refitted
+
+POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
+    {
+        "ids": IDS,
+        "contextual_ids": ContextualIDS,
+        "dueling_ids": DuelingIDS,
+        "cbp": CBP,
+        "randcbp": RandCBP,
+        "linucb": LinUCB,
+        "lints": LinTS,
+        "greedy": Greedy,
+        "epsilon_greedy": EpsilonGreedy,
+        "squarecb": SquareCB,
+        "refitted": Refitted,
+        "gp_ucb": GPUCB,
+        "gp_ts": GPTS,
+        "expected_improvement": ExpectedImprovement,
+        "dueling_ts": DuelingTS,
+    }
+)
+"""Every policy by name."""
+
+PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
+        "information": {
+            "log_det": information.log_det,
+            "directed": information.directed,
+            "directed_relaxed": information.directed_relaxed,
+        },
+        "sampling": {
+            "exact": sampling.exact,
+            "approximate": sampling.approximate,
+            "deterministic": sampling.deterministic,
+            "anytime_e2d": sampling.AnytimeE2D(),
+        },
+        "confidence": {"paper": confidence.paper()},
+    }
+)
+"""The parts of IDS that have a name of their own."""
+
+BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
+        "confidence": {"fixed": confidence.Fixed, "deviations": confidence.Deviations},
+    }
+)
+"""Parts with an argument, written as [name, argument]."""
+
+
+def make(name: str, **options: Any) -> Policy[Any]:
+    """Build a policy by name; parts of IDS may be given by name too.
+
+    >>> make("ids", gap="relaxed").gap is gaps.relaxed
+    True
+    """
+    if not isinstance(name, str) or name not in POLICIES:
+        raise unknown_name("policy", name, POLICIES)
+    known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
+    for option in options:
+        if option not in known:
+            raise unknown_name(f"option of {name}", option, known)
+    return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
+
+
+def summary(name: str) -> str:
+    """Return one line on what a policy does.
+
+    >>> summary("ids")
+    'Play the distribution that trades least regret for most information.'
+    """
+    return (POLICIES[name].__doc__ or "").strip().splitlines()[0]
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the options of a policy with their defaults, as they are written in files."""
+    chosen: dict[str, Any] = {}
+    for field in fields(POLICIES[name]):  # type: ignore[arg-type]
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        chosen[field.name] = _name(field.name, default)
+    return chosen
+
+
+def name_of(policy: Policy[Any]) -> str:
+    """Return the name under which a policy's kind is registered, or that of its class."""
+    names = {build: name for name, build in POLICIES.items()}
+    return names.get(type(policy), type(policy).__name__.lower())
+
+
+def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
+    """Return a policy as plain data; parts without a name are refused."""
+    for name, build in POLICIES.items():
+        if type(policy) is build:
+            options = {field.name: getattr(policy, field.name) for field in fields(policy)}  # type: ignore[arg-type]
+            return {"policy": name} | {key: _name(key, value) for key, value in options.items()}
+    raise InvalidInput(f"policy must be one of the library's to be saved; got {policy!r}.")
+
+
+def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
+    """Build a policy from plain data."""
+    if not isinstance(data, Mapping) or "policy" not in data:
+        raise InvalidInput(f"a policy must be a table with the key 'policy'; got {data!r}.")
+    options = {key: value for key, value in data.items() if key != "policy"}
+    return make(data["policy"], **options)
+
+
+def _part(key: str, value: Any) -> Any:
+    if key == "inner" and isinstance(value, Mapping | str):
+        return make(value) if isinstance(value, str) else policy_from_dict(value)
+    if isinstance(value, list) and key in BUILT:
+        if len(value) != 2 or not isinstance(value[0], str):
+            raise InvalidInput(f"{key} must be a name or [name, argument]; got {value!r}.")
+        name, argument = value
+        if name not in BUILT[key]:
+            raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
+        return BUILT[key][name](argument)
+    if isinstance(value, str) and key in PARTS:
+        if value in BUILT.get(key, ()):
+            raise InvalidInput(f"{key} {value!r} needs an argument: write [{value!r}, number].")
+        if value not in PARTS[key]:
+            raise unknown_name(key, value, [*PARTS[key], *BUILT.get(key, ())])
+        return PARTS[key][value]
+    return value
+
+
+def _name(key: str, value: Any) -> Any:
+    """Return the name of a part, or the plain value of another option."""
+    if key == "inner":
+        return policy_to_dict(value)
+    if key not in PARTS:
+        return _number(value)
+    for name, part in PARTS[key].items():
+        if value is part or value == part:
+            return name
+    for name, build in BUILT.get(key, {}).items():
+        if type(value) is build:
+            (argument,) = (getattr(value, field.name) for field in fields(value))
+            return [name, _number(argument)]
+    raise InvalidInput(f"{key} must be one of the library's to be saved; got {value!r}.")
+
+
+def _number(value: Any) -> Any:
+    """Return numbers of any kind as plain ones; everything else as it is."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    numbers = np.asarray(value)
+    return numbers.tolist() if numbers.dtype.kind in "iuf" else numbers.astype(float).tolist()

@@ -1,0 +1,1 @@
+"""Policies that play what looks best: greedy, optimistic, Thompson sampling, improvement."""

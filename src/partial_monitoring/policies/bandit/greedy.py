@@ -1,0 +1,154 @@
+"""Policies that only look at estimated rewards: greedy, epsilon-greedy, inverse-gap weighting.
+
+They know no confidence set: whether what they play shows anything is not asked. On bandits they are
+what many systems run; on games whose best actions show nothing they are a negative control.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import confidence_set, paper
+from partial_monitoring.estimation.linear.design import checked_options
+from partial_monitoring.estimation.linear.least_squares import Estimate
+from partial_monitoring.estimation.shapes import Shape
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.policies.bandit.duels import refuse_duels
+from partial_monitoring.policies.estimating import LinearPolicy
+from partial_monitoring.policies.policy import Choices, draw
+from partial_monitoring.validation import Array, Indices, positive_number, real_number
+
+
+@dataclass(frozen=True)
+class Greedy(LinearPolicy):
+    """Play what looks best.
+
+    Parameters
+    ----------
+    regularization, prior_mean, norm_bound
+        lambda, theta_0 and B, as for :class:`partial_monitoring.IDS`; the estimate is the
+        least-squares estimate over Theta.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.greedy_exploration()
+    >>> pm.simulate(game, "greedy", [0.6, 0.3], horizon=50, seeds=4).policies
+    ['greedy']
+    """
+
+    regularization: float = 1.0
+    prior_mean: ArrayLike | None = None
+    norm_bound: float | None = None
+
+    confidence = staticmethod(paper())
+    """Only a status asks for the confidence set."""
+
+    def __post_init__(self) -> None:
+        checked_options(self, ())
+
+    def accept(self, game: AnyGame) -> None:
+        """Refuse duels, whose pairs are not listed."""
+        refuse_duels(type(self).__name__, game)
+
+    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
+        """Return the probabilities (n, k) from estimated rewards (n, k) of available actions."""
+        best = np.where(open_, means, -np.inf).argmax(axis=1)
+        mu = np.zeros(means.shape)
+        mu[np.arange(len(mu)), best] = 1.0
+        return mu
+
+    def choose(
+        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
+    ) -> Choices:
+        """Choose actions."""
+        confidence = confidence_set(estimate, shape, self.confidence)
+        means = confidence.means
+        n, k = means.shape
+        open_ = np.ones(k, dtype=bool) if available is None else np.asarray(available, dtype=bool)
+        mu = self.distribution(means, open_, estimate.round)
+        unknown = np.full(n, np.nan)
+        return Choices(
+            draw(mu, uniforms),
+            mu,
+            np.full((n, k), np.nan),
+            np.full((n, k), np.nan),
+            unknown,
+            unknown,
+            confidence.center,
+            index=np.where(open_, means, -np.inf),
+        )
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Greedy):
+    """Play what looks best, and now and then anything.
+
+    Parameters
+    ----------
+    regularization, prior_mean, norm_bound
+        As for :class:`Greedy`.
+    epsilon
+        The probability of playing any action, each as likely.
+    decay
+        With decay, epsilon_t = min(1, epsilon k t^(-1/3)): then regret grows like n^(2/3) where
+        every action shows its own reward.
+    """
+
+    epsilon: float = 0.1
+    decay: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= real_number("epsilon", self.epsilon) <= 1:
+            raise InvalidInput(f"epsilon must lie between 0 and 1; got {self.epsilon!r}.")
+
+    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
+        """Return the greedy distribution mixed with the uniform one."""
+        count = int(open_.sum())
+        share = np.full(len(means), float(self.epsilon))
+        if self.decay:
+            share = np.minimum(1.0, self.epsilon * count * rounds ** (-1.0 / 3.0))
+        greedy = super().distribution(means, open_, rounds)
+        return np.asarray((1 - share[:, None]) * greedy + share[:, None] * open_ / count)
+
+
+@dataclass(frozen=True)
+class SquareCB(Greedy):
+    """Inverse-gap weighting: an action is played the less, the worse it looks.
+
+    With b the action that looks best among k, every other action a is played with probability
+    1 / (k + gamma_t (mean_b - mean_a)), b with the rest, gamma_t = exploration (k t)^(1/2).
+
+    Parameters
+    ----------
+    regularization, prior_mean, norm_bound
+        As for :class:`Greedy`.
+    exploration
+        Larger is greedier.
+
+    Notes
+    -----
+    Abe and Long (1999), Foster and Rakhlin (2020). There gamma depends on the horizon and on the
+    regret of the regression; here it follows the rounds.
+    """
+
+    exploration: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive_number("exploration", self.exploration)
+
+    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
+        """Return the inverse-gap weights."""
+        count = int(open_.sum())
+        best = super().distribution(means, open_, rounds) > 0
+        top = np.where(open_, means, -np.inf).max(axis=1, keepdims=True)
+        gamma = self.exploration * np.sqrt(count * rounds)[:, None]
+        others = open_ & ~best
+        weights = np.where(others, 1.0 / (count + gamma * np.maximum(top - means, 0.0)), 0.0)
+        return np.asarray(np.where(best, 1.0 - weights.sum(axis=1, keepdims=True), weights))

@@ -1,0 +1,1 @@
+"""Policies for finite games, on the geometry that the analysis computes."""

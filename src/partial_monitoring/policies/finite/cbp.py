@@ -1,0 +1,266 @@
+"""CBP and RandCBP: decide comparisons of neighbours, play what the undecided ones need.
+
+Bartok, Zolghadr and Szepesvari, "An adaptive algorithm for finite stochastic partial monitoring"
+(ICML 2012); Heuillet, Ahmad and Durand, "Randomized confidence bounds for stochastic partial
+monitoring" (ICML 2024). For neighbours i, j with estimation vectors v (see ``geometry``), in round
+t and with n_c plays of action c,
+
+    difference_ij = sum_c <v_ijc, frequencies of c>,
+    width_ij      = Z_ij sum_c |v_ijc| / n_c^(1/2),     Z_ij = (alpha log t)^(1/2) for CBP.
+
+A pair is decided when |difference| >= width. What the decided pairs leave (see ``halfspaces``) are
+actions P and pairs E with their neighbourhoods N and observers V. Of
+
+    S = P + N + (V and {c : n_c <= W_c^(2/3) f(t)}),    f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3),
+
+the action with the largest W_c^2 / n_c is played, W_c = max_ij |v_ijc|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
+from partial_monitoring.estimation.linear.design import Model, model
+from partial_monitoring.estimation.linear.least_squares import counted
+from partial_monitoring.estimation.shapes import shape_of
+from partial_monitoring.model.game import Game
+from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
+from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
+from partial_monitoring.policies.policy import Choices
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    one_of,
+    positive_number,
+    real_number,
+    whole_number,
+)
+
+TIE = 1e-8
+"""Indices closer than this fraction (estimation vectors are hardly more exact) are tied, and the
+lowest action is played."""
+
+
+@dataclass(frozen=True, eq=False)
+class CBPState:
+    """What CBP knows after some rounds: counts, and what the decided comparisons leave."""
+
+    model: Model
+    halfspaces: Halfspaces
+    round: Indices
+    """t: one more than the number of observations, shape (n,)."""
+    plays: Indices
+    """n_c, shape (n, k)."""
+    sums: Array
+    """How often each symbol was seen, shape (n, k, m)."""
+    signs: Signs
+    """The comparisons that are decided in this round, shape (n, pairs)."""
+    candidates: Mask
+    """P and N, shape (n, k)."""
+    observers: Mask
+    """V, shape (n, k)."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """The geometry of the game."""
+        return self.halfspaces.geometry
+
+
+@dataclass(frozen=True)
+class CBP:
+    """Confidence bounds for partial monitoring, on finite games with random outcomes.
+
+    Parameters
+    ----------
+    alpha
+        Confidence level, above 1 for the guarantee.
+    norm
+        Estimation vectors with the least largest entry ("sup") or the least length ("euclidean").
+
+    Notes
+    -----
+    Regret of order n^(1/2) on easy and n^(2/3) on hard games, up to logarithms. First every action
+    that is needed (in A, or an observer) is played once. If decisions contradict each other, which
+    is rare, those that held before stand. Gaps, information and the estimate of theta are nan: CBP
+    has none. Linear programs are solved once per pattern of decided comparisons.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.apple_tasting(), "cbp", [0.9, 0.1], horizon=200, seeds=4)
+    >>> bool((result.regret["cbp"] < 100).all())
+    True
+    """
+
+    alpha: float = 1.01
+    norm: str = "sup"
+
+    def __post_init__(self) -> None:
+        positive_number("alpha", self.alpha)
+        one_of("norm", self.norm, NORMS)
+
+    def init(self, game: Game, replicates: int) -> CBPState:
+        """Return the state before the first round."""
+        shape = geometry(game, type(self).__name__, self.norm)
+        n, k, count = replicates, game.k, len(shape.pairs)
+        halfspaces = Halfspaces(shape)
+        signs = np.zeros((n, count), dtype=np.int8)
+        candidates, observers, _ = halfspaces.masks(signs)
+        return CBPState(
+            model(game),
+            halfspaces,
+            np.ones(n, dtype=np.int64),
+            np.zeros((n, k), dtype=np.int64),
+            np.zeros((n, k, game.m)),
+            signs,
+            candidates,
+            observers,
+        )
+
+    def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
+        """Choose actions."""
+        self._refuse(available)
+        return self._choices(state, state.candidates, state.observers)
+
+    def update(self, state: CBPState, action: Indices, observation: Array) -> CBPState:
+        """Return the state after one more observation, with the comparisons decided by now."""
+        each = np.arange(len(action))
+        plays, sums = state.plays.copy(), state.sums.copy()
+        plays[each, action] += 1
+        sums[each, action] += observation
+        moved = replace(state, round=state.round + 1, plays=plays, sums=sums)
+        signs = decided(moved, self.bound(moved.round)[:, None])
+        changed = np.flatnonzero((signs != state.signs).any(axis=1))
+        if len(changed) == 0:
+            return moved
+        found_candidates, found_observers, consistent = state.halfspaces.masks(signs[changed])
+        kept = changed[consistent]
+        candidates, observers = state.candidates.copy(), state.observers.copy()
+        candidates[kept] = found_candidates[consistent]
+        observers[kept] = found_observers[consistent]
+        return replace(moved, signs=signs, candidates=candidates, observers=observers)
+
+    def bound(self, t: Indices) -> Array:
+        """Return (alpha log t)^(1/2), shape (n,)."""
+        return np.sqrt(self.alpha * np.log(t))
+
+    def rate(self, t: Indices) -> Array:
+        """Return f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3), shape (n,)."""
+        return np.cbrt(self.alpha * np.log(t) * np.square(t, dtype=float))
+
+    def confidence_set(self, state: CBPState) -> ConfidenceSet:
+        """Return the confidence set of least squares, which ``Learner.status`` speaks about."""
+        estimate = counted(state.model, state.plays, state.sums)
+        return confidence_set(estimate, shape_of(state.model), schedules.paper())
+
+    def _refuse(self, available: Array | None) -> None:
+        """Sets P and E are those of the whole game, which may not be there to be played."""
+        if available is not None:
+            raise InvalidInput(
+                f"available cannot be given with {type(self).__name__}, which compares all actions."
+            )
+
+    def _choices(self, state: CBPState, candidates: Mask, observers: Mask) -> Choices:
+        """Play the largest index; an action that is needed and was never played comes first."""
+        shape, plays = state.geometry, state.plays
+        wanted = plays <= np.cbrt(shape.weights) ** 2 * self.rate(state.round)[:, None]
+        allowed = candidates | (observers & wanted)
+        index = np.where(allowed, shape.weights**2 / np.maximum(plays, 1), -np.inf)
+        index = np.where(shape.useful & (plays == 0), np.inf, index)
+        best = index.max(axis=1, keepdims=True)
+        action = (index >= best * (1.0 - TIE)).argmax(axis=1)
+        n, k = index.shape
+        distribution = np.zeros((n, k))
+        distribution[np.arange(n), action] = 1.0
+        nothing = np.full((n, k), np.nan)
+        return Choices(
+            action,
+            distribution,
+            nothing,
+            nothing,
+            np.full(n, np.nan),
+            self.bound(state.round) ** 2,
+            np.full((n, shape.game.d), np.nan),
+            index=index,
+        )
+
+
+@dataclass(frozen=True)
+class RandCBP(CBP):
+    """CBP with random widths, which decides much earlier and still explores enough.
+
+    Parameters
+    ----------
+    alpha, norm
+        As for :class:`CBP`.
+    spread, levels, top
+        Z is one of ``levels`` equally spaced numbers from 0 to (alpha log t)^(1/2): the last with
+        probability ``top``, z below it in proportion to exp(-z^2 / (2 spread^2)).
+    coupled
+        Draw one Z per round for all pairs instead of one for each pair.
+
+    Notes
+    -----
+    Random decisions often contradict each other. Then the certain ones, those of CBP, stand. The
+    distribution of a decision is given the Z that were drawn, so it is all on one action.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.apple_tasting(), "randcbp", [0.9, 0.1], horizon=200, seeds=4)
+    >>> bool((result.regret["randcbp"] < 60).all())
+    True
+    """
+
+    spread: float = 1.0
+    levels: int = 20
+    top: float = 1e-6
+    coupled: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive_number("spread", self.spread)
+        whole_number("levels", self.levels, at_least=2)
+        if not 0 < real_number("top", self.top) < 1:
+            raise InvalidInput(f"top must lie between 0 and 1; got {self.top!r}.")
+        boolean("coupled", self.coupled)
+
+    def draws(self, state: CBPState) -> int:
+        """Return the number of uniform numbers per round: one for each pair, if not coupled."""
+        return 1 if self.coupled else len(state.geometry.pairs)
+
+    def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
+        """Choose actions after random decisions, with uniforms (n, draws)."""
+        self._refuse(available)
+        signs = decided(state, self.factors(state.round, uniforms))
+        candidates, observers, consistent = state.halfspaces.masks(signs)
+        stands = ~consistent[:, None]
+        return self._choices(
+            state,
+            np.where(stands, state.candidates, candidates),
+            np.where(stands, state.observers, observers),
+        )
+
+    def factors(self, t: Indices, uniforms: Array) -> Array:
+        """Return Z for every uniform number (n, q), shape (n, q)."""
+        from partial_monitoring.numerics.compiled import comparisons
+
+        bound = self.bound(t)
+        drawn = comparisons.sample_factors(bound, uniforms, self.spread, self.levels, self.top)
+        return np.asarray(drawn)
+
+
+def decided(state: CBPState, factors: Array) -> Signs:
+    """Return which comparisons are decided with factors Z of shape (n, pairs) or (n, 1)."""
+    from partial_monitoring.numerics.compiled import comparisons
+
+    shape = state.geometry
+    signs = np.zeros((len(state.round), len(shape.pairs)), dtype=np.int8)
+    comparisons.decide(shape.vectors, shape.sizes, state.plays, state.sums, factors, signs)
+    return signs

@@ -1,0 +1,246 @@
+"""From gaps and information to a distribution over actions (section 3).
+
+A sampling rule is a function (gaps, information) -> distribution on arrays of shape (..., k). The
+conventions are 0/0 = 0 and 1/0 = inf; ties go to the lowest index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.policies.ids.context_kernel import contextual
+from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe
+from partial_monitoring.policies.ids.ratio import (
+    ZERO_GAP,
+    as_arrays,
+    checked,
+    explain_misfit,
+    without_noise,
+)
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    non_negative_number,
+    real_number,
+    set_fields,
+)
+
+SamplingRule = Callable[[Array, Array], Array]
+
+
+def exact(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the distribution with the least information ratio, in O(k) (lemma support).
+
+    It is supported on at most two actions, and almost greedy: its gap is at most twice the least.
+
+    >>> exact([0.1, 1.0], [0.0, 1.0]).round(3)
+    array([0.889, 0.111])
+    """
+    return _EXACT(gaps, information)
+
+
+def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the best mixture of the greedy action with one other: within 4/3 of the least ratio.
+
+    The greedy action is the most informative among those with the least gap (E24). Kept to
+    reproduce the paper; :func:`exact` is as fast.
+    """
+    return _APPROXIMATE(gaps, information)
+
+
+def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
+    """Return the single action with the least ratio gap^2 / information."""
+    d, i = checked(gaps, information)
+    d = d / np.maximum(d.max(axis=-1, keepdims=True), 1e-300)
+    i = i / np.maximum(i.max(axis=-1, keepdims=True), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(d <= 0, 0.0, np.where(i > 0, d**2 / i, np.inf))
+    # If no action shows anything the greedy one is left.
+    blind = np.isinf(ratio).all(axis=-1, keepdims=True)
+    return _dirac(np.where(blind, d, ratio))
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """The distribution with the least ratio gap^kappa / information."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, kappa=_checked_kappa(self.kappa))
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        return _pair_rule(gaps, information, self.kappa, exact=True)
+
+    def pairs(self, gaps: Array, information: Array) -> Pairs:
+        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
+        return solve_pairs(gaps, information, self.kappa, exact=True)
+
+
+@dataclass(frozen=True)
+class Approximate:
+    """The best mixture of the greedy action with one other, for any kappa."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, kappa=_checked_kappa(self.kappa))
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        return _pair_rule(gaps, information, self.kappa, exact=False)
+
+    def pairs(self, gaps: Array, information: Array) -> Pairs:
+        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
+        return solve_pairs(gaps, information, self.kappa, exact=False)
+
+
+def generalized(kappa: float) -> Generalized:
+    """Return the rule that minimises the generalised ratio gap^kappa / information, kappa >= 2."""
+    return Generalized(kappa)
+
+
+@dataclass(frozen=True)
+class E2D:
+    """Play the action with the least gap - tradeoff * information."""
+
+    tradeoff: float
+
+    def __post_init__(self) -> None:
+        set_fields(self, tradeoff=non_negative_number("tradeoff", self.tradeoff))
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        d, i = checked(gaps, information)
+        return _dirac(d - self.tradeoff * i)
+
+
+@dataclass(frozen=True)
+class AnytimeE2D:
+    """E2D with a tradeoff that follows the rounds played.
+
+    The best fixed tradeoff in hindsight is 1/2 (sum of Psi / gamma)^(1/2), where Psi are the least
+    information ratios of the rounds and gamma is the information gained. Within a policy, t times
+    the ratio of round t stands for the sum. Called by itself the rule knows of no rounds: it then
+    plays the more informative action of the exact distribution, at whose tradeoff both tie.
+
+    In a context the ratio is that of the context by itself. One with an action that is best
+    whatever the parameter has the ratio zero, so that nothing is paid there to explore for others;
+    a fixed tradeoff does that, and so does ``ContextualIDS``.
+    """
+
+    def after(self, gaps: Array, information: Array, rounds: Indices, gained: Array) -> Array:
+        """Return the distribution in round t = rounds (n,), after gaining information (n,)."""
+        ratio = solve_pairs(gaps, information, 2.0, exact=True).ratio
+        known = np.maximum(gained, information.max(axis=1))
+        usable = np.isfinite(ratio) & (known > 0)
+        scale = np.where(usable, ratio, 0.0) * rounds / np.where(known > 0, known, 1.0)
+        return _dirac(without_noise(gaps) - 0.5 * np.sqrt(scale)[:, None] * information)
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        d, i = as_arrays(gaps, information)
+        k = d.shape[-1]
+        pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), 2.0, exact=True)
+        action = np.where(pairs.share > 0, pairs.second, pairs.first)
+        mu = np.zeros((len(action), k))
+        mu[np.arange(len(action)), action] = 1.0
+        return mu.reshape(d.shape)
+
+
+def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
+    """Return the E2D rule with a fixed tradeoff, or with "anytime" one chosen in each round."""
+    if isinstance(tradeoff, str) and tradeoff == "anytime":
+        return AnytimeE2D()
+    return E2D(real_number("tradeoff", tradeoff))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Distributions on at most two actions each, for n problems."""
+
+    first: Indices
+    second: Indices
+    share: Array
+    """The probability of the second action."""
+    ratio: Array
+    """The information ratio, gap^kappa / information."""
+
+    def distribution(self, k: int) -> Array:
+        """Return the distributions over all k actions, shape (n, k)."""
+        from partial_monitoring.numerics.compiled.ratio import spread_rows
+
+        return np.asarray(spread_rows(self.first, self.second, self.share, k))
+
+    def draw(self, uniforms: Array) -> Indices:
+        """Draw one action each by inverting the cumulative distribution."""
+        from partial_monitoring.numerics.compiled.ratio import draw_rows
+
+        return np.asarray(draw_rows(self.first, self.second, self.share, uniforms))
+
+
+def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -> Pairs:
+    """Return the best pair of each row of gaps and information, shape (n, k)."""
+    from partial_monitoring.numerics.compiled.ratio import minimize_rows
+
+    rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
+    *answer, usable = minimize_rows(*rows, kappa, exact, ZERO_GAP)
+    if not usable.all():
+        explain_misfit(gaps, information)
+    return Pairs(*answer)
+
+
+def pair_rule(rule: SamplingRule) -> Generalized | Approximate | None:
+    """Return the rule as one that gives pairs, if it is one."""
+    if rule is exact:
+        return _EXACT
+    if rule is approximate:
+        return _APPROXIMATE
+    return rule if isinstance(rule, Generalized | Approximate) else None
+
+
+def is_ours(rule: SamplingRule) -> bool:
+    """Whether a rule is one of those above, whose answers need no check."""
+    return rule is deterministic or pair_rule(rule) is not None or isinstance(rule, E2D)
+
+
+def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
+    d, i = as_arrays(gaps, information)
+    k = d.shape[-1]
+    pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), kappa, exact=exact)
+    return pairs.distribution(k).reshape(d.shape)
+
+
+def _dirac(score: Array) -> Array:
+    """Put all probability on the least score, the lowest index among ties."""
+    mu = np.zeros(score.shape)
+    np.put_along_axis(mu, score.argmin(axis=-1, keepdims=True), 1.0, axis=-1)
+    return mu
+
+
+def _checked_kappa(kappa: float) -> float:
+    number = real_number("kappa", kappa)
+    if not number >= 2:
+        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
+    return number
+
+
+_EXACT, _APPROXIMATE = Generalized(), Approximate()
+
+__all__ = [
+    "E2D",
+    "AnytimeE2D",
+    "Approximate",
+    "Generalized",
+    "Pairs",
+    "SamplingRule",
+    "approximate",
+    "contextual",
+    "deterministic",
+    "e2d",
+    "exact",
+    "frank_wolfe",
+    "generalized",
+]

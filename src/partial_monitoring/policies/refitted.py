@@ -1,0 +1,211 @@
+"""A policy whose kernel is fitted to the data now and then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.kernel.design import KernelModel
+from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.estimation.kernel.stack import Stack
+from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.policies.ids import gaps
+from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.policy import Choices, Policy, draws_of, is_policy, joined
+from partial_monitoring.validation import Array, Indices, real_number, whole_number
+
+MOST_FITTED = 400
+"""Of more different actions than this the ones that were played last are fitted to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What one replicate knows: its game with the kernel of the last fit, and all it has seen."""
+
+    game: KernelGame
+    state: Any
+    actions: Stack
+    shown: Stack
+    due: int
+    """The round before which the kernel is fitted again."""
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedState:
+    """What a refitted policy knows after some rounds."""
+
+    runs: tuple[Fitted, ...]
+    start: Kernel
+    """The kernel of the game, from which every search starts."""
+    most_draws: int
+    """No kernel needs more uniform numbers in a round than this."""
+
+    @property
+    def replayed(self) -> bool:
+        """The state is saved as what was told."""
+        return True
+
+    @property
+    def model(self) -> KernelModel:
+        """The model of the first replicate, with its kernel."""
+        found: KernelModel = _model(self.runs[0].state)
+        return found
+
+    @property
+    def estimate(self) -> KernelEstimate:
+        """The estimate of the first replicate, with its kernel."""
+        found: KernelEstimate = self.runs[0].state.estimate
+        return found
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """Play a kernel game with another policy, and fit the kernel to the data now and then.
+
+    The regret bounds need a kernel that is known beforehand: with one that was fitted to the same
+    data nothing is guaranteed, though it often learns faster than with a poor guess.
+
+    Parameters
+    ----------
+    inner
+        The policy, ``pm.IDS`` with the mean gap unless given.
+    first
+        The round before which the kernel is fitted for the first time.
+    growth
+        It is fitted again whenever the number of rounds has grown by this factor.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.kernelized_bandit(kernel=pm.kernels.Matern(2.5, lengthscale=1.0))
+    >>> learner = pm.Learner(game, pm.Refitted(first=5), seed=0)
+    >>> for _ in range(5):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, [np.sin(9 * game.point(decision.action)[0])])
+    >>> print(learner.status().warnings[0])
+    the kernel was fitted to the data, so that nothing is guaranteed.
+    """
+
+    inner: Policy[Any] = field(default_factory=lambda: IDS(gap=gaps.mean))
+    first: int = 10
+    growth: float = 1.5
+
+    caveat = "the kernel was fitted to the data, so that nothing is guaranteed."
+    """What a learner's status warns of."""
+
+    def __post_init__(self) -> None:
+        if not is_policy(self.inner) or isinstance(self.inner, Refitted):
+            raise InvalidInput(f"inner must be a policy such as IDS(); got {self.inner!r}.")
+        whole_number("first", self.first, at_least=2)
+        if not real_number("growth", self.growth) > 1:
+            raise InvalidInput(f"growth must be above 1; got {self.growth!r}.")
+
+    def init(self, game: Any, replicates: int) -> RefittedState:
+        """Return the state before the first round."""
+        if not isinstance(game, KernelGame):
+            raise InvalidInput(f"Refitted plays kernel games; got {game!r}.")
+        kernel = game.computed.kernel
+        if not kernel.parameters:
+            raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")
+        state = self.inner.init(game, 1)
+        if not isinstance(_model(state), KernelModel):
+            raise InvalidInput(
+                f"inner must be a policy that estimates the function, such as IDS(); got "
+                f"{self.inner!r}."
+            )
+        blank = Fitted(
+            game,
+            state,
+            Stack.empty(1, dtype=np.int64),
+            Stack.empty(max(game.m, 1)),
+            self.first,
+        )
+        return RefittedState((blank,) * replicates, kernel, 2 * game.d)
+
+    def draws(self, state: RefittedState) -> int:
+        """Return how many uniform numbers the inner policy needs per round."""
+        return 1 if draws_of(self.inner, state.runs[0].state) is None else state.most_draws
+
+    def decide(
+        self, state: RefittedState, uniforms: Array, available: Array | None = None
+    ) -> Choices:
+        """Let the inner policy choose, each replicate with its own kernel."""
+        each = []
+        for run, own in zip(state.runs, uniforms, strict=True):
+            width = draws_of(self.inner, run.state)
+            numbers = own[:1] if width is None else own[None, :width]
+            each.append(self.inner.decide(run.state, numbers, available))
+        return joined(each)
+
+    def update(self, state: RefittedState, action: Indices, observation: Array) -> RefittedState:
+        """Return the state after one more observation, with a new fit where it is due."""
+        runs = []
+        for i, run in enumerate(state.runs):
+            own = slice(i, i + 1)
+            moved = replace(
+                run,
+                state=self.inner.update(run.state, action[own], observation[own]),
+                actions=run.actions.added(action[own]),
+                shown=run.shown.added(_filled(observation[i], run.shown.buffer.shape[1])),
+            )
+            due = moved.actions.count + 1 >= moved.due
+            runs.append(self._fitted(moved, state.start) if due else moved)
+        return replace(state, runs=tuple(runs))
+
+    def confidence_set(self, state: RefittedState) -> Any:
+        """Return E_t of the first replicate, with its kernel."""
+        found = getattr(self.inner, "confidence_set", None)
+        if not callable(found):
+            raise InvalidInput(f"{type(self.inner).__name__} has no confidence set.")
+        return found(state.runs[0].state)
+
+    def _fitted(self, run: Fitted, start: Kernel) -> Fitted:
+        """Fit the kernel to all that was seen, and play everything again with it."""
+        model = _model(run.state)
+        often, means, different = _grouped(run)
+        sizes = np.asarray(run.game.noise_std)
+        noise = sizes[different] if sizes.ndim else sizes
+        kernel = fit_kernel(
+            start,
+            run.game.reading(different),
+            means,
+            noise_std=noise / np.sqrt(often),
+            scale=model.noise_std**2 / model.regularization,
+        )
+        game = run.game.with_kernel(kernel)
+        state = self.inner.init(game, 1)
+        for action, shown in zip(run.actions.rows, run.shown.rows, strict=True):
+            state = self.inner.update(state, action, shown[None])
+        due = max(run.due + 1, int(np.ceil(self.growth * run.due)))
+        return replace(run, game=game, state=state, due=due)
+
+
+def _model(state: Any) -> Any:
+    """Return the model of a state: its own, or that of its estimate."""
+    own = getattr(state, "model", None)
+    return own if own is not None else getattr(getattr(state, "estimate", None), "model", None)
+
+
+def _grouped(run: Fitted) -> tuple[Array, Array, Indices]:
+    """Return how often actions were played, the means of what they showed, and which they are."""
+    actions = run.actions.rows[:, 0]
+    different, last, place, often = np.unique(
+        actions[::-1], return_index=True, return_inverse=True, return_counts=True
+    )
+    shown = run.shown.rows[::-1]
+    sums = np.zeros((len(different), shown.shape[1]))
+    np.add.at(sums, np.ravel(place), shown)
+    kept = np.sort(np.argsort(last)[:MOST_FITTED])
+    means = sums[kept] / often[kept, None]
+    return often[kept].astype(float), means, different[kept]
+
+
+def _filled(shown: Array, width: int) -> Array:
+    full = np.zeros(width)
+    full[: len(shown)] = shown
+    return full

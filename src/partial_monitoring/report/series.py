@@ -1,0 +1,145 @@
+"""What is drawn over the rounds: regret, information, its price, and the actions played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from partial_monitoring.report.colors import ACTION_COLORS
+from partial_monitoring.report.words import short
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Result
+from partial_monitoring.validation import Array, Indices
+
+MOST_POINTS = 200
+"""A curve with more checkpoints than this is drawn through some of them."""
+
+FAR = 30.0
+"""Logarithmic axes show a bound up to so many times the largest regret."""
+
+MOST_ACTIONS = len(ACTION_COLORS)
+"""Actions that get an area of their own; the rest are taken together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """One policy over the rounds, each array of shape (points,)."""
+
+    rounds: Indices
+    mean: Array
+    error: Array
+    """Standard error of the mean; nan for a single seed."""
+    low: Array
+    median: Array
+    high: Array
+    """Quantiles 5, 50 and 95 % of the regret over seeds."""
+    information: Array
+    """Mean information gained; nan for a policy without that notion."""
+    ratio: Array
+    """Median over seeds of the average information ratio so far; may be infinite."""
+    price: Array
+    """Mean regret over mean information: what a unit of information has cost so far."""
+
+
+def curves(result: Result, policy: str, *, most: int = MOST_POINTS) -> Curves:
+    """Return the curves of a policy through at most about ``most`` checkpoints."""
+    at = spread(result.checkpoints, most)
+    regret = result.regret[policy][:, at]
+    low, median, high = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
+    mean = regret.mean(axis=0)
+    information = result.information[policy][:, at].mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing learned: no price, or infinite
+        price = mean / information
+    return Curves(
+        result.checkpoints[at],
+        mean,
+        result.standard_error(policy)[at],
+        low,
+        median,
+        high,
+        information,
+        np.median(result.ratio[policy][:, at], axis=0),
+        price,
+    )
+
+
+def all_curves(result: Result) -> dict[str, Curves]:
+    """Return the curves of every policy by name."""
+    return {name: curves(result, name) for name in result.policies}
+
+
+def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, float] | None:
+    """Return the lowest and highest regret on logarithmic axes; None if there is no regret.
+
+    A bound far above all regret would press the curves to the floor, so it may leave the view.
+    """
+    positive = np.concatenate([curve.mean[curve.mean > 0] for curve in drawn.values()])
+    if not positive.size:
+        return None
+    # With regret in a few runs only, the mean may be above the quantile.
+    top = max(float(max(curve.high.max(), curve.mean.max())) for curve in drawn.values())
+    high = top if bound is None else min(float(bound.max()), FAR * top)
+    return float(positive.min()) / 2, 1.5 * max(top, high)
+
+
+def spread(checkpoints: Indices, most: int = MOST_POINTS) -> Indices:
+    """Choose checkpoints that are dense enough on a linear and on a logarithmic axis.
+
+    >>> len(spread(np.arange(1, 10**6))) <= 2 * MOST_POINTS
+    True
+    """
+    if len(checkpoints) <= most:
+        return np.arange(len(checkpoints))
+    first, last = float(checkpoints[0]), float(checkpoints[-1])
+    wanted = np.concatenate([np.linspace(first, last, most), np.geomspace(first, last, most)])
+    at = np.searchsorted(checkpoints, np.floor(wanted))
+    return np.unique(np.minimum(at, len(checkpoints) - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """The share of each action in the rounds between checkpoints."""
+
+    rounds: Indices
+    actions: tuple[str, ...]
+    """The most played ones over all policies; last the others together, if ``others``."""
+    others: bool
+    shares: Mapping[str, Array]
+    """By policy, shape (points, actions); every row sums to 1."""
+
+
+def plays(comparison: Comparison) -> Plays | None:
+    """Return what was played; None if plays were not counted because there are too many actions."""
+    result = comparison.result
+    if not result.plays or any(counts.shape[2] == 0 for counts in result.plays.values()):
+        return None
+    at = spread(result.checkpoints)
+    played = {name: _between(counts, at) for name, counts in result.plays.items()}
+    totals = np.max([counts.sum(axis=0) for counts in played.values()], axis=0)
+    k = len(totals)
+    others = k > MOST_ACTIONS
+    kept = np.argsort(-totals, kind="stable")[: MOST_ACTIONS - others]
+    chosen = np.sort(kept)
+    rest = np.setdiff1d(np.arange(k), chosen)
+    labels = comparison.game.actions
+    names = tuple(short(labels[a], 24) for a in chosen)
+    shares = {}
+    for name, counts in played.items():
+        grouped = counts[:, chosen]
+        if others:
+            grouped = np.column_stack([grouped, counts[:, rest].sum(axis=1)])
+        shares[name] = grouped / grouped.sum(axis=1, keepdims=True)
+    return Plays(
+        result.checkpoints[at],
+        (*names, f"{len(rest):,} others") if others else names,
+        others,
+        shares,
+    )
+
+
+def _between(counts: Indices, at: Indices) -> Indices:
+    """Return how often each action was played since the checkpoint before, over all seeds."""
+    total = counts[:, at].sum(axis=0)  # (points, k)
+    return np.concatenate([total[:1], np.diff(total, axis=0)])

@@ -1,0 +1,144 @@
+"""Write a report: the page, the figures and the tables, into one folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.report.colors import Style, policy_styles
+from partial_monitoring.report.ranking import duels, ranking
+from partial_monitoring.report.series import plays
+from partial_monitoring.report.summary import Section, sections
+from partial_monitoring.report.tables import write_tables
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.validation import file_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EXTRAS = ("matplotlib", "plotly", "jinja2")
+
+
+def write_report(
+    comparisons: Comparison | Iterable[Comparison],
+    folder: str | Path,
+    *,
+    title: str = "Policies compared",
+    command: str | None = None,
+    figures: bool = True,
+) -> Path:
+    """Write a report of experiments and return the path of its page.
+
+    Parameters
+    ----------
+    comparisons
+        What the experiments gave: policies on the same seeds of instances of games.
+    folder
+        Where to write ``report.html``, ``tables/`` (CSV and Markdown) and ``figures/`` (SVG, PDF).
+    title
+        The title of the page.
+    command
+        The command that makes this report again; the page shows it beside the versions.
+    figures
+        Whether to write the figures as files too; the page has them either way.
+
+    Notes
+    -----
+    The page holds everything it shows, the drawing library included (about 5 MB), and opens without
+    a network. What is drawn goes through at most a few hundred checkpoints, whatever the horizon.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> from tempfile import mkdtemp
+    >>> game, policies = pm.games.apple_tasting(), {"ids": pm.IDS()}
+    >>> result = pm.simulate(game, policies, [0.9, 0.1], horizon=50, seeds=4)
+    >>> comparison = pm.Comparison("apple_tasting", game, "(0.9, 0.1)", policies, result)
+    >>> pm.write_report([comparison], mkdtemp(), figures=False).name
+    'report.html'
+    """
+    require_extras()
+    from partial_monitoring.report.page import render
+
+    counted = sections(comparisons)
+    styles = policy_styles([section.comparison for section in counted])
+    standings = ranking(counted)
+    played = duels(counted, [standing.policy for standing in standings])
+    target = file_path(folder)
+    path = target / "report.html"
+    try:
+        write_tables(target / "tables", counted, standings, played)
+        drawings = draw(counted, styles, target / "figures" if figures else None)
+        page = render(counted, standings, played, styles, drawings, title=title, command=command)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{folder}: cannot be written: {error.strerror or error}.") from None
+    return path
+
+
+def require_extras() -> None:
+    """Refuse to start without the packages that draw."""
+    for package in EXTRAS:
+        try:
+            import_module(package)
+        except ImportError:
+            raise InvalidInput(
+                f"a report needs {package}; install it with: "
+                f"pip install 'partial-monitoring[report]'."
+            ) from None
+
+
+def draw(
+    counted: Sequence[Section], styles: Mapping[str, Style], folder: Path | None
+) -> list[dict[str, bytes]]:
+    """Draw every section, write the figures if there is a folder, and return them as SVG.
+
+    The cells of a game are drawn once, with its first instance.
+    """
+    from partial_monitoring.report.figures import look, pdf, svg
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
+            old.unlink()  # of an earlier report, whose sections may have been others
+    names = file_names([section.comparison for section in counted])
+    drawings: list[dict[str, bytes]] = []
+    seen: set[int] = set()
+    for section, name in zip(counted, names, strict=True):
+        with look():
+            drawn = section_figures(section, styles, cells=id(section.comparison.game) not in seen)
+            drawings.append({kind: svg(figure) for kind, figure in drawn.items()})
+            seen.add(id(section.comparison.game))
+            if folder is not None:
+                for kind, figure in drawn.items():
+                    (folder / f"{name}-{kind}.svg").write_bytes(drawings[-1][kind])
+                    (folder / f"{name}-{kind}.pdf").write_bytes(pdf(figure))
+    return drawings
+
+
+def section_figures(
+    section: Section, styles: Mapping[str, Style], *, cells: bool
+) -> dict[str, Figure]:
+    """Return the figures of a section, as far as there is something to draw."""
+    from partial_monitoring.report import figures
+
+    drawn = {"cells": figures.cell_figure(section) if cells else None}
+    if section.summaries:
+        drawn["regret"] = figures.regret_figure(section, styles)
+        drawn["information"] = figures.information_figure(section, styles)
+        played = plays(section.comparison)
+        drawn["plays"] = None if played is None else figures.plays_figure(played)
+    return {kind: figure for kind, figure in drawn.items() if figure is not None}
+
+
+def file_names(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return a different name for each comparison that every file system takes."""
+    names = []
+    for place, comparison in enumerate(comparisons, start=1):
+        plain = re.sub(r"[^a-z0-9]+", "-", comparison.game_name.lower()).strip("-")[:40]
+        names.append(f"{place:02d}-{plain}" if plain else f"{place:02d}")
+    return names

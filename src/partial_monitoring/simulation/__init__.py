@@ -1,0 +1,4 @@
+"""Policies against simulated truths, and the numbers that come out.
+
+May import ``policies`` and what lies below; does not know ``learner``.
+"""

@@ -1,0 +1,269 @@
+"""Play policies against true parameters, all seeds of an experiment at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from partial_monitoring import policies as registry
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.games.functions import KNOWN
+from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.noise import NoiseFunction
+from partial_monitoring.policies.policy import Policy, is_policy, started, uniforms_of
+from partial_monitoring.simulation.box_world import BoxWorld
+from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.simulation.result import Result, Run
+from partial_monitoring.simulation.truth import function_of, true_parameters
+from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.worst_case import worst_theta
+from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
+
+MOST_ROUNDS = 10**12
+"""No horizon is longer."""
+
+MOST_COUNTS = 1_000_000
+"""Plays are only counted if a seed has at most so many numbers (checkpoints, actions)."""
+
+AnyWorld = World | ContextualWorld | BoxWorld
+Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
+
+
+def simulate(
+    game: AnyGame,
+    policies: Policies,
+    theta: ArrayLike | str | Callable[[Array], Any],
+    *,
+    horizon: int,
+    seeds: int | Iterable[int],
+    checkpoints: ArrayLike | None = None,
+    noise: str | NoiseFunction | None = None,
+    progress: bool = False,
+) -> Result:
+    """Play policies on a game and return their regret.
+
+    Parameters
+    ----------
+    game
+        The game.
+    policies
+        A policy, a name, a list of them, or a dict from names of your own to policies.
+    theta
+        The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
+        from Theta, or "worst" for one for which the first policy has large regret, found by a
+        search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
+        ``prior_mean``. Of a kernel game: the numbers, a function (n, p) -> (n,) or the name of
+        one of ``pm.functions``; random functions have the norm that is the game's bound.
+    horizon
+        Number of rounds.
+    seeds
+        How many (0, 1, ...), or which.
+    checkpoints
+        Rounds after which regret is recorded; by default about fifty, evenly on a logarithmic
+        scale. The horizon is always one.
+    noise
+        As for :class:`partial_monitoring.Instance`.
+    progress
+        Show a progress bar on standard error.
+
+    Notes
+    -----
+    All policies meet the same outcomes and the same noise. What a seed does is the same whatever
+    other seeds run beside it, and the same as what a ``Learner`` with that seed would do. An
+    interruption from the keyboard keeps what is done.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate(pm.games.apple_tasting(), "ids", [0.9, 0.1], horizon=50, seeds=4)
+    >>> result.regret["ids"].shape == (4, len(result.checkpoints))
+    True
+    """
+    if not isinstance(game, Game | ContextualGame):
+        raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+    chosen = named_policies(policies)
+    rounds = whole_number("horizon", horizon, at_least=1)
+    numbers = seed_numbers(seeds)
+    marks = checkpoint_rounds(checkpoints, rounds)
+    if isinstance(theta, str) and theta == "worst":
+        theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
+    if isinstance(theta, str) and theta in KNOWN:
+        theta = function_of(game, theta)
+    function = theta if callable(theta) else None
+    world = world_of(game, true_parameters(game, theta, numbers), numbers, noise, function)
+    runs = {}
+    for name, policy in chosen.items():
+        runs[name] = play(game, policy, world, marks, name if progress else None)
+        if runs[name].interrupted:
+            break
+    return Result.of(numbers, marks, world.theta, runs)
+
+
+def world_of(
+    game: AnyGame,
+    theta: Array,
+    seeds: Indices,
+    noise: str | NoiseFunction | None = None,
+    function: Callable[[Array], Any] | None = None,
+) -> AnyWorld:
+    """Return the world in which a game is played, with contexts if it has any."""
+    if isinstance(game, KernelBoxGame):
+        return BoxWorld(game, theta, seeds, noise, function)
+    if isinstance(game, ContextualGame):
+        return ContextualWorld(game, theta, seeds, noise)
+    return World(game, theta, seeds, noise)
+
+
+def play(
+    game: AnyGame, policy: Policy[Any], world: AnyWorld, marks: Indices, title: str | None = None
+) -> Run:
+    """Play one policy to the last checkpoint and record it."""
+    n, horizon = len(world.seeds), int(marks[-1])
+    state = started(policy, game, n)
+    uniforms = uniforms_of(policy, state, world.seeds)
+    regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
+    counted = game.k if len(marks) * game.k <= MOST_COUNTS else 0
+    plays = np.zeros((n, counted), dtype=np.int64)
+    run = Run.empty(n, len(marks), counted)
+    each = np.arange(n)
+    context = world.context if isinstance(world, ContextualWorld) else None
+    start = perf_counter()
+    done = 0
+    with _bar(title, horizon) as bar:
+        try:
+            for t in range(horizon):
+                # Only policies for games with contexts need to know of them.
+                seen: dict[str, Any] = {} if context is None else {"context": context(t)}
+                choice = policy.decide(state, uniforms(t), **seen)
+                shown = world.observe(choice.action, t)
+                state = policy.update(state, choice.action, shown, **seen)
+                regret += world.gap(choice.action, t)
+                gained += choice.gained
+                ratios += choice.ratio
+                if plays.size:
+                    plays[each, choice.action] += 1
+                if t + 1 == marks[done]:
+                    run.record(done, regret, gained, ratios / (t + 1), plays)
+                    done += 1
+                if t == 0 and horizon > 1:
+                    start = perf_counter()  # the first round may load or compile code
+                bar(t + 1)
+        except KeyboardInterrupt:
+            run.interrupted = True
+    run.seconds = (perf_counter() - start) * (horizon / max(1, horizon - 1))
+    run.recorded = done
+    return run
+
+
+def worst_for(
+    game: AnyGame, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
+) -> Array:
+    """Search for a parameter on which a policy has large regret."""
+
+    def regret(theta: Array, seed: int) -> Array:
+        numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
+        world = world_of(game, theta, numbers, noise)
+        run = play(game, policy, world, np.array([horizon]))
+        if run.interrupted:
+            raise KeyboardInterrupt
+        return run.regret[:, 0]
+
+    if isinstance(game, KernelGame):
+        back = game.norm_bound * game.root.T
+        return np.asarray(worst_theta(game.linear, lambda x, seed: regret(x @ back, seed)) @ back)
+    return worst_theta(game, regret)
+
+
+def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
+    """Return policies by name."""
+    if isinstance(policies, Mapping):
+        if not policies:
+            raise InvalidInput("policies must hold at least one policy; got none.")
+        return {str(name): _policy(policy) for name, policy in policies.items()}
+    listed = (
+        policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
+    )
+    if not listed:
+        raise InvalidInput("policies must hold at least one policy; got none.")
+    named: dict[str, Policy[Any]] = {}
+    for item in listed:
+        name = item if isinstance(item, str) else registry.name_of(item)
+        if name in named:
+            raise InvalidInput(
+                f"policies must have different names; {name!r} stands twice (give a dict instead)."
+            )
+        named[name] = _policy(item)
+    return named
+
+
+def seed_numbers(seeds: int | Iterable[int]) -> Indices:
+    """Return the seeds as an array: a count, or a list of different whole numbers."""
+    if is_whole(seeds):
+        return np.arange(whole_number("seeds", seeds, at_least=1), dtype=np.int64)
+    if not isinstance(seeds, Iterable):
+        raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {seeds!r}.")
+    numbers = [randomness.checked_seed("seeds", seed) for seed in seeds]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InvalidInput(f"seeds must be different whole numbers, at least one; got {numbers}.")
+    return np.array(numbers, dtype=np.int64)
+
+
+def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
+    """Return increasing rounds that end with the horizon."""
+    if horizon > MOST_ROUNDS:
+        raise InvalidInput(f"horizon must be at most {MOST_ROUNDS:,}; got {horizon}.")
+    if checkpoints is None:
+        marks = np.geomspace(1, horizon, 50)
+    else:
+        marks = real_array("checkpoints", checkpoints, ("n",))
+        if (marks < 1).any() or (marks > horizon).any() or (marks != np.round(marks)).any():
+            raise InvalidInput(
+                f"checkpoints must be whole rounds from 1 to {horizon}; got {marks.tolist()}."
+            )
+    return np.unique(np.append(np.round(marks), horizon)).astype(np.int64)
+
+
+def _policy(policy: str | Policy[Any]) -> Policy[Any]:
+    if isinstance(policy, str):
+        return registry.make(policy)
+    if not is_policy(policy):
+        raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
+    return policy
+
+
+class _bar:  # noqa: N801
+    """A progress bar, or nothing without a title."""
+
+    def __init__(self, title: str | None, total: int) -> None:
+        self.title, self.total = title, total
+        self.progress: Any = None
+
+    def __enter__(self) -> Any:
+        if self.title is None:
+            return lambda done: None
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import Progress
+
+        self.progress = Progress(console=Console(stderr=True), transient=True)
+        self.progress.start()
+        task = self.progress.add_task(escape(self.title), total=self.total)
+        step = max(1, self.total // 200)
+
+        def advance(done: int) -> None:
+            if done % step == 0 or done == self.total:
+                self.progress.update(task, completed=done)
+
+        return advance
+
+    def __exit__(self, *error: object) -> None:
+        if self.progress is not None:
+            self.progress.stop()

@@ -1,0 +1,60 @@
+"""The opponent that a policy likes least: a search for parameters of large regret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from partial_monitoring import randomness
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.simulation.truth import kept_near, random_theta
+from partial_monitoring.validation import Array
+
+CANDIDATES = 48
+"""Parameters tried in each generation."""
+
+KEPT = 6
+"""Parameters around which the next generation is drawn."""
+
+GENERATIONS = 4
+RUNS = 4
+"""Runs over which the regret of a parameter is averaged."""
+
+SEARCH = 5
+"""The purpose of the random numbers of the search."""
+
+
+def worst_theta(game: AnyGame, regret: Callable[[Array, int], Array], seed: int = 0) -> Array:
+    """Return a parameter for which a policy has large regret.
+
+    Parameters
+    ----------
+    game
+        The game.
+    regret
+        (parameters (n, d), seed) -> final regret of one run for each, shape (n,).
+    seed
+        Of the search.
+
+    Notes
+    -----
+    A few generations of random parameters, each drawn around the best of the last with half the
+    spread and projected onto Theta (on unbounded sets, within 1 of their middle). It finds bad
+    parameters, not necessarily the worst.
+    """
+    rng = randomness.generator(seed, SEARCH, 0)
+    theta = random_theta(game.parameters, np.arange(CANDIDATES) + 1000 * seed)
+    spread = theta.std(axis=0) + 1e-3
+    best, score = theta[:KEPT], np.full(KEPT, -np.inf)
+    for generation in range(GENERATIONS):
+        many = np.repeat(theta, RUNS, axis=0)
+        found = regret(many, generation).reshape(-1, RUNS).mean(axis=1)
+        pool, values = np.concatenate([best, theta]), np.concatenate([score, found])
+        order = np.argsort(-values, kind="stable")[:KEPT]
+        best, score = pool[order], values[order]
+        parents = best[rng.integers(0, KEPT, CANDIDATES)]
+        moved = parents + spread * 0.5 ** (generation + 1) * rng.standard_normal(parents.shape)
+        inside = np.stack([game.parameters.project(point) for point in moved])
+        theta = kept_near(game.parameters, inside)
+    return np.asarray(best[0])
