@@ -24,7 +24,7 @@ from partial_monitoring.experiments.stored import stored_comparisons
 from partial_monitoring.experiments.workers import WorkersLost
 from partial_monitoring.simulation.result import Result
 from partial_monitoring.simulation.truths import Fixed
-from tests.experiments.fragile import AlwaysDies, Counted, DiesOnce, Slow, halves
+from tests.oracles.fragile import AlwaysDies, Counted, DiesOnce, Slow, halves
 
 ROOT = Path(__file__).parents[2]
 
@@ -292,7 +292,7 @@ def test_damaged_files_are_named_and_played_again(
 PROGRAM = """
 import sys
 import partial_monitoring as pm
-from tests.experiments.fragile import Slow
+from tests.oracles.fragile import Slow
 
 policies = {"slow": Slow(), "ids": pm.IDS()}
 pm.Experiment("apple_tasting", policies, [0.7, 0.3], horizon=30, seeds=150).run(sys.argv[1])

@@ -26,7 +26,7 @@ from partial_monitoring.report.reproduce import describe
 from partial_monitoring.simulation import simulate as simulation
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.truths import Fixed
-from tests.experiments.fragile import AlwaysDies
+from tests.oracles.fragile import AlwaysDies
 
 ROOT = Path(__file__).parents[2]
 
@@ -201,7 +201,7 @@ def test_a_policy_of_ones_own_is_shown_as_it_describes_itself() -> None:
 
 PARENT = """
 import partial_monitoring as pm
-from tests.experiments.fragile import Slow
+from tests.oracles.fragile import Slow
 
 if __name__ == "__main__":
     pm.Experiment("apple_tasting", {"slow": Slow(0.05)}, [0.7, 0.3], horizon=2000, seeds=4).run(

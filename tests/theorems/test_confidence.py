@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
-from tests.equivalence.test_support_functions import KINDS, draw_body, point_of
+from tests.estimation.test_support_functions import KINDS, draw_body, point_of
 from tests.theorems.test_estimation import Data, draw_data, draw_game, learn
 
 Array = NDArray[np.float64]

@@ -22,7 +22,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.estimation.linear.least_squares import affine_estimate, free_estimate
 from partial_monitoring.parameter_sets import ParameterSet
-from tests.equivalence.test_support_functions import KINDS, Body, draw_body, point_of
+from tests.estimation.test_support_functions import KINDS, Body, draw_body, point_of
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.ratio import information_ratio
-from tests.equivalence.test_support_functions import (
+from tests.estimation.test_support_functions import (
     KINDS,
     ONCE_UNCERTIFIED,
     SIZES,

@@ -15,7 +15,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.parameter_sets import Polyhedral
-from tests.equivalence.random_games import (
+from tests.oracles.random_games import (
     SETS,
     Draw,
     bits,
@@ -30,7 +30,7 @@ from tests.equivalence.random_games import (
     small_integers,
     unbounded,
 )
-from tests.equivalence.slow_classifier import Matrix, Polyhedron, Vector, dot, rank
+from tests.oracles.slow_classifier import Matrix, Polyhedron, Vector, dot, rank
 
 GAMES = 24
 NUMBERS = (bits, small_integers, integers, decimals, fractions)

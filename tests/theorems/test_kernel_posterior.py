@@ -14,8 +14,8 @@ import partial_monitoring as pm
 from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.kernels import Linear, Matern, Periodic, SquaredExponential, readings
-from tests.theorems.kernel_reference import Posterior
-from tests.theorems.kernel_routes import GAMES, bandit, observation, points, truth
+from tests.oracles.kernel_reference import Posterior
+from tests.oracles.kernel_routes import GAMES, bandit, observation, points, truth
 
 Array = NDArray[np.float64]
 

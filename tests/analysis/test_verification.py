@@ -13,7 +13,7 @@ import numpy as np
 import partial_monitoring as pm
 from partial_monitoring.analysis.cells import Cell, Face, Numbers
 from partial_monitoring.numerics.rational import Rational
-from tests.equivalence.random_games import SETS, finite_game, linear_game, small_integers
+from tests.oracles.random_games import SETS, finite_game, linear_game, small_integers
 
 ROOT = float(np.sqrt(2))
 

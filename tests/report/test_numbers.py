@@ -20,8 +20,8 @@ from partial_monitoring.report.sentences import answer, headline
 from partial_monitoring.report.series import curves, log_range, plays, spread
 from partial_monitoring.report.significance import holm, pairs, sign_flip_test, too_few
 from partial_monitoring.report.summary import sections, summary_rows
-from tests.unit import report_samples as samples
-from tests.unit.report_samples import comparison, made_up
+from tests.oracles import report_samples as samples
+from tests.oracles.report_samples import comparison, made_up
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=7))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from tests.equivalence.random_games import (
+from tests.oracles.random_games import (
     SETS,
     Draw,
     any_game,
@@ -29,7 +29,7 @@ from tests.equivalence.random_games import (
     polytope,
     small_integers,
 )
-from tests.equivalence.slow_classifier import (
+from tests.oracles.slow_classifier import (
     Matrix,
     Polyhedron,
     SlowAnswer,
@@ -150,7 +150,7 @@ def read(game: SlowGame, reading: Any) -> Vector:
 
 def independent_of(game: SlowGame, direction: list[Fraction]) -> list[Vector]:
     """Return a basis of V and one more direction together: no longer if that lies in V."""
-    from tests.equivalence.slow_classifier import independent
+    from tests.oracles.slow_classifier import independent
 
     return independent([*game.directions, direction], game.theta.n)
 

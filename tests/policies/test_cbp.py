@@ -10,7 +10,7 @@ from partial_monitoring.policies.finite.geometry import geometry
 from partial_monitoring.policies.finite.halfspaces import Halfspaces
 from partial_monitoring.policies.policy import uniforms_of
 from partial_monitoring.simulation.world import World
-from tests.equivalence.textbook_cbp import Textbook, left
+from tests.oracles.textbook_cbp import Textbook, left
 
 
 def random_game(seed: int) -> pm.FiniteGame:

@@ -14,7 +14,7 @@ from random import Random
 
 import partial_monitoring as pm
 from partial_monitoring.parameter_sets import ParameterSet
-from tests.equivalence.slow_classifier import (
+from tests.oracles.slow_classifier import (
     Matrix,
     Polyhedron,
     SlowGame,

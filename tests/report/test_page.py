@@ -15,8 +15,8 @@ from partial_monitoring.report import charts, figures
 from partial_monitoring.report.colors import policy_styles
 from partial_monitoring.report.summary import sections
 from partial_monitoring.report.write import EXTRAS
-from tests.unit import report_samples as samples
-from tests.unit.report_samples import comparison, made_up
+from tests.oracles import report_samples as samples
+from tests.oracles.report_samples import comparison, made_up
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")

@@ -15,7 +15,7 @@ from partial_monitoring.kernels import Matern
 from partial_monitoring.policies import POLICIES
 from partial_monitoring.simulation.simulate import world_of
 from partial_monitoring.simulation.truth import function_values, random_truths
-from tests.theorems.kernel_routes import GAMES, bandit, points, truth
+from tests.oracles.kernel_routes import GAMES, bandit, points, truth
 
 PLAYED: dict[str, Any] = {
     "bandit": pm.IDS(),

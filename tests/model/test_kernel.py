@@ -14,7 +14,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import Matern, SquaredExponential, readings
 from partial_monitoring.model.files import game_from_dict, game_to_dict
-from tests.theorems.kernel_routes import GAMES, bandit, factored, points
+from tests.oracles.kernel_routes import GAMES, bandit, factored, points
 
 K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
 SE = SquaredExponential(0.3)

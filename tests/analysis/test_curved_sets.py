@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from tests.equivalence.random_games import (
+from tests.oracles.random_games import (
     decimals,
     everything,
     integers,
@@ -25,7 +25,7 @@ from tests.equivalence.random_games import (
     random_maps,
     small_integers,
 )
-from tests.equivalence.slow_classifier import (
+from tests.oracles.slow_classifier import (
     Matrix,
     Polyhedron,
     SlowAnswer,
