@@ -9,7 +9,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.analysis.cells import Cell
 from partial_monitoring.errors import InvalidInput
-from tests.games.test_known_games import KNOWN, load
+from tests.oracles.known_games import KNOWN, load
 
 
 @pytest.mark.parametrize("name", KNOWN)

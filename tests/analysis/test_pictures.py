@@ -18,8 +18,9 @@ import partial_monitoring as pm
 from partial_monitoring import analysis as observability
 from partial_monitoring.analysis import pictures
 from partial_monitoring.analysis.pictures import charts, parts, polygons
+from tests.oracles.known_games import FOLDER
 
-KNOWN = sorted((Path(__file__).parents[1] / "games" / "known").glob("*.json"))
+KNOWN = sorted((FOLDER / "known").glob("*.json"))
 TURN = np.arange(24) * np.pi / 12
 FAN = [[1, 0], [0, 1], [-1, -1], [0.3, 0.3]]
 TRIANGLE = np.sqrt(3) / 4

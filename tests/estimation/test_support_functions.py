@@ -1,222 +1,38 @@
-"""The support function of Theta cut by an ellipsoid, against a conic solver with proofs.
-
-The reference solves max <c, theta> over theta in Theta, |theta - center|_V^2 <= beta by Clarabel.
-Its answers are not trusted but proved: the multipliers z give the upper bound
-
-    h_Theta(z) + <c - z, center> + beta^(1/2) |c - z| in the norm of V^-1,
-
-which holds for any z (weak duality), and the maximiser, pulled into both sets, a lower one.
-"""
+"""The support function of Theta cut by an ellipsoid, against a conic solver with proofs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
-import clarabel
 import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import optimize
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.numerics.compiled.ball import support
 from partial_monitoring.parameter_sets import ParameterSet
+from tests.oracles.bodies import (
+    ADVERSARIAL,
+    KINDS,
+    ONCE_UNCERTIFIED,
+    SIZES,
+    Body,
+    draw_body,
+    draw_gram,
+    draw_instance,
+    point_of,
+    simplex,
+)
+from tests.oracles.conic_support import confidence, reference
 
 Array = NDArray[np.float64]
 
 
-# -- parameter sets with what the reference needs ---------------------------------------------
-
-
-@dataclass(frozen=True)
-class Body:
-    """Theta = {inside + basis x : a x <= b, |inside + basis x - middle| <= radius}.
-
-    Written down for each set by hand, so that nothing of the library is used.
-    """
-
-    parameters: ParameterSet
-    inside: Array
-    basis: Array
-    a: Array
-    b: Array
-    middle: Array | None = None
-    radius: float = np.inf
-
-
-def everything(d: int) -> Body:
-    return Body(pm.AllParameters(d), np.zeros(d), np.eye(d), np.zeros((0, d)), np.zeros(0))
-
-
-def ball(middle: Array, radius: float) -> Body:
-    d = len(middle)
-    return Body(
-        pm.Ball(middle, radius), middle, np.eye(d), np.zeros((0, d)), np.zeros(0), middle, radius
-    )
-
-
-def box(low: Array, high: Array) -> Body:
-    free = low < high
-    basis = np.eye(len(low))[:, free]
-    inside = (low + high) / 2
-    half = (high - low)[free] / 2
-    return Body(
-        pm.Box(low, high),
-        inside,
-        basis,
-        np.concatenate([np.eye(free.sum()), -np.eye(free.sum())]),
-        np.concatenate([half, half]),
-    )
-
-
-def simplex(d: int) -> Body:
-    basis = np.linalg.svd(np.ones((1, d)))[2][1:].T
-    return Body(pm.Simplex(d), np.full(d, 1 / d), basis, -basis, np.full(d, 1 / d))
-
-
-def polytope(
-    rng: np.random.Generator, d: int, n: int, flat: int, hidden: bool, bounded: bool = True
-) -> Body:
-    """A polytope around a random point, in ``flat`` dimensions less than d.
-
-    The equalities are given as such, or hidden as pairs of opposite inequalities.
-    """
-    normals = np.linalg.qr(rng.normal(size=(d, d)))[0][:, :flat].T
-    basis = np.linalg.svd(normals)[2][flat:].T if flat else np.eye(d)
-    inside = rng.normal(size=d)
-    walls = np.concatenate([np.eye(d), -np.eye(d)]) if bounded else np.eye(d)[:1]
-    rows = np.concatenate([rng.normal(size=(n, d)), walls])
-    rows[: n // 2] = np.round(rows[: n // 2])
-    room = rng.random(len(rows)) + 0.05
-    b = rows @ inside + room
-    level = normals @ inside
-    if hidden:
-        a_ub = np.concatenate([rows, normals, -normals])
-        parameters = pm.Polytope(a_ub, np.concatenate([b, level, -level]))
-    elif flat:
-        parameters = pm.Polytope(rows, b, normals, level)
-    else:
-        parameters = pm.Polytope(rows, b)
-    return Body(parameters, inside, basis, rows @ basis, room)
-
-
 # -- the library's answer and the reference ---------------------------------------------------
-
-
-def confidence(
-    body: Body,
-    gram: Array,
-    center: Array,
-    beta: float,
-    prior_mean: Array | None = None,
-    features: Array | None = None,
-) -> ConfidenceSet:
-    """Return E = {theta in Theta : |theta - center|_gram^2 <= beta}, for a center in Theta.
-
-    Through the front door: one observation with a map that makes V_t the given matrix, and a value
-    that makes the estimate the given center.
-    """
-    d = len(center)
-    values, vectors = np.linalg.eigh(gram)
-    ridge = 0.5 * float(values[0])
-    rows = vectors * np.sqrt(values - ridge) @ vectors.T  # gram = ridge I + rows' rows
-    phi = np.eye(d) if features is None else features
-    game = pm.Game(phi, np.repeat(rows[None], len(phi), axis=0), body.parameters)
-    prior = body.inside if prior_mean is None else prior_mean
-    policy = pm.IDS(regularization=ridge, prior_mean=prior, norm_bound=0.0)
-    told = rows @ prior + np.linalg.solve(rows, gram @ (center - prior))
-    local = body.basis.T @ gram @ body.basis
-    known = float(np.linalg.slogdet(local / ridge)[1]) if len(local) else 0.0
-
-    def schedule(t: Array) -> Array:
-        return np.full(np.shape(t), (beta - known) / 2)
-
-    state = policy.init(game, 1)
-    state = policy.update(state, np.zeros(1, dtype=np.int64), told[None])
-    return replace(policy, confidence=schedule).confidence_set(state)
-
-
-def reference(
-    body: Body, gram: Array, center: Array, beta: float, c: Array
-) -> tuple[float, float, float]:
-    """Return proved bounds (low, high) of the maximum, and the half-width of the ellipsoid."""
-    g = body.basis.T @ gram @ body.basis
-    dim = len(g)
-    start = float(c @ center)
-    if dim == 0:
-        return start, start, 0.0
-    root = np.linalg.cholesky(g)
-    # In y with theta = center + basis root^-T y the ellipsoid is |y|^2 <= beta.
-    shape = np.linalg.solve(root, body.basis.T).T  # (d, dim)
-    target = shape.T @ c
-    half = float(np.sqrt(beta) * np.linalg.norm(target))
-    if half == 0.0:
-        return start, start, 0.0
-    # Scaled to |y| <= 1 and a target of length 1, without the rows that are out of reach.
-    reach, unit = np.sqrt(beta), np.linalg.norm(target)
-    rows = np.linalg.solve(root, body.a.T).T
-    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
-    room = np.maximum(body.b - body.a @ (body.basis.T @ (center - body.inside)), 0.0)
-    near = room <= lengths * reach
-    rows, room = rows[near] / lengths[near, None], room[near] / lengths[near] / reach
-    blocks, bounds = [rows], [room]
-    cones = [clarabel.NonnegativeConeT(len(rows))] if len(rows) else []
-    cap = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
-    blocks.append(cap)
-    bounds.append(np.eye(dim + 1)[0])
-    cones.append(clarabel.SecondOrderConeT(dim + 1))
-    spread = reach * float(np.linalg.norm(shape, 2))
-    round_near = body.middle is not None and (
-        np.linalg.norm(center - body.middle) + spread > body.radius
-    )
-    if round_near:
-        blocks.append(np.concatenate([np.zeros((1, dim)), -shape * reach / body.radius]))
-        bounds.append(np.concatenate([[1.0], (center - body.middle) / body.radius]))
-        cones.append(clarabel.SecondOrderConeT(len(c) + 1))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    answer = clarabel.DefaultSolver(
-        sparse.csc_matrix((dim, dim)),
-        -target / unit,
-        sparse.csc_matrix(np.concatenate(blocks)),
-        np.concatenate(bounds),
-        cones,
-        settings,
-    ).solve()
-    y, z = np.array(answer.x), np.array(answer.z)
-    # Upper bound from the multipliers, whatever they are.
-    pull = np.zeros(dim)
-    high = 0.0
-    if len(rows):
-        mu = np.maximum(z[: len(rows)], 0.0)
-        pull = pull + rows.T @ mu
-        high += float(mu @ room)
-    if round_near:
-        v = z[len(rows) + dim + 2 :] / body.radius  # pulls theta, shape (d,)
-        pull = pull - reach * shape.T @ v
-        high += float(body.radius * np.linalg.norm(v) + v @ (center - body.middle))
-    high += float(np.linalg.norm(target / unit - pull))
-    high = min(high, 1.0)
-    # Lower bound from the maximiser, pulled towards an interior point until it is in both sets.
-    home = np.linalg.solve(shape.T @ shape, shape.T @ (body.inside - center)) / reach
-    home = home * min(1.0, 0.5 / max(float(np.linalg.norm(home)), 1e-300))
-    share = 1.0
-    for _ in range(60):
-        tried = home + share * (y - home)
-        outside = (rows @ tried > room).any() or np.linalg.norm(tried) > 1.0
-        if round_near:
-            moved = center + shape @ tried * reach - body.middle
-            outside = outside or np.linalg.norm(moved) > body.radius
-        if not outside:
-            break
-        share = 1.0 - 2.0 * (1.0 - share) - 1e-15
-    low = float(target @ (home + share * (y - home))) / unit if share > 0 else 0.0
-    return start + half * low, start + half * high, half
 
 
 def check(
@@ -260,57 +76,6 @@ def check(
 
 
 # -- instances -------------------------------------------------------------------------------
-
-KINDS = (
-    "everything",
-    "ball",
-    "box",
-    "flat box",
-    "simplex",
-    "polytope",
-    "flat polytope",
-    "hidden",
-    "unbounded",
-)
-
-
-def draw_body(rng: np.random.Generator, kind: str, d: int) -> Body:
-    match kind:
-        case "everything":
-            return everything(d)
-        case "ball":
-            return ball(rng.normal(size=d) * rng.choice([0.0, 1.0]), float(rng.choice([0.3, 1, 5])))
-        case "box" | "flat box":
-            low = np.round(rng.normal(size=d), 1)
-            high = low + rng.choice([0.2, 1.0, 2.0], size=d)
-            known = rng.random(d) < (0.4 if kind == "flat box" else 0.0)
-            return box(low, np.where(known, low, high))
-        case "simplex":
-            return simplex(d)
-    flat = 0 if kind in ("polytope", "unbounded") or d == 1 else int(rng.integers(1, d))
-    bounded = kind != "unbounded"
-    return polytope(rng, d, int(rng.integers(1, 6)), flat, kind == "hidden", bounded)
-
-
-def point_of(rng: np.random.Generator, body: Body) -> Array:
-    """A point of Theta: inside, on the boundary, or the end of a random ray."""
-    dim = body.basis.shape[1]
-    if dim == 0:
-        return body.inside
-    x = rng.normal(size=dim)
-    speed = body.a @ x
-    ahead = speed > 1e-12
-    far = float((body.b[ahead] / speed[ahead]).min(initial=np.inf))
-    if body.middle is not None:
-        far = body.radius / float(np.linalg.norm(x))
-    share = float(rng.choice([0.0, rng.random(), 1.0]))
-    return body.inside + body.basis @ (x * share * (far if np.isfinite(far) else 1.0))
-
-
-def draw_gram(rng: np.random.Generator, d: int) -> Array:
-    n = int(rng.integers(0, 2 * d + 1))
-    rows = rng.normal(size=(n, d))
-    return np.eye(d) * float(rng.choice([0.1, 1.0])) + rows.T @ rows * float(rng.choice([1, 50]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -432,75 +197,6 @@ def test_bad_directions_are_refused(directions: Any) -> None:
 # -- instances that make ties ----------------------------------------------------------------
 
 
-def adversarial(rng: np.random.Generator, d: int) -> tuple[Array, Array, float, Array]:
-    """Gram, center, beta and directions that make ties: what broke a first path solver.
-
-    Centers are uniform, at a vertex, on a face or rounded to quarters; the Gram matrix comes from
-    0/1 rows (as in finite games) or Gaussian ones, with up to thousands of plays; directions have
-    entries -1, 0 and 1; radii range over seven orders of magnitude.
-    """
-    kind = rng.choice(["dirichlet", "uniform", "vertex", "face", "quarters"])
-    center = rng.dirichlet(np.full(d, rng.choice([0.1, 1.0, 10.0])))
-    match kind:
-        case "uniform":
-            center = np.full(d, 1 / d)
-        case "vertex":
-            center = np.eye(d)[rng.integers(d)]
-        case "face":
-            center = np.where(rng.random(d) < 0.5, 0.0, center)
-        case "quarters":
-            center = np.round(4 * center) / 4
-    center = center / center.sum() if center.sum() > 0 else np.eye(d)[0]
-    n = int(rng.integers(1, 3 * d))
-    binary = rng.random() < 0.6
-    rows = (rng.random((n, d)) < 0.5).astype(float) if binary else rng.normal(size=(n, d))
-    plays = rng.integers(0, int(rng.choice([3, 100, 10_000])), size=n)
-    gram = np.eye(d) * float(rng.choice([0.01, 1.0])) + rows.T @ (rows * plays[:, None])
-    whole = rng.integers(-1, 2, size=(3, d)).astype(float)
-    directions = np.concatenate([whole, rng.normal(size=(2, d))])
-    beta = float(rng.choice([1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0]) * rng.random())
-    return gram, center, beta, directions
-
-
-def body_with_simplex(kind: str, d: int) -> Body:
-    """A body that contains the simplex, and has its vertices on the boundary."""
-    match kind:
-        case "simplex":
-            return simplex(d)
-        case "box":
-            return box(np.zeros(d), np.ones(d))
-        case "ball":
-            return ball(np.zeros(d), 1.0)
-    # The simplex again, as a polytope with its equality hidden among redundant inequalities.
-    a = np.concatenate([-np.eye(d), np.ones((1, d)), -np.ones((1, d)), np.eye(d)])
-    b = np.concatenate([np.zeros(d), [1.0, -1.0], np.ones(d)])
-    base = simplex(d)
-    rows = np.concatenate([base.a, base.basis])
-    room = np.concatenate([base.b, np.full(d, 1 - 1 / d)])
-    return Body(pm.Polytope(a, b), base.inside, base.basis, rows, room)
-
-
-ADVERSARIAL = ("simplex", "box", "ball", "polytope")
-
-
-@dataclass(frozen=True)
-class Instance:
-    body: Body
-    gram: Array
-    center: Array
-    beta: float
-    directions: Array
-    prior_mean: Array | None
-
-
-def draw_instance(kind: str, seed: int, *sizes: int) -> Instance:
-    rng = np.random.default_rng(seed)
-    d = int(rng.choice(sizes))
-    gram, center, beta, directions = adversarial(rng, d)
-    prior_mean = center if rng.random() < 0.5 else None
-    return Instance(body_with_simplex(kind, d), gram, center, beta, directions, prior_mean)
-
-
 def check_adversarial(kind: str, seed: int, *sizes: int) -> float:
     case = draw_instance(kind, seed, *sizes)
     return check(case.body, case.gram, case.center, case.beta, case.directions, case.prior_mean)
@@ -511,21 +207,6 @@ def test_adversarial_instances(kind: str) -> None:
     widths = [check_adversarial(kind, seed, 2, 3, 4, 5, 8) for seed in range(50)]
     widths += [check_adversarial(kind, seed, 12, 20) for seed in range(10)]
     assert np.quantile(widths, 0.8) <= 1e-7, "the reference proves too little"
-
-
-SIZES = (2, 3, 4, 5, 8, 12, 20)
-
-ONCE_UNCERTIFIED = (
-    ("simplex", 145),
-    ("simplex", 1050),
-    ("simplex", 1065),
-    ("simplex", 3307),
-    ("box", 556),
-    ("box", 1108),
-    ("box", 2643),
-    ("polytope", 986),
-    ("polytope", 2684),
-)
 
 
 @pytest.mark.parametrize(("kind", "seed"), ONCE_UNCERTIFIED)

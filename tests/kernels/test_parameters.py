@@ -22,7 +22,7 @@ from partial_monitoring.kernels import (
     from_dict,
     from_function,
 )
-from tests.kernels.test_kernels import KERNELS, cloud, every_kernel
+from tests.oracles.some_kernels import KERNELS, cloud, every_kernel
 
 # -- parameters --------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.kernels import (
     Constant,
     Linear,
@@ -215,3 +216,24 @@ def play(
         mine = policy.update(mine, one.action, seen)
         theirs = other.update(theirs, one.action, seen)
     return same / rounds
+
+
+def learn(game: pm.KernelGame, actions: Any, observations: Array, lam: float) -> KernelEstimate:
+    """Play everything and return what is known."""
+    policy = pm.IDS(regularization=lam)
+    state = policy.init(game, 1)
+    for a, y in zip(actions, observations, strict=True):
+        state = policy.update(state, np.array([a]), y[None])
+    estimate = state.estimate
+    assert isinstance(estimate, KernelEstimate)
+    return estimate
+
+
+def some_data(
+    game: pm.KernelGame, rounds: int, seed: int = 0, among: int | None = None
+) -> tuple[NDArray[np.int64], Array]:
+    rng = np.random.default_rng(seed)
+    theta = truth(game, seed)
+    actions = rng.integers(0, game.k if among is None else among, rounds)
+    seen = [observation(game, int(a), theta, rng)[0] for a in actions]
+    return actions, np.array(seen).reshape(rounds, game.m)

@@ -7,7 +7,6 @@ observations that were ever made into one least-squares problem.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -22,7 +21,8 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.estimation.linear.least_squares import affine_estimate, free_estimate
 from partial_monitoring.parameter_sets import ParameterSet
-from tests.estimation.test_support_functions import KINDS, Body, draw_body, point_of
+from tests.oracles.bodies import KINDS, Body, draw_body, point_of
+from tests.oracles.linear_data import Data, draw_data, draw_game, learn
 
 Array = NDArray[np.float64]
 
@@ -40,63 +40,9 @@ KNOWN_GAMES: dict[str, Callable[[], pm.Game]] = {
 }
 
 
-@dataclass(frozen=True)
-class Data:
-    """What was played and seen, in the user's units."""
-
-    game: pm.Game
-    actions: NDArray[np.int64]
-    observations: Array
-    """Shape (t, m)."""
-
-    def stacked(self) -> tuple[Array, Array]:
-        """All whitened rows and observations: (rows, d) and (rows,)."""
-        scale = 1.0 / np.broadcast_to(self.game.noise_std, (self.game.k,))
-        if np.ndim(self.game.noise_std) == 0:
-            scale = np.ones(self.game.k)
-        rows, seen = [np.zeros((0, self.game.d))], [np.zeros(0)]
-        for a, y in zip(self.actions, self.observations, strict=True):
-            own = self.game.rows(int(a))
-            rows.append(own * scale[a])
-            seen.append(y[: len(own)] * scale[a])
-        return np.concatenate(rows), np.concatenate(seen)
-
-    def gram(self, regularization: float) -> Array:
-        """V_t = lambda I + sum M' M."""
-        rows, _ = self.stacked()
-        return regularization * np.eye(self.game.d) + rows.T @ rows
-
-
 def half_log_det(shown: np.ndarray) -> np.ndarray:
     """1/2 log det(I + S), to all digits also for small S."""
     return np.asarray(0.5 * np.log1p(np.maximum(np.linalg.eigvalsh(shown), 0.0)).sum(axis=-1))
-
-
-def draw_game(rng: np.random.Generator, body: Body) -> pm.Game:
-    """A game on a set, with maps of different heights, some seeing little, some with own noise."""
-    d = len(body.inside)
-    k = int(rng.integers(2, 6))
-    maps = [np.round(rng.normal(size=(int(rng.integers(0, 3)), d)), 2) for _ in range(k)]
-    if rng.random() < 0.4:
-        maps = [rows * (np.arange(d) < (d + 1) // 2) for rows in maps]
-    noise = rng.choice([0.5, 1.0, 2.0], size=k) if rng.random() < 0.4 else 0.7
-    return pm.Game(rng.normal(size=(k, d)), maps, body.parameters, noise)
-
-
-def draw_data(rng: np.random.Generator, game: pm.Game, theta: Array, rounds: int) -> Data:
-    actions = rng.integers(0, game.k, rounds)
-    means = (game.observation_maps @ theta)[actions]
-    noise = np.broadcast_to(game.noise_std, (game.k,))[actions]
-    return Data(game, actions, means + noise[:, None] * rng.normal(size=means.shape))
-
-
-def learn(data: Data, policy: pm.IDS | None = None) -> ConfidenceSet:
-    """Play everything and return E_t."""
-    rule = policy or pm.IDS()
-    state = rule.init(data.game, 1)
-    for a, y in zip(data.actions, data.observations, strict=True):
-        state = rule.update(state, np.array([a]), y[None])
-    return rule.confidence_set(state)
 
 
 def objective(data: Data, theta: Array, prior_mean: Array, regularization: float) -> float:
@@ -665,6 +611,7 @@ def test_duels_have_the_widths_of_linear_dueling() -> None:
 
 
 # -- bad input -------------------------------------------------------------------------------
+
 
 BAD_OPTIONS: dict[str, dict[str, Any]] = {
     "no regularization": {"regularization": 0.0},

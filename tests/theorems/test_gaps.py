@@ -14,22 +14,20 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.ratio import information_ratio
-from tests.estimation.test_support_functions import (
+from tests.oracles.bodies import (
     KINDS,
     ONCE_UNCERTIFIED,
     SIZES,
     ball,
-    confidence,
     draw_body,
     draw_gram,
     draw_instance,
     point_of,
-    reference,
 )
-from tests.games.test_known_games import KNOWN, load
-from tests.theorems.test_confidence import ridge, some_data
-from tests.theorems.test_estimation import Data, draw_data, learn
-from tests.theorems.test_information_ratio import least_of_pairs
+from tests.oracles.conic_support import confidence, reference
+from tests.oracles.known_games import KNOWN, load
+from tests.oracles.linear_data import Data, draw_data, learn, ridge, some_data
+from tests.oracles.ratios import least_of_pairs
 
 Array = NDArray[np.float64]
 
@@ -298,6 +296,7 @@ def test_with_many_actions_the_largest_gap_is_within_a_factor_of_two() -> None:
 
 
 # -- trivial games ---------------------------------------------------------------------------
+
 
 TRIVIAL = [name for name in KNOWN if pm.analyze(load(name)).category == "trivial"]
 RULES = {

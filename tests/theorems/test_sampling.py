@@ -15,7 +15,8 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids.ratio import ZERO_GAP, information_ratio
 from partial_monitoring.policies.ids.sampling import Approximate, SamplingRule
-from tests.theorems.test_information_ratio import KAPPAS, least_of_pairs, problems, ratio
+from tests.oracles.ratios import KAPPAS, least_of_pairs, ratio
+from tests.strategies import problems
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array]
@@ -395,6 +396,7 @@ def test_anytime_e2d_is_not_decided_by_rounding() -> None:
 
 
 # -- bad input -------------------------------------------------------------------------------
+
 
 BAD: dict[str, tuple[Any, Any, str]] = {
     "nan gap": ([np.nan, 1.0], [1.0, 1.0], "gaps"),
