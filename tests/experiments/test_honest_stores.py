@@ -214,9 +214,8 @@ if __name__ == "__main__":
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
-    parent = subprocess.Popen(
-        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": str(ROOT)}
-    )
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    parent = subprocess.Popen([sys.executable, str(script)], env=os.environ | {"PYTHONPATH": path})
     while len(children := _children(parent.pid)) < 3:  # two workers and a tracker
         assert parent.poll() is None
         sleep(0.05)

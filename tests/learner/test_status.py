@@ -1,7 +1,12 @@
+from __future__ import annotations
+
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from tests.oracles.learners import fingerprint, played
 
 
 def play(theta: list[float], rounds: int, noise: float, *, turn: bool = False) -> pm.Learner:
@@ -136,3 +141,68 @@ def test_a_policy_needs_no_estimate() -> None:
     for name in ("regularization", "prior_mean", "norm_bound", "noise_std"):
         with pytest.raises(pm.errors.InvalidInput, match="First has no model"):
             getattr(learner, name)
+
+
+# -- status ----------------------------------------------------------------------------------
+
+
+def test_status_names_what_may_still_be_best() -> None:
+    learner = pm.Learner(pm.games.apple_tasting())
+    start = learner.status()
+    assert start.round == 1
+    assert sorted(start.plausible) == ["sell", "taste"]
+    assert start.at_risk > 0
+    learner.tell_past(["taste"] * 400, ["good"] * 360 + ["rotten"] * 40)
+    later = learner.status()
+    assert later.plausible == ["sell"] == [later.best]
+    assert later.at_risk == 0.0
+    assert later.exploring == 0.0
+    assert str(later) == later.explain()
+
+
+def test_status_changes_nothing() -> None:
+    learner = played("pricing", 10)
+    before = fingerprint(learner)
+    learner.status()
+    assert fingerprint(learner) == before
+
+
+def test_status_warns_when_noise_is_larger_than_it_should_be() -> None:
+    rng = np.random.default_rng(0)
+    game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]], noise_std=0.1)
+    quiet, loud = pm.Learner(game), pm.Learner(game)
+    noise = rng.normal(size=200)
+    actions = [0, 1] * 100
+    quiet.tell_past(actions, list(0.5 + 0.1 * noise))
+    loud.tell_past(actions, list(0.5 + noise))
+    assert quiet.status().warnings == []
+    assert any("noise_std" in warning for warning in loud.status().warnings)
+
+
+def test_status_warns_when_the_truth_drifts() -> None:
+    rng = np.random.default_rng(0)
+    learner = pm.Learner(pm.games.bernoulli_bandit_linear(2))
+    drift = [*(rng.random(200) < 0.2).astype(float), *(rng.random(200) < 0.9).astype(float)]
+    learner.tell_past([0] * 400, drift)
+    assert any("drift" in warning for warning in learner.status().warnings)
+
+
+def test_status_warns_when_the_estimate_is_pressed_against_theta() -> None:
+    learner = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]]))
+    learner.tell_past([0] * 200, [9.0] * 200)
+    assert any("parameter set" in warning for warning in learner.status().warnings)
+
+
+def test_status_survives_saving(tmp_path: Path) -> None:
+    learner = played("bernoulli", 60)
+    learner.save(tmp_path / "learner.json")
+    again = pm.Learner.load(tmp_path / "learner.json")
+    assert again.status().explain() == learner.status().explain()
+
+
+def test_duels_have_a_status_too() -> None:
+    learner = pm.Learner(pm.games.dueling(), pm.DuelingIDS(), seed=0)
+    learner.tell(learner.ask(), [0.2])
+    status = learner.status()
+    assert status.round == 2
+    assert status.best in learner.game.actions or status.best in ("0", "1", "2")

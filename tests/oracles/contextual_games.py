@@ -31,3 +31,29 @@ def random_game(seed: int, kind: str) -> pm.ContextualGame:
         noise: Any = 0.7 if seed % 2 else rng.uniform(0.3, 2.0, len(actions))
         games.append(pm.Game(rng.normal(size=(len(actions), 3)), maps, SETS[kind], noise, actions))
     return pm.ContextualGame(games, rng.dirichlet(np.ones(3)))
+
+
+def game(maps: list[list[list[float]]], chi: list[float] | None = None) -> pm.ContextualGame:
+    """Two actions with rewards theta_1 and theta_2 in each context, and what these show."""
+    box = pm.Box([0, 0], [1, 1])
+    features = [[1, 0], [0, 1]]
+    games = [pm.Game(features, [rows, []], box, actions=["a", "b"]) for rows in maps]
+    return pm.ContextualGame(games, chi)
+
+
+def in_square(seed: int) -> pm.ContextualGame:
+    """Contexts over a square of parameters, with a constant in the rewards."""
+    rng = np.random.default_rng(seed)
+    square = pm.Box([-1, -1, 1], [1, 1, 1])
+    games = []
+    for _ in range(int(rng.integers(1, 5))):
+        k = int(rng.integers(1, 5))
+        maps = [rng.integers(-1, 2, (int(rng.integers(0, 3)), 3)) for _ in range(k)]
+        games.append(pm.Game(rng.integers(-2, 3, (k, 3)), maps, square))
+    chi = np.ones(len(games))
+    if len(games) > 2 and seed % 3 == 0:
+        chi[-1] = 0.0
+    return pm.ContextualGame(games, chi / chi.sum())
+
+
+CUT = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,3 +77,22 @@ def some_data(seed: int, kind: str, rounds: int = 15, most: int = 5) -> Data:
 
 def ridge(seed: int) -> float:
     return (0.3, 1.0, 4.0)[seed % 3]
+
+
+KNOWN_GAMES: dict[str, Callable[[], pm.Game]] = {
+    "pricing": pm.games.dynamic_pricing,
+    "apples": pm.games.apple_tasting,
+    "spam": pm.games.spam_filter,
+    "bernoulli": pm.games.bernoulli_bandit,
+    "bernoulli linear": pm.games.bernoulli_bandit_linear,
+    "bandit": pm.games.linear_bandit,
+    "heteroscedastic": pm.games.heteroscedastic_linear_bandit,
+    "dueling": pm.games.graph_dueling,
+    "combinatorial": pm.games.combinatorial_bandit,
+    "feedback graph": pm.games.loopless_clique,
+}
+
+
+def half_log_det(shown: np.ndarray) -> np.ndarray:
+    """1/2 log det(I + S), to all digits also for small S."""
+    return np.asarray(0.5 * np.log1p(np.maximum(np.linalg.eigvalsh(shown), 0.0)).sum(axis=-1))
