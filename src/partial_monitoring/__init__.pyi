@@ -54,12 +54,12 @@ from .parameter_sets import Simplex as Simplex
 from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy
 from .policies.bandit.greedy import Greedy as Greedy
 from .policies.bandit.greedy import SquareCB as SquareCB
-from .policies.bandit.improvement import GPUCB as GPUCB
 from .policies.bandit.improvement import ExpectedImprovement as ExpectedImprovement
-from .policies.bandit.optimism import LinTS as LinTS
+from .policies.bandit.optimism import GPUCB as GPUCB
 from .policies.bandit.optimism import LinUCB as LinUCB
 from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
+from .policies.bandit.thompson import LinTS as LinTS
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.ids import gaps as gaps

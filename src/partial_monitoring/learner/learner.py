@@ -20,7 +20,6 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.model.observation import observation_vector, one_per_action, plain
 from partial_monitoring.model.place import Place, place_of, plain_row, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
-from partial_monitoring.policies.ids.gaps import exact as exact_gaps
 from partial_monitoring.policies.policy import (
     Choices,
     Decision,
@@ -124,8 +123,7 @@ class Learner:
     @property
     def _model(self) -> Any:
         """The model of the state, or of its estimate."""
-        own = getattr(self._state, "model", None)
-        found = own or getattr(getattr(self._state, "estimate", None), "model", None)
+        found = getattr(self._state, "design", None)
         if found is None:
             raise InvalidInput(f"{type(self.policy).__name__} has no model whose options to show.")
         return found
@@ -159,11 +157,11 @@ class Learner:
             place.game.action_label(action),
             distribution,
             float(distribution[where]),
-            place.own(choice.gaps),
-            place.own(choice.information),
-            float(choice.ratio[0]),
-            float(choice.beta[0]),
-            choice.estimate[0],
+            distribution * np.nan if choice.gaps is None else place.own(choice.gaps),
+            distribution * np.nan if choice.information is None else place.own(choice.information),
+            np.nan if choice.ratio is None else float(choice.ratio[0]),
+            np.nan if choice.beta is None else float(choice.beta[0]),
+            np.full(self.game.d, np.nan) if choice.estimate is None else choice.estimate[0],
             self._labels(place, choice),
             where,
             None if choice.index is None else place.own(choice.index),
@@ -310,10 +308,7 @@ class Learner:
         width = draws_of(self.policy, self._state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(self._state, middle, **place.options)
-        known = confidence.data.model.game  # of duels, the items
-        gaps = place.own(choice.gaps)
-        if np.isnan(gaps).any():
-            gaps = exact_gaps(known, confidence)[0]
+        gaps = confidence.exact_gaps()[0] if choice.gaps is None else place.own(choice.gaps)
         told = [(a, vector) for a, vector, name in self._told if same_place(name, place.name)]
         found = status(place.game, confidence, place.own(choice.distribution), gaps, told)
         return warned(found, getattr(self.policy, "caveat", None))

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring import display
-from partial_monitoring.estimation.confidence import AnyConfidence
-from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.policies.ids.directed import plausible, plausible_functions
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
@@ -73,7 +72,7 @@ class Status:
 
 
 def status(
-    game: Game, confidence: AnyConfidence, distribution: Array, gaps: Array, history: list[Any]
+    game: Game, confidence: ConfidenceSet, distribution: Array, gaps: Array, history: list[Any]
 ) -> Status:
     """Return where a learner (one replicate) stands.
 
@@ -86,8 +85,7 @@ def status(
     history
         Pairs (action, observation vector in the user's units) in the order they were told.
     """
-    model = confidence.data.model
-    names = model.game.actions
+    names = confidence.game.actions
     greedy = int(confidence.means[0].argmax())
     ahead, best, decided = _rivals(confidence, greedy)
     return Status(
@@ -102,9 +100,9 @@ def status(
     )
 
 
-def _number(game: Game, confidence: AnyConfidence, greedy: int) -> int:
+def _number(game: Game, confidence: ConfidenceSet, greedy: int) -> int:
     """Return the number of an action of the estimate in the game that is played."""
-    known = confidence.data.model.game
+    known = confidence.game
     if isinstance(game, KernelBoxGame) and isinstance(known, KernelGame):
         point = known.point(greedy)
         assert point is not None
@@ -117,45 +115,29 @@ def warned(status: Status, caveat: str | None) -> Status:
     return status if caveat is None else replace(status, warnings=[caveat, *status.warnings])
 
 
-def _rivals(confidence: AnyConfidence, greedy: int) -> tuple[Array, NDArray[np.bool_], bool]:
+def _rivals(confidence: ConfidenceSet, greedy: int) -> tuple[Array, NDArray[np.bool_], bool]:
     """Return by how much actions may be ahead of the greedy one, which may be best, if decided."""
-    if isinstance(confidence, KernelConfidence):
-        means = confidence.means[0]
-        ahead = means - means[greedy] + confidence.widths(0, greedy)
-    else:
-        slopes, offsets = confidence.data.model.slopes, confidence.data.model.offsets
-        values, points = confidence.local_supports(slopes - slopes[greedy])
-        ahead = values[0] + offsets - offsets[greedy]
-    rivals = ahead >= 0
-    rivals[greedy] = True
+    ahead, rivals, decide = confidence.ahead(0)
     if int(rivals.sum()) > MOST_DECIDED:
         return ahead, rivals, False
-    if isinstance(confidence, KernelConfidence):
-        return ahead, plausible_functions(confidence, 0, rivals), True
-    return ahead, plausible(confidence, rivals, points[0]), True
+    return ahead, decide(), True
 
 
-def _pressed(confidence: AnyConfidence) -> list[str]:
+def _pressed(confidence: ConfidenceSet) -> list[str]:
     """Compare the estimate on the affine hull with the one inside Theta."""
-    if isinstance(confidence, KernelConfidence):
-        return []
-    data = confidence.data
-    off = data.coordinates[0] - confidence.local_center[0, : data.model.rank]
-    rest = confidence.local_center[0, data.model.rank :]
-    distance = float(off @ data.gram[0] @ off + data.model.regularization * rest @ rest)
-    if distance > float(confidence.beta[0]):
+    if confidence.outside[0] > float(confidence.beta[0]):
         return ["the data pull the estimate out of the parameter set, which may be too small."]
     return []
 
 
-def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
+def _expected(game: Game, confidence: ConfidenceSet) -> Callable[[int], Array]:
     """Return what the estimate says that actions show on average."""
     theta = confidence.center[0]
-    if isinstance(game, KernelGame) and not isinstance(confidence, KernelConfidence):
+    if isinstance(game, KernelGame) and not isinstance(confidence, KernelEllipsoid):
         game = game.linear  # in whose coordinates the estimate is
     if isinstance(game, KernelBoxGame):
         # The numbers of the estimate are values at points, among them all that were played.
-        known = confidence.data.model.game
+        known = confidence.game
         assert isinstance(known, KernelGame)
         points = known.computed.points
         values = dict(zip(game.nearest(points).tolist(), theta, strict=True))
@@ -163,7 +145,7 @@ def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
     return lambda a: np.asarray(game.rows(a) @ theta)
 
 
-def _misfit(game: Game, confidence: AnyConfidence, history: list[Any]) -> list[str]:
+def _misfit(game: Game, confidence: ConfidenceSet, history: list[Any]) -> list[str]:
     """Compare residuals with the noise that the game claims, and early ones with late ones."""
     if len(history) < ENOUGH:
         return []

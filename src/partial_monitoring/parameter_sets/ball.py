@@ -14,6 +14,7 @@ from partial_monitoring.parameter_sets.base import (
     checked_projection,
     vectors,
 )
+from partial_monitoring.parameter_sets.cut import BallCut
 from partial_monitoring.validation import Array, non_negative_number, real_array, set_fields
 
 
@@ -89,3 +90,6 @@ class Ball(ParameterSet):
 
     def diameter(self) -> float:
         return 2.0 * self.radius
+
+    def cut(self, origin: Array, basis: Array) -> BallCut:
+        return BallCut(basis.T @ (self.center - origin), self.radius)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.numerics import conic
+from partial_monitoring.parameter_sets.cut import Cut, PolyhedralCut
 from partial_monitoring.validation import Array, axes, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9
@@ -64,6 +65,13 @@ class ParameterSet(ABC):
     @abstractmethod
     def diameter(self) -> float:
         """Return an upper bound of the distance of two points (infinite if unbounded)."""
+
+    def cut(self, origin: Array, basis: Array) -> Cut:
+        """Return the set in coordinates x, theta = origin + basis x, to be cut by ellipsoids.
+
+        The basis spans Theta - Theta, shape (d, D).
+        """
+        raise SolverError(f"confidence sets in a {type(self).__name__} cannot be computed.")
 
     def equals(self, other: object) -> bool:
         """Whether the other set is given by the same kind and the same numbers."""
@@ -126,6 +134,18 @@ class Polyhedral(ParameterSet):
         lengths = np.linalg.norm(a, axis=1)
         cuts = lengths > FLAT * np.maximum(1.0, np.linalg.norm(a_ub, axis=1))
         return a[cuts] / lengths[cuts, None], b[cuts] / lengths[cuts]
+
+    def cut(self, origin: Array, basis: Array) -> Cut:
+        rows, right = self.facets()
+        q, center = self.difference_basis(), self.relative_interior_point()
+        return PolyhedralCut(
+            np.ascontiguousarray(rows @ (q.T @ basis)),
+            right - rows @ (q.T @ (origin - center)),
+            basis.T @ (center - origin),
+            origin,
+            basis,
+            self.project,
+        )
 
 
 def checked_projection(d: int, point: ArrayLike, gram: ArrayLike | None) -> tuple[Array, Array]:

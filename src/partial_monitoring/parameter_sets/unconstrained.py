@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.parameter_sets.base import ParameterSet, checked_projection, vectors
+from partial_monitoring.parameter_sets.cut import Uncut
 from partial_monitoring.validation import Array, set_fields, whole_number
 
 
@@ -48,3 +49,6 @@ class AllParameters(ParameterSet):
 
     def diameter(self) -> float:
         return np.inf
+
+    def cut(self, origin: Array, basis: Array) -> Uncut:
+        return Uncut()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring import display, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.state import View
 from partial_monitoring.model.place import plain_row
 from partial_monitoring.validation import Array, Indices
 
@@ -25,18 +26,16 @@ class Choices:
     """Shape (n,)."""
     distribution: Array
     """mu_t, shape (n, k); if the policy drew more than the action, given what it drew before."""
-    gaps: Array
+    gaps: Array | None = None
     """The gap estimates that were used, shape (n, k); infinite where not available."""
-    information: Array
+    information: Array | None = None
     """The information gains that were used, shape (n, k)."""
-    ratio: Array
+    ratio: Array | None = None
     """The information ratio of the distribution, shape (n,)."""
-    beta: Array
+    beta: Array | None = None
     """beta_t, shape (n,)."""
-    estimate: Array
-    """theta_hat, shape (n, d). Of what a policy does not know there is nan, here as above."""
-    position: Indices | None = None
-    """Where the chosen actions stand among the candidates, if not all actions were considered."""
+    estimate: Array | None = None
+    """theta_hat, shape (n, d). A policy leaves out what it does not know, here as above."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these."""
     index: Array | None = None
@@ -48,12 +47,16 @@ class Choices:
 
     @property
     def places(self) -> Indices:
-        """Where the chosen actions stand in the arrays over actions."""
-        return self.action if self.position is None else self.position
+        """The positions of the chosen actions in the arrays over actions, shape (n,)."""
+        if self.candidates is None:
+            return self.action
+        return np.asarray((self.candidates == self.action[:, None]).argmax(axis=1))
 
     @property
     def gained(self) -> Array:
-        """The information of the chosen actions, shape (n,)."""
+        """The information of the chosen actions, shape (n,); NaN if the policy knows none."""
+        if self.information is None:
+            return np.full(len(self.action), np.nan)
         return np.asarray(self.information[np.arange(len(self.action)), self.places])
 
 
@@ -65,19 +68,18 @@ FILLERS: Mapping[str, float] = {
     "ratio": 0.0,
     "beta": 0.0,
     "estimate": np.nan,
-    "position": 0,
     "candidates": 0,
     "index": -np.inf,
 }
-"""The fields of choices, and what stands for an action that was not considered."""
+"""The fields of choices, and their values for an action that was not considered."""
 
 
 class Policy(Protocol[State]):
     """What ``simulate`` and ``Learner`` drive. All arrays carry a leading axis of n replicates.
 
     A policy has no state of its own; it is handed the state and returns the next one. If it has a
-    method ``draws(state) -> int``, it gets so many uniform numbers (n, draws) in each round instead
-    of one.
+    method ``draws(state) -> int``, it gets that many uniform numbers (n, draws) in each round
+    instead of one.
     """
 
     def init(self, game: Any, replicates: int) -> State:
@@ -98,6 +100,49 @@ class Policy(Protocol[State]):
     def update(self, state: State, action: Indices, observation: Array) -> State:
         """Return the state after the observations (n, m) of the actions (n,)."""
         ...
+
+
+def gathered(views: Sequence[View], choices: Sequence[Choices]) -> Choices:
+    """Return the choices in several views of one round as the choices of all replicates."""
+    first = views[0]
+    if not first.listed:
+        pairs = zip(views, choices, strict=True)
+        return joined([_among_candidates(view, choice) for view, choice in pairs])
+    if first.actions is None:
+        return choices[0]
+    n = len(choices[0].action) if len(views) == 1 else len(first.rows)
+    filled: dict[str, Any] = {"basis": choices[0].basis}
+    for name in FILLERS:
+        if getattr(choices[0], name) is not None:
+            own = [(v, getattr(choice, name)) for v, choice in zip(views, choices, strict=True)]
+            filled[name] = _filled(name, own, n)
+    return Choices(**filled)
+
+
+def _among_candidates(view: View, choice: Choices) -> Choices:
+    """Return a choice among candidates, whose actions are numbered as in the game."""
+    assert view.actions is not None
+    return replace(choice, action=view.actions[choice.action], candidates=view.actions[None])
+
+
+def _filled(name: str, own: Sequence[tuple[View, Any]], replicates: int) -> Any:
+    """Return one field of the choices of all replicates, over all actions."""
+    view, values = own[0]
+    over_actions = name in ("distribution", "gaps", "information", "index")
+    width = (view.count,) if over_actions else values.shape[1:]
+    whole = np.full((replicates, *width), FILLERS[name], dtype=values.dtype)
+    for view, values in own:
+        assert view.actions is not None
+        if over_actions:
+            whole[_block(view.rows, view.actions, replicates)] = values
+        else:
+            whole[view.rows] = view.actions[values] if name == "action" else values
+    return whole
+
+
+def _block(rows: Any, actions: Indices, replicates: int) -> Any:
+    """Return the index of some replicates and actions in an array (n, k)."""
+    return np.ix_(np.arange(replicates)[rows], actions)
 
 
 def joined(choices: Sequence[Choices]) -> Choices:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.design import KernelModel
+from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.stack import Stack
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.model.kernel import KernelGame
@@ -51,15 +50,9 @@ class RefittedState:
         return True
 
     @property
-    def model(self) -> KernelModel:
-        """The model of the first replicate, with its kernel."""
-        found: KernelModel = _model(self.runs[0].state)
-        return found
-
-    @property
-    def estimate(self) -> KernelEstimate:
-        """The estimate of the first replicate, with its kernel."""
-        found: KernelEstimate = self.runs[0].state.estimate
+    def design(self) -> KernelDesign:
+        """The design of the first replicate, with its kernel."""
+        found: KernelDesign = self.runs[0].state.design
         return found
 
 
@@ -113,7 +106,7 @@ class Refitted:
         if not kernel.parameters:
             raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")
         state = self.inner.init(game, 1)
-        if not isinstance(_model(state), KernelModel):
+        if not isinstance(getattr(state, "design", None), KernelDesign):
             raise InvalidInput(
                 f"inner must be a policy that estimates the function, such as IDS(); got "
                 f"{self.inner!r}."
@@ -166,7 +159,7 @@ class Refitted:
 
     def _fitted(self, run: Fitted, start: Kernel) -> Fitted:
         """Fit the kernel to all that was seen, and play everything again with it."""
-        model = _model(run.state)
+        design = run.state.design
         often, means, different = _grouped(run)
         sizes = np.asarray(run.game.noise_std)
         noise = sizes[different] if sizes.ndim else sizes
@@ -175,7 +168,7 @@ class Refitted:
             run.game.reading(different),
             means,
             noise_std=noise / np.sqrt(often),
-            scale=model.noise_std**2 / model.regularization,
+            scale=design.noise_std**2 / design.regularization,
         )
         game = run.game.with_kernel(kernel)
         state = self.inner.init(game, 1)
@@ -183,12 +176,6 @@ class Refitted:
             state = self.inner.update(state, action, shown[None])
         due = max(run.due + 1, int(np.ceil(self.growth * run.due)))
         return replace(run, game=game, state=state, due=due)
-
-
-def _model(state: Any) -> Any:
-    """Return the model of a state: its own, or that of its estimate."""
-    own = getattr(state, "model", None)
-    return own if own is not None else getattr(getattr(state, "estimate", None), "model", None)
 
 
 def _grouped(run: Fitted) -> tuple[Array, Array, Indices]:

@@ -147,7 +147,7 @@ def play(
                 state = policy.update(state, choice.action, shown, **seen)
                 regret += world.gap(choice.action, t)
                 gained += choice.gained
-                ratios += choice.ratio
+                ratios += np.nan if choice.ratio is None else choice.ratio
                 if plays.size:
                     plays[each, choice.action] += 1
                 if t + 1 == marks[done]:

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from partial_monitoring.estimation.kernel.covariance import Covariance
-from partial_monitoring.estimation.kernel.design import KernelModel, kernel_model
+from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels.gram import cholesky
@@ -82,7 +82,7 @@ class Conditioned:
     """
 
     game: KernelBoxGame
-    model: KernelModel
+    design: KernelDesign
     """Of the reference points; for lambda, rho and B."""
     actions: Indices
     """The different points that were played, shape (q,)."""
@@ -101,13 +101,13 @@ class Conditioned:
     rounds: int
 
     @classmethod
-    def on(cls, game: KernelBoxGame, model: KernelModel, data: BoxData) -> Conditioned:
+    def on(cls, game: KernelBoxGame, design: KernelDesign, data: BoxData) -> Conditioned:
         """Return the estimate from all that was seen."""
         played = data.actions.rows[:, 0]
         different, place, often = np.unique(played, return_inverse=True, return_counts=True)
         means = np.bincount(np.ravel(place), data.shown.rows[:, 0], len(different)) / often
         points = game.points_of(different)
-        root = np.sqrt(often / model.regularization)
+        root = np.sqrt(often / design.regularization)
         whole = np.eye(len(root))
         if len(different):
             whole += root[:, None] * game.computed.kernel(points) * root
@@ -116,7 +116,7 @@ class Conditioned:
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
         return cls(
             game,
-            model,
+            design,
             different,
             often,
             means,
@@ -143,7 +143,7 @@ class Conditioned:
         reach = self.reach(points)
         spread = self.game.computed.kernel.diagonal(points)
         variances = np.maximum(spread - (reach**2).sum(axis=0), 0.0)
-        return self.target @ reach, np.sqrt(variances / self.model.regularization)
+        return self.target @ reach, np.sqrt(variances / self.design.regularization)
 
     def score(self, points: Array, seems: float, unsure: float) -> Array:
         """Return the sums of estimate and root at points (z, p), with these weights, shape (z,)."""
@@ -152,7 +152,7 @@ class Conditioned:
 
     def slope(self, point: Array, seems: float, unsure: float) -> tuple[float, Array]:
         """Return the score at one point (p,) and its gradient, for kernels that have one."""
-        kernel, lam = self.game.computed.kernel, self.model.regularization
+        kernel, lam = self.game.computed.kernel, self.design.regularization
         x = point[None]
         reach = self.reach(x)[:, 0]
         away = kernel.gradient(x, self.points)[0] if len(reach) else np.zeros((0, len(point)))
@@ -173,12 +173,12 @@ class Conditioned:
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
         game = self.game.among(self.game.points_of(numbers), names, chosen)
-        lam, gram = self.model.regularization, game.gram
+        lam, gram = self.design.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
-        widest = 2 * self.model.norm_bound * float(np.sqrt(gram.diagonal.max()))
-        whitening = self.model.whitening
-        model = KernelModel(
-            game, lam, self.model.norm_bound, self.model.noise_std, whitening, widest
+        widest = 2 * self.design.norm_bound * float(np.sqrt(gram.diagonal.max()))
+        whitening = self.design.whitening
+        design = KernelDesign(
+            game, lam, self.design.norm_bound, self.design.noise_std, whitening, widest
         )
         reach = self.reach(game.computed.points)
         variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0)[chosen] / lam
@@ -188,7 +188,7 @@ class Conditioned:
             [played, np.full(len(played), scale), scale * np.repeat(self.means, self.often)]
         )
         return KernelEstimate(
-            model,
+            design,
             self.round,
             self.log_det,
             (self.target @ reach)[None],
@@ -200,12 +200,12 @@ class Conditioned:
         )
 
 
-def box_model(
-    game: KernelBoxGame, *, regularization: float = 1.0, norm_bound: float | None = None
-) -> KernelModel:
-    """Return the model of the reference points of a box."""
+def box_design(
+    game: KernelBoxGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
+) -> KernelDesign:
+    """Return the design of the reference points of a box."""
     reference = game.among(game.computed.points)
-    return kernel_model(reference, regularization=regularization, norm_bound=norm_bound)
+    return kernel_design(reference, regularization=regularization, norm_bound=norm_bound)
 
 
 def looked_at(known: Conditioned, width: float) -> Indices:

@@ -19,7 +19,7 @@ DENSE = 2500
 
 
 @dataclass(frozen=True, eq=False)
-class KernelModel:
+class KernelDesign:
     """A kernel game as the estimate sees it."""
 
     game: KernelGame
@@ -66,9 +66,7 @@ class KernelModel:
                 for j in range(i + 1):
                     whole[:, i, j] = whole[:, j, i] = inner(self.gram, shown[:, i], shown[:, j])
         scale = np.broadcast_to(self.whitening**2, (k,))[:, None, None] / self.regularization
-        found = whole * scale
-        refuse_loud(float(found.max(initial=0.0)))
-        return frozen(found)
+        return frozen(whole * scale)
 
     def distances(self, action: int) -> Array:
         """Return |phi_a - phi_b|^2 of one action and all others, shape (k,)."""
@@ -115,10 +113,10 @@ def refuse_loud(loudest: float) -> None:
         )
 
 
-def kernel_model(
+def kernel_design(
     game: KernelGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
-) -> KernelModel:
-    """Return the model of a kernel game; its norm bound is that of the game unless given.
+) -> KernelDesign:
+    """Return the design of a kernel game; its norm bound is that of the game unless given.
 
     Without a regularization it is rho^2: then the estimate is the posterior mean, and C the
     posterior covariance, of a Gaussian process with this kernel and normal noise.
@@ -126,12 +124,12 @@ def kernel_model(
     varies = np.ndim(game.noise_std) > 0
     bound = game.norm_bound if norm_bound is None else norm_bound
     rho = 1.0 if varies else float(game.noise_std)
-    model = KernelModel(
+    design = KernelDesign(
         game,
         rho**2 if regularization is None else positive_number("regularization", regularization),
         non_negative_number("norm_bound", bound),
         rho,
         frozen(1.0 / np.asarray(game.noise_std)) if varies else np.ones(1),
     )
-    model.loudness  # noqa: B018 refuses what is too loud before anything is played
-    return model
+    refuse_loud(float(design.loudness.max(initial=0.0)))
+    return design

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.design import KernelModel
+from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.kernels.gram import Gram, Rows, factor
 from partial_monitoring.validation import Array, frozen
 
@@ -52,9 +52,9 @@ class Root:
         return Root(self.prior, inner)
 
 
-def prior_root(model: KernelModel) -> Root:
+def prior_root(design: KernelDesign) -> Root:
     """Return the root before the first round."""
-    own = factor(model.gram) if model.dense else pivoted(model.gram)
+    own = factor(design.gram) if design.dense else pivoted(design.gram)
     return Root(frozen(own), np.eye(own.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""A game as the estimate sees it: prior mean, regularisation, whitened maps in the right basis.
+"""A game as an estimate sees it: prior mean, regularisation, whitened maps in the right basis.
 
 Parameters are written theta = prior_mean + basis x, where the first r columns of the basis are W
 (what the observations see of Theta) and the others complete it to span(Theta - Theta).
@@ -17,6 +17,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import in_basis, null_space
 from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -38,7 +39,7 @@ MOST_PAIRED = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Design:
     """A game with what the estimate needs: prior mean, regularisation, whitened maps.
 
     Noise that depends on the action is divided out of maps and observations; then rho is 1.
@@ -68,6 +69,15 @@ class Model:
     """What observations are multiplied with, shape (k,)."""
     loudness: float
     """The largest squared length of a row of a whitened map, in units of lambda."""
+    cut: Cut
+    """Theta in the coordinates x."""
+    groups: Indices
+    """Where each group of competing actions starts, then k: [0, k] unless there are contexts."""
+    parts: tuple[Design, ...] = ()
+    """The designs of the groups, if there are several."""
+    reported: Array | None = None
+    """What decisions report theta_hat through, shape (q, d): the features of a kernel game that is
+    played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
 
     @cached_property
     def seen(self) -> Array:
@@ -77,6 +87,8 @@ class Model:
     @cached_property
     def centred(self) -> Array:
         """The seen features minus their mean, shape (k, r)."""
+        if self.parts:
+            return np.concatenate([part.centred for part in self.parts])
         return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
 
     @cached_property
@@ -127,11 +139,29 @@ class Model:
         return self._reach(middle) + self._reach(-middle)
 
     @cached_property
+    def gap_ceiling(self) -> Array:
+        """T of the group of each action, shape (k,)."""
+        if self.parts:
+            return np.concatenate([part.gap_ceiling for part in self.parts])
+        return np.broadcast_to(self.largest_gap, self.offsets.shape)
+
+    def pair_ceiling(self, group: int) -> Array:
+        """Return max over Theta of <phi_b - phi_a, theta> for pairs of a group, shape (q, q)."""
+        return self.parts[group].pair_ceiling(0) if self.parts else self._pair_ceiling
+
+    @cached_property
+    def _pair_ceiling(self) -> Array:
+        features = self.game.features
+        return np.stack([self.game.parameters.support(features - phi) for phi in features])
+
+    @cached_property
     def dominant(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the parameter in Theta, shape (k,).
 
         Only the best one at the prior mean and its copies can be.
         """
+        if self.parts:
+            return np.concatenate([part.dominant for part in self.parts])
         features = self.game.features
         best = int(self.offsets.argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
@@ -158,6 +188,59 @@ class Model:
         """The features in directions that no observation sees, shape (k, D - r)."""
         return np.ascontiguousarray(self.slopes[:, self.rank :])
 
+    def through(self, game: Game) -> Design:
+        """Return the design of another game over the same parameters, in the same coordinates.
+
+        Noise of another size is brought to that of this design.
+        """
+        noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
+        whitening = self.noise_std / noise
+        rows = game.observation_maps * whitening[:, None, None]
+        maps, slopes = rows, game.features
+        if not (self.identity and self.rank == game.d):
+            maps = in_basis(rows, self.basis[:, : self.rank])
+            slopes = in_basis(game.features, self.basis)
+        return replace(
+            self,
+            game=game,
+            offsets=frozen(game.features @ self.prior_mean),
+            slopes=slopes,
+            maps=maps,
+            expected=frozen(rows @ self.prior_mean),
+            whitening=frozen(whitening),
+            loudness=_loudness(maps, self.regularization),
+            groups=np.array([0, game.k]),
+        )
+
+    def joined(self, parts: Sequence[Design]) -> Design:
+        """Return the actions of several designs in the same coordinates, each a group."""
+        counts = [len(part.offsets) for part in parts]
+        groups = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        maps = np.zeros((sum(counts), max(part.maps.shape[1] for part in parts), self.rank))
+        for start, part in zip(groups, parts, strict=False):
+            maps[start : start + len(part.maps), : part.maps.shape[1]] = part.maps
+        return replace(
+            self,
+            offsets=np.concatenate([part.offsets for part in parts]),
+            slopes=np.concatenate([part.slopes for part in parts]),
+            maps=maps,
+            groups=groups,
+            parts=tuple(parts),
+        )
+
+    def restricted(self, actions: Indices) -> Design:
+        """Return the design of the game that has only some of the actions."""
+        return replace(
+            self,
+            game=self.game.restricted(actions),
+            offsets=self.offsets[actions],
+            slopes=np.ascontiguousarray(self.slopes[actions]),
+            maps=np.ascontiguousarray(self.maps[actions]),
+            expected=self.expected[actions],
+            whitening=self.whitening[actions],
+            groups=np.array([0, len(actions)]),
+        )
+
 
 def checked_options(policy: object, parts: Sequence[str]) -> None:
     """Check the options that policies share, from inside the ``__post_init__`` of one.
@@ -173,30 +256,6 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
 
 
-def part_of(whole: Model, game: Game) -> Model:
-    """Return the model of another game over the same parameters, in the coordinates of the first.
-
-    Noise of another size is brought to that of the whole.
-    """
-    noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
-    whitening = whole.noise_std / noise
-    rows = game.observation_maps * whitening[:, None, None]
-    maps, slopes = rows, game.features
-    if not (whole.identity and whole.rank == game.d):
-        maps = in_basis(rows, whole.basis[:, : whole.rank])
-        slopes = in_basis(game.features, whole.basis)
-    return replace(
-        whole,
-        game=game,
-        offsets=frozen(game.features @ whole.prior_mean),
-        slopes=slopes,
-        maps=maps,
-        expected=frozen(rows @ whole.prior_mean),
-        whitening=frozen(whitening),
-        loudness=_loudness(maps, whole.regularization),
-    )
-
-
 def _loudness(maps: Array, lam: float) -> float:
     """Return the largest squared row over lambda, or refuse it."""
     loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
@@ -209,14 +268,14 @@ def _loudness(maps: Array, lam: float) -> float:
     return loudness
 
 
-def model(
+def design(
     game: Game,
     *,
-    regularization: float = 1.0,
+    regularization: float | None = 1.0,
     prior_mean: ArrayLike | None = None,
     norm_bound: float | None = None,
-) -> Model:
-    """Return the model of a game.
+) -> Design:
+    """Return the design of a game.
 
     Parameters
     ----------
@@ -248,7 +307,7 @@ def model(
     rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
     lam = positive_number("regularization", regularization)
     maps = in_basis(rows, w)
-    return Model(
+    return Design(
         game,
         lam,
         bound,
@@ -262,4 +321,6 @@ def model(
         frozen(rows @ prior),
         frozen(whitening),
         _loudness(maps, lam),
+        game.parameters.cut(prior, basis) if basis.shape[1] else Uncut(),
+        np.array([0, game.k]),
     )

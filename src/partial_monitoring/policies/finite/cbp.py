@@ -24,14 +24,13 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
-from partial_monitoring.estimation.linear.design import Model, model
+from partial_monitoring.estimation.linear.design import Design, design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
-from partial_monitoring.estimation.shapes import shape_of
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
 from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, all_on
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -51,7 +50,8 @@ lowest action is played."""
 class CBPState:
     """What CBP knows after some rounds: counts, and what the decided comparisons leave."""
 
-    model: Model
+    design: Design
+    """Of the least-squares estimate that ``Learner.status`` reports."""
     halfspaces: Halfspaces
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
@@ -87,7 +87,7 @@ class CBP:
     -----
     Regret of order n^(1/2) on easy and n^(2/3) on hard games, up to logarithms. First every action
     that is needed (in A, or an observer) is played once. If decisions contradict each other, which
-    is rare, those that held before stand. Gaps, information and the estimate of theta are nan: CBP
+    is rare, those that held before stay. Decisions report no gaps, information or estimate: CBP
     has none. Linear programs are solved once per pattern of decided comparisons.
 
     Examples
@@ -113,7 +113,7 @@ class CBP:
         signs = np.zeros((n, count), dtype=np.int8)
         candidates, observers, _ = halfspaces.masks(signs)
         return CBPState(
-            model(game),
+            design(game),
             halfspaces,
             np.ones(n, dtype=np.int64),
             np.zeros((n, k), dtype=np.int64),
@@ -154,10 +154,10 @@ class CBP:
         """Return f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3), shape (n,)."""
         return np.cbrt(self.alpha * np.log(t) * np.square(t, dtype=float))
 
-    def confidence_set(self, state: CBPState) -> ConfidenceSet:
-        """Return the confidence set of least squares, which ``Learner.status`` speaks about."""
-        estimate = counted(state.model, state.plays, state.sums)
-        return confidence_set(estimate, shape_of(state.model), schedules.paper())
+    def confidence_set(self, state: CBPState) -> Ellipsoid:
+        """Return the confidence set of least squares, which ``Learner.status`` reports."""
+        estimate = counted(state.design, state.plays, state.sums)
+        return Ellipsoid.around(estimate, schedules.paper())
 
     def _refuse(self, available: Array | None) -> None:
         """Sets P and E are those of the whole game, which may not be there to be played."""
@@ -175,20 +175,9 @@ class CBP:
         index = np.where(shape.useful & (plays == 0), np.inf, index)
         best = index.max(axis=1, keepdims=True)
         action = (index >= best * (1.0 - TIE)).argmax(axis=1)
-        n, k = index.shape
-        distribution = np.zeros((n, k))
-        distribution[np.arange(n), action] = 1.0
-        nothing = np.full((n, k), np.nan)
-        return Choices(
-            action,
-            distribution,
-            nothing,
-            nothing,
-            np.full(n, np.nan),
-            self.bound(state.round) ** 2,
-            np.full((n, shape.game.d), np.nan),
-            index=index,
-        )
+        distribution = all_on(action, index.shape[1])
+        beta = self.bound(state.round) ** 2
+        return Choices(action, distribution, beta=beta, index=index)
 
 
 @dataclass(frozen=True)
