@@ -26,7 +26,7 @@ from partial_monitoring.report.reproduce import describe
 from partial_monitoring.simulation import simulate as simulation
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.truths import Fixed
-from tests.experiments.fragile import AlwaysDies
+from tests.oracles.fragile import AlwaysDies
 
 ROOT = Path(__file__).parents[2]
 
@@ -201,7 +201,7 @@ def test_a_policy_of_ones_own_is_shown_as_it_describes_itself() -> None:
 
 PARENT = """
 import partial_monitoring as pm
-from tests.experiments.fragile import Slow
+from tests.oracles.fragile import Slow
 
 if __name__ == "__main__":
     pm.Experiment("apple_tasting", {"slow": Slow(0.05)}, [0.7, 0.3], horizon=2000, seeds=4).run(
@@ -214,9 +214,8 @@ if __name__ == "__main__":
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
-    parent = subprocess.Popen(
-        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": str(ROOT)}
-    )
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    parent = subprocess.Popen([sys.executable, str(script)], env=os.environ | {"PYTHONPATH": path})
     while len(children := _children(parent.pid)) < 3:  # two workers and a tracker
         assert parent.poll() is None
         sleep(0.05)

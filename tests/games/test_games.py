@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from tests.games.test_known_games import load
+from tests.oracles.known_games import load
 
 g = pm.games
 

@@ -1,25 +1,13 @@
 """31 games with known answers, as game files."""
 
-import json
-from pathlib import Path
-
 import pytest
 
-import partial_monitoring as pm
-
-HERE = Path(__file__).parent
-KNOWN = json.loads((HERE / "known.json").read_text())
-
-
-def load(name: str) -> pm.Game:
-    game = pm.load_game(HERE / "known" / f"{name}.json")
-    assert isinstance(game, pm.Game)
-    return game
+from tests.oracles.known_games import FOLDER, KNOWN, load
 
 
 def test_there_are_31() -> None:
     assert len(KNOWN) == 31
-    assert {path.stem for path in (HERE / "known").glob("*.json")} == set(KNOWN)
+    assert {path.stem for path in (FOLDER / "known").glob("*.json")} == set(KNOWN)
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from tests.equivalence.test_cbp import NAMED
+from tests.oracles.finite_games import NAMED
 
 COINS = pm.games.finite(
     losses=pm.games.bernoulli_bandit(3).rewards, signals=pm.games.bernoulli_bandit(3).signals

@@ -10,7 +10,7 @@ import partial_monitoring as pm
 from partial_monitoring.analysis import advice as module
 from partial_monitoring.analysis.advice import LADDER, with_measurements
 from partial_monitoring.errors import InvalidInput
-from tests.games.test_known_games import KNOWN, load
+from tests.oracles.known_games import KNOWN, load
 
 
 def cheapest_by_brute_force(

@@ -12,7 +12,7 @@ import partial_monitoring as pm
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.bounds import finite_alignment_bounds, uniform_local_alignment
 from partial_monitoring.analysis.table_1 import graph_dueling_bound
-from tests.games.test_known_games import KNOWN, load
+from tests.oracles.known_games import KNOWN, load
 
 
 def random_game(seed: int) -> pm.Game:

@@ -7,7 +7,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.policies.finite.cbp import CBPState, decided
-from tests.equivalence.test_cbp import NAMED
+from tests.oracles.finite_games import NAMED
 
 TRIVIAL = {
     "one action": NAMED["one action"],

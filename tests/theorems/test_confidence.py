@@ -14,16 +14,10 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
-from tests.equivalence.test_support_functions import KINDS, draw_body, point_of
-from tests.theorems.test_estimation import Data, draw_data, draw_game, learn
+from tests.oracles.bodies import KINDS
+from tests.oracles.linear_data import Data, learn, ridge, some_data
 
 Array = NDArray[np.float64]
-
-
-def some_data(seed: int, kind: str, rounds: int = 15, most: int = 5) -> Data:
-    rng = np.random.default_rng(seed)
-    body = draw_body(rng, kind, int(rng.integers(2, most)))
-    return draw_data(rng, draw_game(rng, body), point_of(rng, body), rounds)
 
 
 # -- the radius ------------------------------------------------------------------------------
@@ -216,10 +210,6 @@ def test_coverage_over_many_rounds(name: str) -> None:
 
 
 # -- the support function --------------------------------------------------------------------
-
-
-def ridge(seed: int) -> float:
-    return (0.3, 1.0, 4.0)[seed % 3]
 
 
 def rough(found: ConfidenceSet, c: Array) -> float:

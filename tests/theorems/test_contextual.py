@@ -11,32 +11,9 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids.context_kernel import joint_ratio
+from tests.oracles.contextual_games import DOMINATED, SETS, random_game
 
 Array = NDArray[np.float64]
-
-SETS = {
-    "everything": pm.AllParameters(3),
-    "ball": pm.Ball([0.2, 0, 0], 1.0),
-    "box": pm.Box([-1, -1, 0], [1, 1, 0.5]),
-    "polytope": pm.Polytope([[1, 1, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], [1, 0, 0, 0]),
-    "simplex": pm.Simplex(3),
-}
-
-
-DOMINATED = pm.Game([[1, 1], [1, 0], [0, 1]], [[], [[1, 0]], [[0, 1]]], pm.Box([0, 0], [1, 1]), 0.5)
-"""The first action is best whatever the parameter, and shows nothing."""
-
-
-def random_game(seed: int, kind: str) -> pm.ContextualGame:
-    """Return a game with three contexts that offer different actions with different noise."""
-    rng = np.random.default_rng(seed)
-    games = []
-    for z in range(3):
-        actions = [["a", "b", "c"], ["c", "a"], ["d", "b", "e", "a"]][z]
-        maps = [rng.normal(size=(rng.integers(0, 3), 3)) for _ in actions]
-        noise: Any = 0.7 if seed % 2 else rng.uniform(0.3, 2.0, len(actions))
-        games.append(pm.Game(rng.normal(size=(len(actions), 3)), maps, SETS[kind], noise, actions))
-    return pm.ContextualGame(games, rng.dirichlet(np.ones(3)))
 
 
 def stacked(game: pm.ContextualGame) -> tuple[pm.Game, list[range]]:

@@ -12,7 +12,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids.context_kernel import joint_ratio
 from partial_monitoring.policies.policy import Choices
-from tests.theorems.test_contextual import DOMINATED, SETS, random_game
+from tests.oracles.contextual_games import DOMINATED, SETS, random_game
 
 Array = NDArray[np.float64]
 

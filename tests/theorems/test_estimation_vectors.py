@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import partial_monitoring as pm
 from partial_monitoring.policies.finite.geometry import Geometry, geometry
-from tests.equivalence.test_cbp import NAMED, random_game
+from tests.oracles.finite_games import NAMED, random_game
 
 
 def shape_of(game: pm.Game, norm: str = "sup") -> Geometry:

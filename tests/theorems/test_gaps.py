@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
-import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.ratio import information_ratio
-from tests.equivalence.test_support_functions import (
+from tests.oracles.bodies import (
     KINDS,
     ONCE_UNCERTIFIED,
     SIZES,
     ball,
-    confidence,
     draw_body,
     draw_gram,
     draw_instance,
     point_of,
-    reference,
 )
-from tests.games.test_known_games import KNOWN, load
-from tests.theorems.test_confidence import ridge, some_data
-from tests.theorems.test_estimation import Data, draw_data, learn
-from tests.theorems.test_information_ratio import least_of_pairs
+from tests.oracles.conic_support import confidence, reference
+from tests.oracles.linear_data import Data, draw_data, learn, ridge, some_data
 
 Array = NDArray[np.float64]
 
 BOUNDED = tuple(kind for kind in KINDS if kind not in ("everything", "unbounded"))
-GAPS = {"exact": pm.gaps.exact, "relaxed": pm.gaps.relaxed, "mean": pm.gaps.mean}
 
 
 def pairs(found: ConfidenceSet) -> Array:
@@ -295,251 +285,3 @@ def test_with_many_actions_the_largest_gap_is_within_a_factor_of_two() -> None:
         largest = pm.gaps.largest_gap(found)
         assert least <= true * (1 + 1e-12)
         assert true * (1 - 1e-12) <= largest <= 2 * true
-
-
-# -- trivial games ---------------------------------------------------------------------------
-
-TRIVIAL = [name for name in KNOWN if pm.analyze(load(name)).category == "trivial"]
-RULES = {
-    "exact": pm.sampling.exact,
-    "approximate": pm.sampling.approximate,
-    "generalized": pm.sampling.generalized(3.0),
-    "deterministic": pm.sampling.deterministic,
-    "anytime": pm.sampling.e2d("anytime"),
-    "always curious": pm.sampling.e2d(1e9),
-}
-
-
-DOMINATED: dict[str, pm.ParameterSet] = {
-    "simplex": pm.Simplex(3),
-    "ball": pm.Ball([3.0, 0.0, 0.0], 1.0),
-    "box": pm.Box([1.0, -1.0, -1.0], [2.0, 1.0, 1.0]),
-    "flat box": pm.Box([1.0, -1.0, 0.5], [1.0, 1.0, 0.5]),
-    "polytope": pm.Polytope(
-        [[-1, 0, 0], [1, 1, 1], [0, -1, 0], [0, 0, -1], [0, 1, -1]], [-1, 4, 1, 1, 1]
-    ),
-}
-
-
-@pytest.mark.parametrize("gap", GAPS.values(), ids=GAPS.keys())
-@pytest.mark.parametrize("kind", DOMINATED)
-def test_games_with_one_dominating_action_cost_nothing(kind: str, gap: pm.gaps.GapEstimate) -> None:
-    """Action 2 (and its copy 4) beat all others on Theta, where theta_1 >= 1 or the sum is 1."""
-    rng = np.random.default_rng(3)
-    for rule in RULES.values():
-        features = rng.uniform(-0.3, 0.3, size=(5, 3))
-        features[[2, 4]] = 9.0 if kind == "simplex" else [9.0, 0.0, 0.0]
-        game = pm.Game(features, rng.normal(size=(5, 1, 3)), DOMINATED[kind])
-        result = pm.simulate(game, pm.IDS(gap=gap, sampling=rule), "random", horizon=8, seeds=3)
-        assert (result.regret["ids"] == 0.0).all()
-        assert (result.plays["ids"][:, -1, 2] == 8).all()
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-@pytest.mark.parametrize("gap", GAPS.values(), ids=GAPS.keys())
-@pytest.mark.parametrize("name", TRIVIAL)
-def test_trivial_games_cost_nothing(
-    name: str, gap: pm.gaps.GapEstimate, rule: pm.sampling.SamplingRule
-) -> None:
-    """There is one best action on all of Theta, which IDS plays from the first round on."""
-    game = load(name)
-    for information in (pm.information.log_det, pm.information.directed):
-        policy = pm.IDS(gap=gap, information=information, sampling=rule)
-        result = pm.simulate(game, policy, "random", horizon=12, seeds=4)
-        assert (result.regret["ids"] == 0.0).all()
-
-
-# -- directed information --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_directed_information_is_at_most_eight_times_the_information(kind: str) -> None:
-    """E17: J <= 8 I for lambda >= L^2, where L bounds the (whitened) maps (E13)."""
-    for seed in range(12):
-        data = some_data(seed, kind)
-        game = data.game
-        rho = np.ones(game.k) if np.ndim(game.noise_std) == 0 else np.asarray(game.noise_std)
-        loudest = max(
-            (np.linalg.norm(m, 2) for m in game.observation_maps / rho[:, None, None] if m.size),
-            default=0.0,
-        )
-        found = learn(data, pm.IDS(regularization=max(loudest**2, 1e-3)))
-        directed = pm.information.directed(game, found)[0]
-        gains = pm.information.log_det(game, found)[0]
-        assert (directed >= 0).all()
-        assert (directed <= 8 * gains * (1 + 1e-5) + 1e-9).all()
-
-
-def test_four_times_the_information_is_not_enough() -> None:
-    """E17: the printed factor 4 fails; one row with lambda = L^2 gives 4 / log 2 = 5.77."""
-    game = pm.Game([[1.0], [-1.0]], [[[1.0]], [[1.0]]], pm.AllParameters(1))
-    policy = pm.IDS(regularization=1.0)
-    found = policy.confidence_set(policy.init(game, 1))
-    directed = pm.information.directed(game, found)[0]
-    gains = pm.information.log_det(game, found)[0]
-    assert directed / gains == pytest.approx(np.full(2, 4 / np.log(2)), rel=1e-9)
-
-
-def test_loud_maps_need_more_regularization() -> None:
-    """E13: M = 10, lambda = 10 has |M|^2 / lambda = 10 > 4 I = 4.80: lambda >= L fails."""
-    game = pm.Game([[1.0], [-1.0]], [[[10.0]], [[10.0]]], pm.AllParameters(1))
-    policy = pm.IDS(regularization=10.0)
-    found = policy.confidence_set(policy.init(game, 1))
-    gain = pm.information.log_det(game, found)[0, 0]
-    assert 4 * gain == pytest.approx(4.80, abs=5e-3)
-    assert pm.information.directed(game, found)[0, 0] == pytest.approx(20.0, rel=1e-9)
-    assert pm.information.directed(game, found)[0, 0] > 8 * gain
-
-
-def plausible_actions(data: Data, found: ConfidenceSet) -> list[int]:
-    """P(E): actions that are best for some plausible parameter, by one conic program each."""
-    root = np.linalg.cholesky(data.gram(1.0)).T
-    features, kept = data.game.features, []
-    for a in range(data.game.k):
-        theta, t = cp.Variable(data.game.d), cp.Variable()
-        others = np.delete(features, a, axis=0)
-        inside = cp.norm(root @ (theta - found.center[0])) <= np.sqrt(found.beta[0])
-        best = (features[a] - others) @ theta >= t
-        problem = cp.Problem(cp.Maximize(t), [inside, best])
-        problem.solve(solver=cp.CLARABEL)
-        if problem.value >= -1e-7:
-            kept.append(a)
-    return kept
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 28, 34])
-def test_directed_information_on_all_of_space_is_its_closed_form(seed: int) -> None:
-    """J = 2 |M V^-1 u|^2 / |u|^2 for the widest difference u of plausible Pareto actions."""
-    rng = np.random.default_rng(seed)
-    angles = rng.uniform(0, 2 * np.pi, 4)
-    features = np.column_stack([np.cos(angles), np.sin(angles)])
-    game = pm.Game(features, rng.normal(size=(4, 1, 2)), pm.AllParameters(2))
-    data = draw_data(rng, game, 1.5 * rng.normal(size=2), int(rng.integers(5, 200)))
-    found = learn(data)
-    rivals = plausible_actions(data, found)
-    inverse = np.linalg.inv(data.gram(1.0))
-    expected = np.zeros(4)
-    if len(rivals) > 1:
-        differences = [features[b] - features[a] for a, b in combinations(rivals, 2)]
-        u = max(differences, key=lambda u: float(u @ inverse @ u))
-        expected = 2 * ((game.observation_maps @ inverse @ u) ** 2).sum(axis=1) / (u @ inverse @ u)
-    assert pm.information.directed(game, found)[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_relaxed_directed_information_looks_at_the_greedy_action_only(kind: str) -> None:
-    """Pairs (b, ah) instead of all pairs: |theta+ - theta-| is one of an ordinary pair."""
-    for seed in range(6):
-        data = some_data(seed, kind)
-        found = learn(data, pm.IDS(regularization=100.0))  # above L^2
-        relaxed = pm.information.directed_relaxed(data.game, found)[0]
-        gains = pm.information.log_det(data.game, found)[0]
-        assert (relaxed >= 0).all()
-        assert (relaxed <= 8 * gains * (1 + 1e-5) + 1e-9).all()
-
-
-def test_for_two_actions_both_directed_informations_agree() -> None:
-    rng = np.random.default_rng(3)
-    for parameters in (pm.AllParameters(2), pm.Ball([0.0, 0.0], 1.0), pm.Box([-1, -1], [1, 1])):
-        game = pm.Game(rng.normal(size=(2, 2)), rng.normal(size=(2, 1, 2)), parameters)
-        found = learn(draw_data(rng, game, np.array([0.3, -0.2]), 8))
-        full, relaxed = (
-            information(game, found)[0]
-            for information in (pm.information.directed, pm.information.directed_relaxed)
-        )
-        assert full == pytest.approx(relaxed, rel=1e-6, abs=1e-9)
-
-
-def test_with_one_plausible_action_nothing_is_worth_knowing() -> None:
-    game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]], pm.AllParameters(2))
-    data = Data(game, np.repeat([0, 1], 500), np.repeat([[5.0], [0.0]], 500, axis=0))
-    found = learn(data)
-    assert plausible_actions(data, found) == [0]
-    assert pm.information.directed(game, found)[0].tolist() == [0.0, 0.0]
-    assert pm.gaps.exact(game, found)[0, 0] == 0.0
-
-
-# -- duels in time proportional to the items -------------------------------------------------
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=25)
-def test_duels_with_the_greedy_item_cost_at_most_a_factor_of_four(seed: int) -> None:
-    """Notes 4.3, against all pairs: gap(a, b) = D(a) + D(b), I = 1/2 log(1 + psi(a, b))."""
-    rng = np.random.default_rng(seed)
-    count, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-    items = rng.normal(size=(count, d)) * rng.choice([0.1, 1.0], size=(count, 1))
-    theta = rng.normal(size=d)
-    theta /= max(1.0, float(np.linalg.norm(theta)))
-    game = pm.games.dueling(items)
-    policy = pm.DuelingIDS()
-    state = policy.init(game, 1)
-    gram = np.eye(d)
-    for _ in range(int(rng.integers(0, 40))):
-        a, b = rng.integers(0, count, 2)
-        row = items[a] - items[b]
-        state = policy.update(
-            state, np.array([a * count + b]), np.array([[row @ theta + rng.normal()]])
-        )
-        gram += np.outer(row, row)
-    choice = policy.decide(state, np.array([0.5]))
-    greedy = int((items @ choice.estimate[0]).argmax())
-    assert choice.candidates is not None
-    assert choice.candidates[0].tolist() == [greedy * count + x for x in range(count)]
-    away = items[None] - items[:, None]
-    psi = np.einsum("abi,ij,abj->ab", away, np.linalg.inv(gram), away)
-    assert choice.information[0] == pytest.approx(0.5 * np.log1p(psi[greedy]), abs=1e-9)
-    # The base gaps are mean gaps of the items.
-    means = items @ choice.estimate[0]
-    delta = (means + np.sqrt(choice.beta[0] * psi[greedy])).max()
-    largest = np.linalg.norm(away, axis=2).max()  # on the unit ball
-    base = np.minimum(delta - means, largest)
-    assert choice.gaps[0] == pytest.approx(base[greedy] + base, abs=1e-8)
-    # All pairs, by brute force.
-    a, b = np.divmod(np.arange(count**2), count)
-    least = least_of_pairs(base[a] + base[b], 0.5 * np.log1p(psi[a, b]))
-    assert choice.ratio[0] >= least * (1 - 1e-7)
-    assert choice.ratio[0] <= 4 * least * (1 + 1e-7)
-    # The rule that notes 4.3 derives for the scan is never better.
-    rest = choice.gaps[0] - base[greedy]
-    gains = np.maximum(choice.information[0], 1e-300)
-    far = rest > 3 * base[greedy]
-    scan = np.where(
-        far,
-        8 * base[greedy] * (rest - base[greedy]) / gains,
-        (base[greedy] + rest) ** 2 / gains,
-    )
-    assert choice.ratio[0] <= scan.min() * (1 + 1e-7)
-
-
-def test_the_pairs_are_never_listed() -> None:
-    """Ten thousand items make 10^8 duels; one round needs the items only."""
-    rng = np.random.default_rng(0)
-    items = rng.normal(size=(10_000, 4))
-    game = pm.games.dueling(items)
-    learner = pm.Learner(game, pm.DuelingIDS(), seed=0)
-    for _ in range(3):
-        decision = learner.ask()
-        a, b = divmod(decision.action, 10_000)
-        assert decision.label == f"{a} | {b}"
-        learner.tell(decision, [float((items[a] - items[b]) @ [0.1, 0.2, 0.3, 0.4])])
-    assert learner.round == 4
-
-
-def test_duels_and_listed_pairs_agree() -> None:
-    """The information of a pair is the same whether pairs are listed or not."""
-    rng = np.random.default_rng(1)
-    items = rng.normal(size=(4, 3)) / 2
-    game = pm.games.dueling(items)
-    listed = pm.Game(game.features, game.observation_maps, game.parameters)
-    one, two = pm.DuelingIDS(), pm.IDS(gap=pm.gaps.mean)
-    first, second = one.init(game, 1), two.init(listed, 1)
-    for _ in range(20):
-        action, y = rng.integers(0, 16, 1), rng.normal(size=(1, 1))
-        first, second = one.update(first, action, y), two.update(second, action, y)
-    duel, listing = one.decide(first, np.array([0.5])), two.decide(second, np.array([0.5]))
-    assert duel.candidates is not None
-    pairs_of_greedy = duel.candidates[0]
-    assert duel.beta == pytest.approx(listing.beta, rel=1e-9)
-    assert duel.estimate == pytest.approx(listing.estimate, abs=1e-9)
-    assert duel.information[0] == pytest.approx(listing.information[0, pairs_of_greedy], abs=1e-9)

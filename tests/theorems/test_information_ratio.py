@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -11,35 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from partial_monitoring.policies.ids.ratio import information_ratio
+from tests.oracles.ratios import KAPPAS, least_of_pairs
+from tests.strategies import mixtures, problems
 
 Array = NDArray[np.float64]
-
-KAPPAS = (2.0, 2.5, 3.0, 4.0)
-
-
-def ratio(gap: Array, gain: Array, kappa: float = 2.0) -> Array:
-    """Psi from its definition: 0/0 = 0 and 1/0 = inf."""
-    safe = np.where(gain > 0, gain, 1.0)
-    return np.where(gap <= 0, 0.0, np.where(gain > 0, gap**kappa / safe, np.inf))
-
-
-def least_of_pairs(gaps: Array, information: Array, kappa: float = 2.0) -> float:
-    """Minimise Psi over all mixtures of two actions by ternary search, without the closed form."""
-    single = ratio(gaps, information, kappa)
-    pairs = np.array(list(combinations(range(len(gaps)), 2)), dtype=int).reshape(-1, 2)
-    a, b = pairs.T
-    low, high = np.zeros(len(a)), np.ones(len(a))
-
-    def at(p: Array) -> Array:
-        return ratio(
-            (1 - p) * gaps[a] + p * gaps[b], (1 - p) * information[a] + p * information[b], kappa
-        )
-
-    for _ in range(120):
-        one, two = low + (high - low) / 3, high - (high - low) / 3
-        left = at(one) <= at(two)
-        low, high = np.where(left, low, one), np.where(left, two, high)
-    return float(min(single.min(), at((low + high) / 2).min(initial=np.inf)))
 
 
 def best_share(d1: float, i1: float, d2: float, i2: float, kappa: float) -> float:
@@ -50,34 +23,6 @@ def best_share(d1: float, i1: float, d2: float, i2: float, kappa: float) -> floa
         return 1.0
     share = (d1 / (d2 - d1) - kappa * i1 / (i2 - i1)) / (kappa - 1)
     return float(np.clip(share, 0.0, 1.0))
-
-
-@st.composite
-def problems(
-    draw: st.DrawFn, least: int = 1, most: int = 7, positive: bool = False
-) -> tuple[Array, Array]:
-    """Gaps and information: smooth, tied, integer, with zeros, or of many sizes."""
-    k = draw(st.integers(least, most))
-    kind = draw(st.sampled_from(["smooth", "integer", "tied", "sizes"]))
-    match kind:
-        case "smooth":
-            numbers = st.floats(0.01, 10.0)
-        case "integer":
-            numbers = st.integers(0, 5).map(float)
-        case "tied":
-            numbers = st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0])
-        case _:
-            numbers = st.floats(-3.0, 3.0).map(lambda e: 10.0**e)
-    gaps = np.array(draw(st.lists(numbers, min_size=k, max_size=k)))
-    information = np.array(draw(st.lists(numbers, min_size=k, max_size=k)))
-    return (gaps + 0.05 if positive else gaps), information
-
-
-@st.composite
-def mixtures(draw: st.DrawFn, k: int) -> Array:
-    weights = np.array(draw(st.lists(st.floats(0.0, 1.0), min_size=k, max_size=k)))
-    weights[draw(st.integers(0, k - 1))] += 0.01
-    return weights / weights.sum()
 
 
 # -- conventions -----------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import design as kernel_model
 from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
-from tests.theorems.kernel_reference import Posterior
-from tests.theorems.kernel_routes import compare, factored, points, truth
+from tests.oracles.kernel_reference import Posterior
+from tests.oracles.kernel_routes import compare, factored, points, truth
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from partial_monitoring.kernels import (
     readings,
 )
 from partial_monitoring.policies.ids import gaps
-from tests.theorems.kernel_routes import (
+from tests.oracles.kernel_routes import (
     GAMES,
     bandit,
     compare,

@@ -16,9 +16,8 @@ from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
-from tests.theorems.kernel_reference import Posterior
-from tests.theorems.kernel_routes import GAMES, bandit, observation, points, truth
-from tests.theorems.test_kernel_posterior import learn, some_data
+from tests.oracles.kernel_reference import Posterior
+from tests.oracles.kernel_routes import GAMES, bandit, learn, observation, points, some_data, truth
 
 Array = NDArray[np.float64]
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.kernel import posterior as estimation
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.kernels import Linear, Matern, Periodic, SquaredExponential, readings
-from tests.theorems.kernel_reference import Posterior
-from tests.theorems.kernel_routes import GAMES, bandit, observation, points, truth
+from tests.oracles.kernel_reference import Posterior
+from tests.oracles.kernel_routes import GAMES, bandit, learn, points, some_data
 
 Array = NDArray[np.float64]
 
@@ -35,27 +34,6 @@ PAIRS: dict[str, tuple[Any, Any]] = {
     ),
     "their own object": (sk.RBF(0.3) + 0.5 * sk.RationalQuadratic(), None),
 }
-
-
-def learn(game: pm.KernelGame, actions: Any, observations: Array, lam: float) -> KernelEstimate:
-    """Play everything and return what is known."""
-    policy = pm.IDS(regularization=lam)
-    state = policy.init(game, 1)
-    for a, y in zip(actions, observations, strict=True):
-        state = policy.update(state, np.array([a]), y[None])
-    estimate = state.estimate
-    assert isinstance(estimate, KernelEstimate)
-    return estimate
-
-
-def some_data(
-    game: pm.KernelGame, rounds: int, seed: int = 0, among: int | None = None
-) -> tuple[NDArray[np.int64], Array]:
-    rng = np.random.default_rng(seed)
-    theta = truth(game, seed)
-    actions = rng.integers(0, game.k if among is None else among, rounds)
-    seen = [observation(game, int(a), theta, rng)[0] for a in actions]
-    return actions, np.array(seen).reshape(rounds, game.m)
 
 
 def regressor(kernel: Any, alpha: Any) -> Any:

@@ -27,7 +27,7 @@ BRANIN = -54.307198, 51.251218
 HARTMANN_3 = 0.943533738, 0.955586276
 HARTMANN_6 = 0.258927499, 0.384827213
 """Mean and standard deviation of the raw functions over the cube, in closed form or by Gauss
-quadrature; ``tests/unit/test_functions.py`` computes them again."""
+quadrature; ``tests/games/test_functions.py`` computes them again."""
 
 WEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
 STEEPNESS_3 = np.array([[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]])

@@ -1,0 +1,24 @@
+"""What the tests of experiments share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.simulation.result import Result
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int]]]:
+    """Record which cells and seeds are played."""
+    record: list[tuple[str, list[int]]] = []
+    original = Cell.play
+
+    def play(cell: Cell, seeds: Any) -> Result:
+        record.append((cell.key, seeds.tolist()))
+        return original(cell, seeds)
+
+    monkeypatch.setattr(Cell, "play", play)
+    return record

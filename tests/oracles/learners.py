@@ -1,0 +1,77 @@
+"""Games to be learned, learners that have played, and what a refusal must leave as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+
+GAMES: dict[str, Callable[[], pm.Game]] = {
+    "pricing": pm.games.dynamic_pricing,
+    "bandit": pm.games.linear_bandit,
+    "own noise": pm.games.heteroscedastic_linear_bandit,
+    "duels on a graph": pm.games.graph_dueling,
+    "bernoulli": pm.games.bernoulli_bandit_linear,
+    "combinatorial": pm.games.combinatorial_bandit,
+    "box": lambda: pm.Game(
+        np.eye(3), [[[1.0, 0, 0]], [[1.0, 1, 0], [0, 1, 1]], []], pm.Box([0, 0, 0], [1, 1, 1])
+    ),
+    "slice": lambda: pm.Game(
+        [[1.0, 0, 0], [0, 1, 0], [0, 0, 1]],
+        np.eye(3)[:, None],
+        pm.Polytope(-np.eye(3), [0.0, 0, 0], [[1.0, 1, 1]], [1.0]),
+    ),
+}
+
+
+def answer(game: pm.Game, decision: pm.Decision, rng: np.random.Generator) -> Any:
+    theta = game.parameters.relative_interior_point()
+    return pm.Instance(game, theta).observe(decision.action, rng)
+
+
+def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
+    game = GAMES[name]()
+    learner = pm.Learner(game, pm.IDS(**options), seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        decision = learner.ask()
+        learner.tell(decision, answer(game, decision, rng))
+    return learner
+
+
+def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
+    """Everything that a further decision depends on."""
+    copy = pm.Learner.__new__(pm.Learner)
+    copy.__dict__.update(learner.__dict__)
+    copy._open, copy._history = dict(learner._open), learner.history
+    decision = copy.ask()
+    return (
+        decision.id,
+        decision.round,
+        decision.action,
+        decision.distribution.tolist(),
+        decision.gaps.tolist(),
+        decision.information.tolist(),
+        decision.beta,
+        decision.estimate.tolist(),
+        sorted(learner._open),
+        learner.history,
+    )
+
+
+def refused(call: Callable[[], object], learner: pm.Learner, *words: str) -> None:
+    """The call raises one sentence, and the learner is as it was."""
+    before = fingerprint(learner)
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    text = str(caught.value)
+    assert text.endswith(".")
+    assert "\n" not in text
+    for word in words:
+        assert word in text
+    assert fingerprint(learner) == before
