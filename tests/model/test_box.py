@@ -10,7 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model
+from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_design
 from partial_monitoring.simulation.box_world import BoxWorld
 from partial_monitoring.simulation.truth import random_truths
 
@@ -38,7 +38,7 @@ def test_a_kernel_that_fails_where_it_was_played_is_refused() -> None:
     for action in game.nearest(np.linspace(0, 1, 30)[:, None]):
         data = data.after(int(action), 0.0)
     with pytest.raises(InvalidInput, match="kernel must be positive semidefinite; its Gram"):
-        Conditioned.on(game, box_model(near, regularization=1e-4), data)
+        Conditioned.on(game, box_design(near, regularization=1e-4), data)
 
 
 def test_observations_over_a_box_are_gaussian() -> None:

@@ -30,7 +30,7 @@ def test_all_contexts_at_once_are_each_by_itself(kind: str, gap: Any, informatio
         for z in range(3):
             confidence = policy.confidence_set(state, np.full(2, z))
             own, places = game.at(z), game.positions(z)
-            dominant = state.parts[z][0].dominant
+            dominant = state.parts[z].dominant
             lost = np.where(dominant, 0.0, gap(own, confidence))
             np.testing.assert_allclose(known.gaps[:, z, places], lost, atol=1e-7)
             told = information(own, confidence)
@@ -72,7 +72,7 @@ def test_loud_contexts_are_refreshed_in_every_round() -> None:
     listed: Any = policy.init(pm.ContextualGame([quiet, loud]), 1)
     unlisted: Any = policy.init(pm.ContextualGame([quiet]), 1)
     alone: Any = plain.init(loud, 1)
-    assert listed.estimate.model.loudness == alone.estimate.model.loudness > 1e6
+    assert listed.estimate.design.loudness == alone.estimate.design.loudness > 1e6
     assert not unlisted.replayed
     for _ in range(150):
         action = rng.integers(4, size=1)
@@ -80,7 +80,7 @@ def test_loud_contexts_are_refreshed_in_every_round() -> None:
         listed = policy.update(listed, action, shown, np.array([1]))
         unlisted = policy.update(unlisted, action, shown, loud)
         alone = plain.update(alone, action, shown)
-    assert unlisted.estimate.model.loudness == alone.estimate.model.loudness
+    assert unlisted.estimate.design.loudness == alone.estimate.design.loudness
     assert unlisted.replayed
     one = policy.decide(listed, np.array([0.5]), context=np.array([1]))
     two = policy.decide(unlisted, np.array([0.5]), context=loud)

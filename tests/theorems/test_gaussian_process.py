@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.estimation.kernel import root as kernel_root
-from partial_monitoring.estimation.kernel.design import kernel_model
+from partial_monitoring.estimation.kernel.design import kernel_design
 from partial_monitoring.estimation.kernel.posterior import initial, updated
 from partial_monitoring.estimation.kernel.root import pivoted, prior_root
 from partial_monitoring.policies.bandit.improvement import expected_gain
@@ -90,8 +90,8 @@ def test_gp_ucb_is_linucb_on_the_linear_game(game: Any, lam: float) -> None:
 
 
 def test_without_a_regularization_it_is_the_squared_noise() -> None:
-    assert kernel_model(GAME, regularization=None).regularization == pytest.approx(0.04)
-    assert kernel_model(UNEVEN, regularization=None).regularization == 1.0
+    assert kernel_design(GAME, regularization=None).regularization == pytest.approx(0.04)
+    assert kernel_design(UNEVEN, regularization=None).regularization == 1.0
     mean, covariance = posterior(UNEVEN.noise_std)
     policy = pm.GPUCB(width="srinivas")
     estimate = told(policy, UNEVEN).estimate
@@ -159,7 +159,7 @@ def test_the_draw_is_played() -> None:
 def test_roots_are_those_of_the_covariance_along_a_run(kernel: Any, noise: float) -> None:
     x = np.concatenate([POINTS, POINTS[:3], POINTS[:2] + 1e-6])  # copies, and nearly copies
     game = pm.games.kernelized_bandit(x, kernel=kernel, noise_std=noise)
-    model = kernel_model(game, regularization=None)
+    model = kernel_design(game, regularization=None)
     estimate, root = initial(model, 1), prior_root(model)
     rng = np.random.default_rng(0)
     for t in range(1500):  # past the round in which the estimate is computed anew

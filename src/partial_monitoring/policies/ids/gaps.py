@@ -53,3 +53,8 @@ def mean(game: Any, confidence: ConfidenceSet) -> Array:
     Theta allows (E6).
     """
     return np.asarray(np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling))
+
+
+def largest_gap(confidence: ConfidenceSet) -> float:
+    """Return T: no parameter in Theta gives a larger gap (on R^d: none within B of the prior)."""
+    return float(confidence.gap_ceiling.max())
