@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_over
-from partial_monitoring.analysis.coordinates import chart_of
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.regions import region_cones
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet
@@ -33,7 +33,7 @@ def plausible(
     open_cases = np.flatnonzero(rivals & ~found)
     if len(open_cases) == 0:
         return np.asarray(found)
-    chart = chart_of(model.game)
+    chart = local_coordinates(model.game)
     region = chart.pulled_back(region_cones(confidence, model.game))
     program = advantage_over(chart, region)
     for a in open_cases:
