@@ -118,7 +118,9 @@ class ParameterSet(ABC):
 
     def describe(self) -> str:
         """Name the set in words."""
-        return f"a {type(self).__name__.lower()} of dimension {self.dimension} in R^{self.d}"
+        name = type(self).__name__.lower()
+        article = "an" if name[0] in "aeiou" else "a"
+        return f"{article} {name} of dimension {self.dimension} in R^{self.d}"
 
     # -- for the analysis of games -----------------------------------------------------------
 

@@ -147,7 +147,7 @@ class Polytope(Polyhedral):
 
     @cached_property
     def _unit(self) -> Halfspaces:
-        """The halfspaces with rows of length 1 (rows of zeros as they came)."""
+        """The halfspaces with rows of length 1 (rows of zeros unchanged)."""
         a_ub, b_ub, a_eq, b_eq = self.halfspaces()
         size_ub, size_eq = (_lengths(a) for a in (a_ub, a_eq))
         return Halfspaces(
