@@ -48,7 +48,9 @@ from .model.tables import from_table as from_table
 from .parameter_sets import AllParameters as AllParameters
 from .parameter_sets import Ball as Ball
 from .parameter_sets import Box as Box
+from .parameter_sets import Halfspaces as Halfspaces
 from .parameter_sets import ParameterSet as ParameterSet
+from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
 from .parameter_sets import Simplex as Simplex
 from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy

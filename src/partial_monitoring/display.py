@@ -143,7 +143,8 @@ def linear_sheets(game: Game, title: str) -> list[Sheet]:
         cells = [Cell(game.action_label(a)), Cell(linear_form(game.reward_row(a))), Cell(seen)]
         rows.append(tuple([*cells, Cell(number(noise[a]))] if varies else cells))
     columns = ("action", "earns", "shows") + (("noise",) if varies else ())
-    notes = [f"the unknown θ lies in {describe_parameters(game)}"]
+    place = getattr(game, "unknown", None) or game.parameters.describe()
+    notes = [f"the unknown θ lies in {place}"]
     size = "the given size" if varies else f"size {number(noise[0])}"
     notes.append(NOISE_IN_WORDS[game.noise].format(size=size))
     return [Sheet(title, columns, tuple(rows), tuple(notes))]
@@ -162,29 +163,6 @@ def contextual_sheets(game: ContextualGame, title: str) -> list[Sheet]:
     common = tuple(note for note in tables[0].notes if all(note in t.notes for t in tables))
     own = [replace(s, notes=tuple(note for note in s.notes if note not in common)) for s in sheets]
     return [Sheet(title, (), (), common), *own]
-
-
-def describe_parameters(game: Game) -> str:
-    """Name the parameter set in words."""
-    from partial_monitoring import parameter_sets as sets
-
-    unknown = getattr(game, "unknown", None)
-    if unknown is not None:
-        return str(unknown)
-    match game.parameters:
-        case sets.AllParameters(d=d):
-            return f"all of R^{d}"
-        case sets.Ball(center=center, radius=radius):
-            place = "0" if not center.any() else f"({', '.join(map(number, center))})"
-            return f"the ball of radius {number(radius)} around {place} in R^{game.d}"
-        case sets.Box(low=low, high=high):
-            if np.ptp(low) == 0 and np.ptp(high) == 0:
-                return f"the box [{number(low[0])}, {number(high[0])}]^{game.d}"
-            return f"a box in R^{game.d}"
-        case sets.Simplex(d=d):
-            return f"the probability simplex over {d} outcomes"
-        case other:
-            return f"a {type(other).__name__.lower()} of dimension {other.dimension} in R^{game.d}"
 
 
 def as_text(sheets: Sequence[Sheet], *, width: int = 100) -> str:

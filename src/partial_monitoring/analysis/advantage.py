@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from partial_monitoring.analysis.coordinates import Chart
+from partial_monitoring.analysis.coordinates import LocalCoordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.validation import Array
@@ -45,9 +45,9 @@ class AdvantageProgram(Protocol):
         ...
 
 
-def advantage_program(chart: Chart) -> AdvantageProgram:
+def advantage_program(chart: LocalCoordinates) -> AdvantageProgram:
     """Return the program over Theta."""
-    if chart.box is not None:
+    if chart.local.polyhedron is not None:
         return _Linear(chart)
     return _Conic(chart, chart.cones())
 
@@ -55,7 +55,7 @@ def advantage_program(chart: Chart) -> AdvantageProgram:
 class _Linear:
     """Theta is a polyhedron in the coordinates of the chart."""
 
-    def __init__(self, chart: Chart) -> None:
+    def __init__(self, chart: LocalCoordinates) -> None:
         self.chart = chart
         self.k, self.n = chart.slopes.shape
         self.action = -1
@@ -88,7 +88,7 @@ class _Linear:
     def _program(self, action: int) -> tuple[conic.LinearProgram, Array, Array]:
         """Build the program of an action, or keep the last one, whose basis is a good start."""
         if action != self.action:
-            chart, box = self.chart, self.chart.box
+            chart, box = self.chart, self.chart.local.polyhedron
             assert box is not None
             sizes = chart.sizes(action)
             ahead = (chart.slopes[action] - chart.slopes) / sizes[:, None]
@@ -110,7 +110,7 @@ class _Linear:
 class _Conic:
     """Theta, or a part of it, is given by conic constraints in the coordinates of the chart."""
 
-    def __init__(self, chart: Chart, region: Sequence[conic.Cone]) -> None:
+    def __init__(self, chart: LocalCoordinates, region: Sequence[conic.Cone]) -> None:
         self.chart = chart
         self.region = [
             cone._replace(matrix=np.column_stack([cone.matrix, np.zeros(len(cone.bound))]))
@@ -145,7 +145,7 @@ class _Conic:
         return _answer(-best.value, chart.theta(best.point[:n]), mixture, tie_weight)
 
 
-def advantage_over(chart: Chart, region: Sequence[conic.Cone]) -> AdvantageProgram:
+def advantage_over(chart: LocalCoordinates, region: Sequence[conic.Cone]) -> AdvantageProgram:
     """Return the program over a part of Theta, given by conic constraints in the chart."""
     return _Conic(chart, region)
 

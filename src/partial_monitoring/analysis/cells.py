@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
-from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
@@ -109,7 +109,7 @@ class _Finder:
 
     def __init__(self, game: Game, exact: ExactGame | None) -> None:
         self.game, self.exact = game, exact
-        self.chart = chart_of(game)
+        self.chart = local_coordinates(game)
         self.program: AdvantageProgram = advantage_program(self.chart)
         self.center = game.reduced.center
         self.undecided = False
@@ -238,7 +238,9 @@ class _Finder:
         )
 
 
-def on_segment(chart: Chart, a: int, b: int, pool: NDArray[np.intp]) -> NDArray[np.bool_]:
+def on_segment(
+    chart: LocalCoordinates, a: int, b: int, pool: NDArray[np.intp]
+) -> NDArray[np.bool_]:
     """Whether the rewards of some actions are mixtures of those of a and b, up to rounding."""
     line = np.column_stack([chart.offsets, chart.slopes])
     step = line[b] - line[a]

@@ -16,7 +16,7 @@ from partial_monitoring.analysis.alignment import (
     least_alignment,
 )
 from partial_monitoring.analysis.classify import analyze
-from partial_monitoring.analysis.coordinates import Chart, chart_of, cones_of
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import AnyGame, ContextualGame
 from partial_monitoring.model.game import Game
@@ -106,7 +106,7 @@ def plausible_actions(game: Game, confidence: Any) -> tuple[list[int], Array]:
 
     Of duplicates only the first is listed.
     """
-    analysis, chart = analyze(game), chart_of(game)
+    analysis, chart = analyze(game), local_coordinates(game)
     region = chart.pulled_back(region_cones(confidence, game))
     gaps = _largest_gaps(chart, region)
     program = advantage_over(chart, region)
@@ -116,7 +116,7 @@ def plausible_actions(game: Game, confidence: Any) -> tuple[list[int], Array]:
     )
 
 
-def _largest_gaps(chart: Chart, region: list[Cone]) -> Array:
+def _largest_gaps(chart: LocalCoordinates, region: list[Cone]) -> Array:
     """Return the largest gap of every action over a region, shape (k,)."""
     k = len(chart.offsets)
     gaps = np.zeros(k)
@@ -146,7 +146,7 @@ def region_cones(confidence: Any, game: Game) -> list[Cone]:
             raise InvalidInput(
                 f"confidence must lie in dimension {game.d} like the game; got {confidence.d}."
             )
-        return [*cones_of(game.parameters), *cones_of(confidence)]
+        return [*game.parameters.cones(), *confidence.cones()]
     if not all(hasattr(confidence, name) for name in ("center", "gram", "beta")):
         raise InvalidInput(
             f"confidence must be a parameter set or a confidence set; got {confidence!r}."
@@ -162,4 +162,4 @@ def region_cones(confidence: Any, game: Game) -> list[Cone]:
     matrix = np.concatenate([np.zeros((1, game.d)), -root])
     center, beta = np.ravel(confidence.center), float(np.ravel(confidence.beta)[0])
     bound = np.append(np.sqrt(beta), -root @ center)
-    return [*cones_of(game.parameters), Cone("norm", matrix, bound)]
+    return [*game.parameters.cones(), Cone("norm", matrix, bound)]

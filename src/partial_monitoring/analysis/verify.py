@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partial_monitoring.analysis.cells import Numbers, on_segment
-from partial_monitoring.analysis.coordinates import NOISE, chart_of
+from partial_monitoring.analysis.coordinates import NOISE, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Reading, floats
 from partial_monitoring.model.game import Game
@@ -238,7 +238,7 @@ class _FloatJudge(Judge):
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.chart = chart_of(game)
+        self.chart = local_coordinates(game)
 
     def inside(self, theta: Numbers) -> bool:
         point = floats(theta)

@@ -23,27 +23,12 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
 from partial_monitoring.model.tables import from_csv
-from partial_monitoring.parameter_sets import (
-    AllParameters,
-    Ball,
-    Box,
-    ParameterSet,
-    Polyhedral,
-    Polytope,
-    Simplex,
-)
+from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import real_array
 
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
 DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
-PARAMETER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "all": (),
-    "ball": ("center", "radius"),
-    "box": ("low", "high"),
-    "simplex": (),
-    "polytope": ("a_ub", "b_ub", "a_eq", "b_eq"),
-}
 
 FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
 
@@ -117,7 +102,7 @@ def game_to_dict(game: AnyGame) -> dict[str, Any]:
         return {
             "items": list(game.items),
             "item_features": game.item_features.tolist(),
-            "parameters": parameters_to_dict(game.parameters),
+            "parameters": game.parameters.to_dict(),
             "noise_std": game.noise_std,
             "noise": game.noise,
         }
@@ -127,7 +112,7 @@ def game_to_dict(game: AnyGame) -> dict[str, Any]:
         "actions": list(game.actions),
         "features": game.features.tolist(),
         "observation_maps": [game.rows(a).tolist() for a in range(game.k)],
-        "parameters": parameters_to_dict(game.parameters),
+        "parameters": game.parameters.to_dict(),
         "noise_std": np.asarray(game.noise_std).tolist(),
         "noise": game.noise,
     }
@@ -135,37 +120,9 @@ def game_to_dict(game: AnyGame) -> dict[str, Any]:
 
 def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     """Build a parameter set in R^d from its entry in a game file."""
-    if not isinstance(data, Mapping) or "type" not in data:
-        raise InvalidInput(f"parameters must be a table with the key 'type'; got {data!r}.")
-    kind = data["type"]
-    if not isinstance(kind, str) or kind not in PARAMETER_KEYS:
-        raise unknown_name("type of parameters", kind, PARAMETER_KEYS)
-    keys = PARAMETER_KEYS[kind]
-    _known_keys(data, ("type", *keys), "parameters")
-    values = {key: _exact(data[key]) for key in keys if key in data}
-    match kind:
-        case "all":
-            return AllParameters(d)
-        case "simplex":
-            return Simplex(d)
-        case "polytope":
-            return Polytope(**values)
-    for key in keys:
-        if key not in values:
-            raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
-    return Ball(**values) if kind == "ball" else Box(**values)
-
-
-def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
-    """Return the entry of a parameter set in a game file."""
-    kind = type(parameters).__name__.lower()
-    kind = "all" if isinstance(parameters, AllParameters) else kind
-    if kind not in PARAMETER_KEYS:
-        if not isinstance(parameters, Polyhedral):
-            raise InvalidInput(f"a {type(parameters).__name__} cannot be written to a game file.")
-        kind, parameters = "polytope", Polytope(*parameters.halfspaces())
-    values = {key: np.asarray(getattr(parameters, key)) for key in PARAMETER_KEYS[kind]}
-    return {"type": kind} | {key: value.tolist() for key, value in values.items() if value.size}
+    if isinstance(data, Mapping):
+        data = {key: _exact(value) if key != "type" else value for key, value in data.items()}
+    return ParameterSet.from_dict(data, d)
 
 
 def _finite(data: Mapping[str, Any]) -> FiniteGame:
@@ -272,7 +229,7 @@ def _contextual_dict(game: ContextualGame) -> dict[str, Any]:
     first = game.games[0]
     if isinstance(first, FiniteGame):
         return {"outcomes": list(first.outcomes), "contexts": entries}
-    return {"parameters": parameters_to_dict(game.parameters), "contexts": entries}
+    return {"parameters": game.parameters.to_dict(), "contexts": entries}
 
 
 def _read(path: Path) -> Any:

@@ -16,8 +16,7 @@ from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.noise import NOISE, Noise, NoiseFunction, drawn
-from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, frozen, real_array, set_fields
+from partial_monitoring.validation import Array, frozen, set_fields
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -61,7 +60,7 @@ class Instance:
                 f"game must list its actions: take points of the box with game.restricted, or a "
                 f"grid of candidates (pm.candidates.grid); got {game!r}."
             )
-        theta = checked_theta(theta_star, game.parameters)
+        theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
         if isinstance(game, FiniteGame):
             if noise not in (None, "outcome"):
@@ -164,7 +163,7 @@ class ContextualInstance:
     ) -> None:
         if not isinstance(game, ContextualGame):
             raise InvalidInput(f"game must be a ContextualGame; got {game!r}.")
-        theta = checked_theta(theta_star, game.parameters)
+        theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
         for z in range(len(game.games)):
             self.at(z)
@@ -183,14 +182,3 @@ def check_generator(rng: np.random.Generator) -> None:
     """Refuse anything but a random generator."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
-
-
-def checked_theta(theta: ArrayLike, parameters: ParameterSet, name: str = "theta_star") -> Array:
-    """Validate a parameter: right length, finite, inside the set."""
-    point = real_array(name, theta, (parameters.d,))
-    if not parameters.contains(point):
-        raise InvalidInput(
-            f"{name} must lie in the game's parameter set, a {type(parameters).__name__}; got "
-            f"{point.tolist()}."
-        )
-    return point

@@ -8,7 +8,7 @@ from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.finite import FiniteGame
-from partial_monitoring.model.instance import ContextualInstance, Instance, checked_theta
+from partial_monitoring.model.instance import ContextualInstance, Instance
 from partial_monitoring.model.noise import NOISE, NoiseFunction, disturbed, outcome_limits
 from partial_monitoring.validation import Array, Indices
 
@@ -66,7 +66,7 @@ class ContextualWorld:
         """Refuse what cannot be played: parameters outside, means that the noise cannot have."""
         different = np.unique(self.theta, axis=0)
         for own in different:
-            checked_theta(own, self.game.parameters)
+            self.game.parameters.checked(own)
         Instance(self.game.games[0], different[0], noise)
         bounds = NOISE.get(str(self.kind))
         if bounds is not None and np.isfinite([bounds.low, bounds.high]).any():

@@ -13,9 +13,8 @@ from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.games.functions import KNOWN
 from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.model.instance import checked_theta
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.simulation.truth import THETA, function_of, random_truths, true_parameters
+from partial_monitoring.simulation.truth import function_of, random_truths, true_parameters
 from partial_monitoring.validation import Array, Indices, axes, probabilities
 
 
@@ -50,7 +49,7 @@ class Among:
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
         """Return one parameter per seed, shape (n, d)."""
-        uniforms = [randomness.generator(int(seed), THETA, 1).random() for seed in seeds]
+        uniforms = [randomness.generator(int(seed), randomness.THETA, 1).random() for seed in seeds]
         chosen = np.searchsorted(np.cumsum(self.weights), uniforms, side="right")
         return self.parameters[np.minimum(chosen, len(self.weights) - 1)]
 
@@ -102,7 +101,7 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
         listed = value.get("among")
         if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
             raise InvalidInput(f"among must be a list of parameters; got {listed!r}.")
-        rows = np.stack([checked_theta(own, game.parameters, "among") for own in listed])
+        rows = np.stack([game.parameters.checked(own, "among") for own in listed])
         even = np.full(len(rows), 1 / len(rows))
         weights = probabilities("weights", value.get("weights", even), len(rows))
         return Among(rows, weights)
@@ -111,7 +110,7 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
             f"{value!r}."
         )
-    return Fixed(checked_theta(value, game.parameters, "theta"))
+    return Fixed(game.parameters.checked(value, "theta"))
 
 
 def name_of(truth: Truth) -> str:

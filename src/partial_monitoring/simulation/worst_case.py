@@ -8,7 +8,7 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.simulation.truth import kept_near, random_theta
+from partial_monitoring.parameter_sets.sampling import kept_near
 from partial_monitoring.validation import Array
 
 CANDIDATES = 48
@@ -44,7 +44,7 @@ def worst_theta(game: AnyGame, regret: Callable[[Array, int], Array], seed: int 
     parameters, not necessarily the worst.
     """
     rng = randomness.generator(seed, SEARCH, 0)
-    theta = random_theta(game.parameters, np.arange(CANDIDATES) + 1000 * seed)
+    theta = game.parameters.sample(np.arange(CANDIDATES) + 1000 * seed)
     spread = theta.std(axis=0) + 1e-3
     best, score = theta[:KEPT], np.full(KEPT, -np.inf)
     for generation in range(GENERATIONS):

@@ -35,7 +35,7 @@ import numpy as np
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE, Numbers
 from partial_monitoring.analysis.contextual.joint_game import JointGame
-from partial_monitoring.analysis.coordinates import chart_of
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.analysis.observability import Reading, View, floats, view
 from partial_monitoring.errors import SolverError
@@ -140,7 +140,7 @@ class FaceReader:
 
     @cached_property
     def _program(self) -> AdvantageProgram:
-        return advantage_program(chart_of(self.duels[0]))
+        return advantage_program(local_coordinates(self.duels[0]))
 
     def tied(self, pair: tuple[int, int], action: int) -> list[int]:
         """Return the actions of a context that earn what one of them earns where a pair ties."""

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Reading, floats
 from partial_monitoring.model.contextual import ContextualGame
@@ -86,8 +86,8 @@ class JointGame:
         return [c for c, alike in zip(own, same, strict=True) if alike]
 
     @cached_property
-    def _chart(self) -> Chart:
-        return chart_of(self.game)
+    def _chart(self) -> LocalCoordinates:
+        return local_coordinates(self.game)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ from partial_monitoring.analysis.contextual.alignment import observers_of, obser
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.analysis.contextual.choices import largest_value
 from partial_monitoring.analysis.contextual.programs import Need, Observers
-from partial_monitoring.analysis.coordinates import chart_of
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.observability import floats
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics.conic import Cone, minimize_conic
@@ -132,7 +132,7 @@ def _implied(analysis: ContextualAnalysis) -> dict[Place, dict[int, list[int]]]:
     pareto = {z: analysis.contexts[z].representatives for z in analysis.possible}
     if sum(map(len, pareto.values())) > MOST_CELLS:
         return {}
-    chart = chart_of(joint.game)
+    chart = local_coordinates(joint.game)
     found: dict[Place, dict[int, list[int]]] = {}
     for z, actions in pareto.items():
         own = [joint.index[z, c] for c in actions]

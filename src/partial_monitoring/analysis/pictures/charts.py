@@ -13,7 +13,6 @@ from partial_monitoring.analysis.pictures.polygons import clipped
 from partial_monitoring.display import ELLIPSIS, number
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.parameter_sets import Polyhedral, Simplex
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -81,12 +80,12 @@ class Chart:
         """What bounds the set; 400 tangents if it is curved."""
         game = self.analysis.game
         center, q = game.reduced.center, game.reduced.difference_basis
-        if isinstance(game.parameters, Polyhedral):
-            a, b = game.parameters.facets()
-        else:
+        facets = game.parameters.facets()
+        if facets is None:
             a = CIRCLE if q.shape[1] == 2 else np.array([[-1.0], [1.0]])
             b = game.parameters.support(a @ q.T) - a @ q.T @ center
-            a, b = a[np.isfinite(b)], b[np.isfinite(b)]
+            facets = a[np.isfinite(b)], b[np.isfinite(b)]
+        a, b = facets
         return a @ q.T @ self.frame, b - a @ q.T @ (self.origin - center)
 
     def leads(self, a: int) -> Halfplanes:
@@ -121,7 +120,7 @@ def chart_of(analysis: Analysis) -> Chart:
     """Choose coordinates that mean something: outcomes, or the parameters themselves."""
     game = analysis.game
     q = game.reduced.difference_basis
-    if isinstance(game.parameters, Simplex):
+    if game.parameters.holds_distributions:
         inverse = np.linalg.inv(np.column_stack([CORNERS[game.d], np.ones(game.d)]))
         chance = (f"probability of {outcome_names(game)[1]}",) if game.d == 2 else ()
         return Chart(analysis, inverse[-1], inverse[:-1].T, chance)

@@ -47,7 +47,6 @@ from partial_monitoring.analysis.pictures.polygons import (
     side_on,
     spread,
 )
-from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def _set_frame(ax: Axes, chart: Chart) -> None:
 def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
     """Write the outcomes, or the coordinates if there are few, beside the corners of the set."""
     game = chart.analysis.game
-    if isinstance(game.parameters, Simplex):
+    if game.parameters.holds_distributions:
         figure_of(ax).draw_without_rendering()
         aligned = zip(CORNERS[3], outcome_names(game), ("left", "right", "center"), strict=True)
         for corner, label, align in aligned:

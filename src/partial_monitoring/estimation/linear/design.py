@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import in_basis, null_space
-from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import (
     Array,
@@ -165,8 +164,6 @@ class Design:
         features = self.game.features
         best = int(self.offsets.argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
-        if isinstance(self.game.parameters, AllParameters):
-            return copies if copies.all() else np.zeros(len(features), dtype=bool)
         rivals = features[~copies] - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
         for start in range(0, len(rivals), 64):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_over
-from partial_monitoring.analysis.coordinates import chart_of
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.regions import region_cones
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.linear.least_squares import Estimate
@@ -65,7 +65,7 @@ def plausible(one: Set, rivals: Mask, points: Array) -> Mask:
     open_cases = np.flatnonzero(rivals & ~found)
     if len(open_cases) == 0:
         return np.asarray(found)
-    chart = chart_of(design.game)
+    chart = local_coordinates(design.game)
     region = chart.pulled_back(region_cones(one, design.game))
     program = advantage_over(chart, region)
     for a in open_cases:

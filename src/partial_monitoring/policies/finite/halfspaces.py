@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import Advantage, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE
-from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.policies.finite.geometry import Geometry, Mask
 from partial_monitoring.validation import Array
 
@@ -156,5 +156,5 @@ class Halfspaces:
         return np.where(np.abs(ahead) > 2 * TOLERANCE, np.sign(ahead), 0).astype(np.int8)
 
     @cached_property
-    def _chart(self) -> Chart:
-        return chart_of(self.geometry.game)
+    def _chart(self) -> LocalCoordinates:
+        return local_coordinates(self.geometry.game)
