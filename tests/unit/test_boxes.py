@@ -11,8 +11,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model
-from partial_monitoring.simulation.box_world import BoxWorld
-from partial_monitoring.simulation.truth import random_truths
+from partial_monitoring.simulation.environment import Environment
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 
@@ -81,7 +80,7 @@ def test_policies_on_a_box_are_checked(p: int) -> None:
 
 def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
     game, seeds = box(), np.arange(2)
-    theta, solved = random_truths(game, seeds), []
+    theta, solved = game.draw_truths(seeds), []
     weights = pm.KernelBoxGame.weights
 
     def counted(self: pm.KernelBoxGame, own: Any) -> Any:
@@ -89,7 +88,7 @@ def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) 
         return weights(self, own)
 
     monkeypatch.setattr(pm.KernelBoxGame, "weights", counted)
-    world = BoxWorld(game, theta, seeds, "none")
+    world = Environment(game, theta, seeds, "none")
     shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
     assert len(solved) == 2
     points = game.points_of([10**5, 10**6])

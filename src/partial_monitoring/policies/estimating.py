@@ -37,8 +37,8 @@ from partial_monitoring.estimation.linear.least_squares import (
 from partial_monitoring.estimation.shapes import Everything, Shape, shape_of
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.validation import Array, Indices
 
@@ -114,14 +114,14 @@ class LinearPolicy:
         }
         if isinstance(game, ContextualGame):
             return initial_state(game, replicates, **options)
-        if isinstance(game, KernelGame):
+        if isinstance(game, FunctionGame):
             return self._init_functions(game, replicates, **options)
-        prior = model(game, **options)
+        prior = model(game.linear, **options)
         return LinearState(initial(prior, replicates), shape_of(prior))
 
     def _init_functions(
         self,
-        game: KernelGame,
+        game: Any,
         replicates: int,
         *,
         regularization: float | None,

@@ -13,7 +13,7 @@ from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.stack import Stack
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Choices, Policy, draws_of, is_policy, joined
@@ -27,7 +27,7 @@ MOST_FITTED = 400
 class Fitted:
     """What one replicate knows: its game with the kernel of the last fit, and all it has seen."""
 
-    game: KernelGame
+    game: FunctionGame
     state: Any
     actions: Stack
     shown: Stack
@@ -107,7 +107,7 @@ class Refitted:
 
     def init(self, game: Any, replicates: int) -> RefittedState:
         """Return the state before the first round."""
-        if not isinstance(game, KernelGame):
+        if not isinstance(game, FunctionGame):
             raise InvalidInput(f"Refitted plays kernel games; got {game!r}.")
         kernel = game.computed.kernel
         if not kernel.parameters:

@@ -75,7 +75,7 @@ def initial(model: KernelModel, replicates: int, *, width: int | None = None) ->
     """Return the estimate before the first observation, of rows with so many weights each."""
     n, game = replicates, model.game
     base = model.gram.matrix if model.dense else None
-    wide = game.feedback.index.shape[2] if width is None else width
+    wide = game.observation.index.shape[2] if width is None else width
     return KernelEstimate(
         model,
         np.ones(n, dtype=np.int64),
@@ -100,7 +100,7 @@ def shown_by(model: KernelModel, action: Indices, observation: Array) -> list[tu
     scale = np.broadcast_to(model.whitening, (game.k,))
     seen = []
     for i, a in enumerate(action.tolist()):
-        rows = game.feedback[a, : game.row_count(a)]
+        rows = game.observation[a, : game.row_count(a)]
         whitened = Rows(rows.index, rows.weight * scale[a])
         seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
     return seen
@@ -142,7 +142,7 @@ def _take_in(
     if game.mirrored:
         signals[:, 0, 0] -= (earned * model.whitening) ** 2
     elif signals.size:
-        shown = game.feedback.of(step) * (model.whitening[:, None] / np.sqrt(lam))  # (k, m)
+        shown = game.observation.of(step) * (model.whitening[:, None] / np.sqrt(lam))  # (k, m)
         signals -= shown[:, :, None] * shown[:, None, :]
     return old.without(step)
 
@@ -177,7 +177,7 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     if game.mirrored:
         arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * model.whitening**2
     elif arrays["signals"][i].size:
-        shown = game.feedback.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
+        shown = game.observation.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
         arrays["signals"][i] = model.loudness - np.einsum("qam,qan->amn", shown, shown)
     wait = estimate.round[i] if model.dense else max(len(often), SOON)
     arrays["refresh"][i] = estimate.round[i] + wait

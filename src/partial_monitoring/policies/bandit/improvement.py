@@ -29,7 +29,7 @@ from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.shapes import Shape
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.dueling import Duels
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.bandit.optimism import largest_index, refuse_silent
 from partial_monitoring.policies.estimating import LinearPolicy
 from partial_monitoring.policies.policy import Choices, all_on
@@ -70,7 +70,7 @@ class GaussianProcessPolicy(LinearPolicy):
             raise InvalidInput(
                 f"{name} cannot play duels, which show differences; use DuelingIDS or DuelingTS."
             )
-        if not isinstance(game, KernelGame):
+        if not isinstance(game, FunctionGame):
             raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {game!r}.")
         if not self.allow_partial:
             refuse_silent(name, game)

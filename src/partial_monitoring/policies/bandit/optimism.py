@@ -14,6 +14,7 @@ find out what is best, so such games are refused unless asked for, as a negative
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -232,9 +233,9 @@ def largest_index(
     )
 
 
-def refuse_silent(name: str, game: Game) -> None:
+def refuse_silent(name: str, game: Any) -> None:
     """Refuse a game for a policy of this name if an action does not show its own reward."""
-    if isinstance(game, KernelGame) and game.mirrored:
+    if game.traits.function and game.shows_own_reward:
         return
     silent = np.flatnonzero(~shows_reward(game))
     if len(silent):

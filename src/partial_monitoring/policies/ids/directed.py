@@ -61,7 +61,9 @@ def directed_of_functions(confidence: KernelConfidence, *, relaxed: bool) -> Arr
         first, second = (own.times(game.reward[a]) for a in pair)
         pulled = (first - second) / lam  # V_t^-1 u
         size = float(game.reward.of(pulled)[pair[0]] - game.reward.of(pulled)[pair[1]])
-        shown = game.feedback.of(pulled) * np.broadcast_to(data.model.whitening, (game.k,))[:, None]
+        shown = (
+            game.observation.of(pulled) * np.broadcast_to(data.model.whitening, (game.k,))[:, None]
+        )
         information[row] = 2 * (shown**2).sum(axis=1) / size
     return information
 
