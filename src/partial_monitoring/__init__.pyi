@@ -32,6 +32,7 @@ from .kernels import candidates as candidates
 from .kernels import readings as readings
 from .learner.learner import Learner as Learner
 from .learner.status import Status as Status
+from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame
 from .model.contextual import ContextualGame as ContextualGame
 from .model.dueling import DuelingGame as DuelingGame
@@ -75,7 +76,7 @@ from .policies.policy import Decision as Decision
 from .policies.policy import Policy as Policy
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
-from .simulation.comparison import Comparison as Comparison
+from .simulation.result import Comparison as Comparison
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
 

@@ -19,7 +19,7 @@ BLOCK = 512
 """Rounds whose numbers are drawn together."""
 
 POLICY, NOISE, CONTEXT, THETA = 1, 2, 3, 4
-"""Purposes: what the policy draws, what the world draws, which context comes, true parameters."""
+"""Purposes: draws of the policy, noise and outcomes, contexts, true parameters."""
 
 
 def checked_seed(name: str, seed: object) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.simulation.environment import Environment
 
 SURVEY = pm.games.survey(3, answer_rate=0.4)
 PRICING = pm.games.segment_pricing()
@@ -34,7 +34,7 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, name: str, tmp_pat
     result = pm.simulate(
         game, {"it": policy}, theta, horizon=40, seeds=[7], checkpoints=range(1, 41)
     )
-    world = ContextualWorld(game, theta[None], np.array([7]))
+    world = Environment(game, theta[None], np.array([7]))
     learner = pm.Learner(game, policy, seed=7)
     played = np.zeros(game.k, dtype=int)
     for t in range(40):

@@ -177,7 +177,7 @@ FILES: list[tuple[dict[str, Any], str]] = [
     (POINTS | {"duels": True, "items": ["a"]}, "items must have 2 labels"),
     (POINTS | {"duels": True, "actions": ["a"]}, "no key of a kernel game named 'actions'"),
     (POINTS | {"reward": ROWS["reward"]}, "both keys 'reward' and 'feedback', or none"),
-    (POINTS | {"axes": [0, 0]}, "axes must stand beside the keys 'reward' and 'feedback'"),
+    (POINTS | {"axes": [0, 0]}, "axes must be given with the keys 'reward' and 'feedback'"),
     (POINTS | {"noise_std": -1}, "noise_std must be positive"),
     (POINTS | {"norm_bound": "large"}, "norm_bound must be real numbers"),
     (POINTS | {"noise": "loud"}, "noise must be one of"),
@@ -379,5 +379,5 @@ def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     data["game"]["axes"] = [0, 0]
     path.write_text(json.dumps(data))
-    with pytest.raises(InvalidInput, match="is not a saved learner: axes must stand beside"):
+    with pytest.raises(InvalidInput, match="is not a saved learner: axes must be given with"):
         pm.Learner.load(path)

@@ -12,8 +12,7 @@ from papers.kirschner2023.claims import CLAIMS, HERE
 from papers.kirschner2023.findings import growth_exponent, ratio
 
 import partial_monitoring as pm
-from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Result
+from partial_monitoring.simulation.result import Comparison, Result
 
 
 def test_the_small_version_runs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.environment import Environment
 
 PRICING = pm.games.dynamic_pricing([1, 2, 3, 4])
 BANDIT = pm.games.linear_bandit()
@@ -39,7 +39,7 @@ def actions_of(policy: Any, game: pm.Game, seeds: list[int], rounds: int) -> lis
     """Play seeds side by side by hand and return the actions of each."""
     numbers = np.array(seeds)
     theta = np.stack([game.parameters.relative_interior_point()] * len(seeds))
-    world = World(game, theta, numbers)
+    world = Environment(game, theta, numbers)
     state = policy.init(game, len(seeds))
     uniforms = uniforms_of(policy, state, numbers)
     played = []
@@ -53,14 +53,14 @@ def actions_of(policy: Any, game: pm.Game, seeds: list[int], rounds: int) -> lis
 def told_learner(policy: Any, game: pm.Game, seed: int, rounds: int) -> pm.Learner:
     """Play a learner against the world that ``simulate`` would give its seed."""
     learner = pm.Learner(game, policy, seed)
-    world = World(game, game.parameters.relative_interior_point()[None], np.array([seed]))
+    world = Environment(game, game.parameters.relative_interior_point()[None], np.array([seed]))
     for t in range(rounds):
         decision = learner.ask()
         learner.tell(decision, shown(game, decision.action, world, t))
     return learner
 
 
-def shown(game: pm.Game, action: int, world: World, t: int) -> Any:
+def shown(game: pm.Game, action: int, world: Environment, t: int) -> Any:
     seen = world.observe(np.array([action]), t)[0]
     if isinstance(game, pm.FiniteGame):
         return game.symbols[action][int(seen.argmax())]
@@ -91,7 +91,7 @@ def test_decisions_go_on_after_loading(policy: Any, game: pm.Game, tmp_path: Pat
     learner.save(tmp_path / "learner.json")
     again = pm.Learner.load(tmp_path / "learner.json")
     assert again.policy == policy
-    world = World(game, game.parameters.relative_interior_point()[None], np.array([2]))
+    world = Environment(game, game.parameters.relative_interior_point()[None], np.array([2]))
     for t in range(40, 60):
         one, two = learner.ask(), again.ask()
         assert one.action == two.action

@@ -9,7 +9,7 @@ import partial_monitoring as pm
 from partial_monitoring.policies.finite.geometry import geometry
 from partial_monitoring.policies.finite.halfspaces import Halfspaces
 from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.environment import Environment
 from tests.oracles.finite_games import NAMED, random_game
 from tests.oracles.textbook_cbp import Textbook, left
 
@@ -25,7 +25,7 @@ def follow(game: pm.FiniteGame, policy: pm.CBP, rounds: int, seed: int) -> None:
     """Play a batch of two replicates and compare the second with the textbook."""
     seeds = np.array([seed, seed + 1])
     theta = np.random.default_rng(seed).dirichlet(np.ones(game.d), size=2)
-    world = World(game, theta, seeds)
+    world = Environment(game, theta, seeds)
     state = policy.init(game, 2)
     uniforms = uniforms_of(policy, state, seeds)
     slow = Textbook(policy, geometry(game, "test", policy.norm))

@@ -13,7 +13,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.environment import Environment
 
 POINTS = np.random.default_rng(0).uniform(0, 1, (30, 2))
 BANDIT = pm.games.kernelized_bandit(POINTS, norm_bound=2)
@@ -42,7 +42,7 @@ def told(policy: Any, game: Any, seed: int, rounds: int) -> pm.Learner:
 
 
 def go_on(learner: pm.Learner, game: Any, seed: int, start: int, stop: int) -> None:
-    world = World(game, np.zeros((1, game.d)), np.array([seed]))
+    world = Environment(game, np.zeros((1, game.d)), np.array([seed]))
     for t in range(start, stop):
         decision = learner.ask()
         learner.tell(decision, world.observe(np.array([decision.action]), t)[0])
@@ -66,7 +66,7 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, game: Any) -> None
     learner = told(policy, game, 9, 40)
     state = policy.init(game, 2)
     numbers = np.array([8, 9])
-    world = World(game, np.zeros((2, game.d)), numbers)
+    world = Environment(game, np.zeros((2, game.d)), numbers)
     uniforms = uniforms_of(policy, state, numbers)
     for t in range(40):
         action = policy.decide(state, uniforms(t)).action

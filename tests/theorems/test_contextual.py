@@ -130,9 +130,9 @@ def test_replicates_in_different_contexts_do_not_depend_on_each_other() -> None:
 
 def test_contexts_come_with_their_probabilities() -> None:
     game = pm.games.survey(2, answer_rate=0.3)
-    from partial_monitoring.simulation.contextual_world import ContextualWorld
+    from partial_monitoring.simulation.environment import Environment
 
-    world = ContextualWorld(game, np.full((400, 2), 0.5), np.arange(400))
+    world = Environment(game, np.full((400, 2), 0.5), np.arange(400))
     drawn = np.concatenate([world.context(t) for t in range(10)])
     assert abs((drawn == 0).mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / 4000)  # false alarm 7e-6
 

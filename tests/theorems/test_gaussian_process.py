@@ -165,7 +165,7 @@ def test_roots_are_those_of_the_covariance_along_a_run(kernel: Any, noise: float
     for t in range(1500):  # past the round in which the estimate is computed anew
         a = np.array([int(rng.integers(30)) if t % 2 else 4])
         estimate = updated(estimate, a, np.zeros((1, 1)))
-        root = root.after(game.feedback[int(a[0])], model.regularization)
+        root = root.after(game.observation[int(a[0])], model.regularization)
     u = root.prior @ root.inner
     assert u @ u.T == pytest.approx(estimate.covariances[0].matrix, abs=1e-8)
 

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.linear.state import LinearState
-from partial_monitoring.policies.bandit.index import shows_reward
+from partial_monitoring.policies.needs import shows_reward
 
 Array = NDArray[np.float64]
 

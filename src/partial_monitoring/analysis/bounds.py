@@ -14,8 +14,8 @@ from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.classify import Analysis, analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.validation import (
     Array,
     non_negative_number,
@@ -113,7 +113,7 @@ def bounds(
         raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
     one_of("information", information, ("log_det", "directed"))
     lam = positive_number("regularization", regularization)
-    if isinstance(game, KernelGame):
+    if isinstance(game, FunctionGame):
         norm_bound = game.norm_bound if norm_bound is None else norm_bound
         game = game.linear
     if analysis is not None and analysis.game is not game:

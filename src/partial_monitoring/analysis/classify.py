@@ -23,7 +23,6 @@ from partial_monitoring.analysis.observability import Reading, floats, view
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import AnyGame, ContextualGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -297,10 +296,11 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
         from partial_monitoring.analysis.contextual.analysis import analyze_contexts
 
         return analyze_contexts(game)
-    if not isinstance(game, Game):
+    if not isinstance(game, AnyGame):
         raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
-    if isinstance(game, KernelGame):
-        return analyze(game.linear)
+    linear: Game = game.linear
+    if linear is not game:
+        return analyze(linear)
     exact = ExactGame.of(game)
     cells = find_cells(game, exact)
     _refuse_nonsense(cells)

@@ -9,7 +9,6 @@ from partial_monitoring.analysis.contextual.analysis import read_combinations
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import AnyGame, ContextualGame
 from partial_monitoring.model.dueling import Duels
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.numerics.linalg import row_space
 
 MOST_NUMBERS = 1000
@@ -23,9 +22,10 @@ def refuse_hopeless(game: AnyGame) -> None:
         return
     if isinstance(game, Duels):
         return
-    if isinstance(game, KernelGame) and (game.mirrored or game.d > MOST_NUMBERS):
+    if game.traits.function and (game.shows_own_reward or game.d > MOST_NUMBERS):
         return
-    reduced = game.reduced
+    plain = game.linear
+    reduced = plain.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
     away = reduced.features - reduced.features[0]
     basis = row_space(seen) if seen.size else np.zeros((reduced.dimension, 0))
@@ -33,12 +33,12 @@ def refuse_hopeless(game: AnyGame) -> None:
     size = float(np.abs(away).max(initial=0.0))
     if np.abs(rest).max(initial=0.0) <= 1e-9 * size:
         return
-    analysis = analyze(game)
+    analysis = analyze(plain)
     if analysis.category == "hopeless":
         unseen = [p for p, r in analysis.global_readings.items() if not r.seen]
         a, b = unseen[0]
         raise InvalidInput(
-            f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
+            f"actions {plain.actions[a]!r} and {plain.actions[b]!r} cannot be told apart by any "
             f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
         )
 

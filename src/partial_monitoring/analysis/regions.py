@@ -18,7 +18,7 @@ from partial_monitoring.analysis.alignment import (
 from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.errors import InvalidInput, SolverError
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.conic import Cone, minimize_conic
 from partial_monitoring.parameter_sets import ParameterSet
@@ -34,7 +34,7 @@ def alignment(game: Game) -> Alignment: ...
 def alignment(game: ContextualGame) -> ContextualAlignment: ...
 
 
-def alignment(game: AnyGame) -> Alignment | ContextualAlignment:
+def alignment(game: Game | ContextualGame) -> Alignment | ContextualAlignment:
     """Return the global alignment constant alpha of a game, with the pair and direction.
 
     With contexts it is alpha(chi), or an upper bound of it, as its ``exact`` says.
@@ -55,7 +55,7 @@ def local_alignment(
 
 
 def local_alignment(
-    game: AnyGame, confidence: Any, *, integrated: bool = False
+    game: Game | ContextualGame, confidence: Any, *, integrated: bool = False
 ) -> Alignment | ContextualAlignment:
     """Return alpha(E), the alignment constant of a game near the plausible parameters E.
 
@@ -88,6 +88,7 @@ def local_alignment(
         from partial_monitoring.analysis.contextual.regions import contextual_local_alignment
 
         return contextual_local_alignment(game, confidence, integrated=integrated)
+    game = game if game.traits.listed else game.linear  # which refuses
     plausible, gaps = plausible_actions(game, confidence)
 
     def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:

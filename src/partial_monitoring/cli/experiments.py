@@ -29,7 +29,7 @@ from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
-    from partial_monitoring.simulation.comparison import Comparison
+    from partial_monitoring.simulation.result import Comparison
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of

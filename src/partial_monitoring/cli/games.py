@@ -128,7 +128,7 @@ def analyze(
     if isinstance(found, pm.ContextualGame):
         show_contexts(pm.analyze(found), plot, as_json=as_json)
         return
-    analysis = pm.analyze(found)
+    analysis = pm.analyze(found.linear)
     if plot is not None:
         try:
             analysis.plot().savefig(plot, bbox_inches="tight")

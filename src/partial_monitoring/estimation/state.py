@@ -49,6 +49,8 @@ class View:
     """The number of actions of the whole answer."""
     alone: bool = True
     """False in one of several contexts, where exploring may serve the others."""
+    unlisted: bool = False
+    """Whether it is a context that the game does not list."""
     listed: bool = True
     """False if the actions of the game are not listed, and the answer is over these candidates."""
 

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.noise import NOISE, NoiseFunction
-from partial_monitoring.policies.policy import Policy, started
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.feedback import NOISE, NoiseFunction
+from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.simulate import (
     Policies,
     checkpoint_rounds,
     named_policies,
     seed_numbers,
-    world_of,
 )
 from partial_monitoring.simulation.truths import Among, Truth, Worst, name_of, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
@@ -29,7 +29,7 @@ from partial_monitoring.validation import Array, Indices, file_name, set_fields,
 if TYPE_CHECKING:
     import pyarrow
 
-    from partial_monitoring.simulation.comparison import Comparison
+    from partial_monitoring.simulation.result import Comparison
 
 Games = str | AnyGame | Sequence[str | AnyGame] | Mapping[str, str | AnyGame]
 
@@ -175,14 +175,14 @@ class Experiment:
 
 def named_games(games: Games) -> dict[str, AnyGame]:
     """Return games by name."""
-    if not isinstance(games, str | Game | ContextualGame | Mapping | Sequence):
+    if not isinstance(games, str | AnyGame | Mapping | Sequence):
         raise InvalidInput(f"games must be games, or names of them; got {games!r}.")
     if isinstance(games, Mapping):
         named = {str(name): _game(game) for name, game in games.items()}
         if len(named) < len(games):
             raise InvalidInput(f"games must have different names; got {list(games)}.")
     else:
-        single = isinstance(games, str | Game | ContextualGame)
+        single = isinstance(games, str | AnyGame)
         listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
         named = {}
         for i, item in enumerate(listed):
@@ -201,7 +201,7 @@ def named_games(games: Games) -> dict[str, AnyGame]:
 
 def _game(game: str | AnyGame) -> AnyGame:
     found = game_registry.make(game) if isinstance(game, str) else game
-    if not isinstance(found, Game | ContextualGame):
+    if not isinstance(found, AnyGame):
         raise InvalidInput(f"games must be games, or names of them; got {found!r}.")
     return found
 
@@ -246,15 +246,15 @@ def _setting(
     try:
         if isinstance(truth, Among):
             count = len(truth.parameters)
-            world_of(game, truth.parameters, np.arange(count), noise)
+            Environment(game, truth.parameters, np.arange(count), noise)
         elif not isinstance(truth, Worst):
-            world_of(game, truth.draw(game, seeds), seeds, noise)
+            Environment(game, truth.draw(game, seeds), seeds, noise)
     except InvalidInput as error:
         raise InvalidInput(f"game {game_name!r}: {error}") from None
     refused = {}
     for name, policy in policies.items():
         try:
-            started(policy, game, 1)
+            initial_state_of(policy, game, 1)
         except UnknownName:
             raise
         except InvalidInput as error:

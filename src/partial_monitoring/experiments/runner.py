@@ -17,9 +17,8 @@ from partial_monitoring.experiments.runs import RECORDED, Cell
 from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.workers import ENGINES, Task, worker_count
 from partial_monitoring.policies import policy_to_dict
-from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.simulation.progress import Progress
-from partial_monitoring.simulation.result import TABLES, Result
+from partial_monitoring.simulation.result import TABLES, Comparison, Result
 from partial_monitoring.simulation.simulate import worst_for
 from partial_monitoring.simulation.truths import Fixed, Worst
 from partial_monitoring.validation import Array, Indices, whole_number

@@ -11,11 +11,12 @@ import numpy as np
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
-from partial_monitoring.model.noise import NoiseFunction
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.result import Result
-from partial_monitoring.simulation.simulate import play, world_of
+from partial_monitoring.simulation.simulate import play
 from partial_monitoring.simulation.truths import Among, Fixed, Function, Random, name_of
 from partial_monitoring.validation import Indices
 
@@ -78,7 +79,7 @@ class Cell:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
         function = self.truth.function if isinstance(self.truth, Function) else None
         theta = self.truth.draw(self.game, seeds)
-        world = world_of(self.game, theta, seeds, self.noise, function)
+        world = Environment(self.game, theta, seeds, self.noise, function)
         run = play(self.game, self.policy, world, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt

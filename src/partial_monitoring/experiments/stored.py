@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.runner import put_together
 from partial_monitoring.experiments.store import Store
 from partial_monitoring.policies import policy_from_dict
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 
 
 @dataclass(eq=False)

@@ -14,19 +14,18 @@ from partial_monitoring.analysis.hopeless import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.status import Status, status, warned
 from partial_monitoring.learner.storage import saved, with_arrays
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.files import game_from_dict, game_to_dict
-from partial_monitoring.model.game import Game
 from partial_monitoring.model.observation import observation_vector, one_per_action, plain
 from partial_monitoring.model.place import Place, place_of, plain_row, read, same_place, written
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
+from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
     Choices,
     Decision,
     Policy,
     draws_of,
     is_policy,
-    started,
     uniforms_of,
 )
 from partial_monitoring.validation import Array, boolean, file_path, is_whole
@@ -68,7 +67,7 @@ class Learner:
         *,
         allow_hopeless: bool = False,
     ) -> None:
-        if not isinstance(game, Game | ContextualGame):
+        if not isinstance(game, AnyGame):
             raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
         if policy is None:
             from partial_monitoring.policies.ids.ids import IDS
@@ -81,7 +80,7 @@ class Learner:
         self.allow_hopeless = boolean("allow_hopeless", allow_hopeless)
         if not allow_hopeless:
             refuse_hopeless(game)
-        self._state = started(policy, game, 1)
+        self._state = initial_state_of(policy, game, 1)
         self._uniforms = uniforms_of(policy, self._state, np.array([self.seed]))
         self._asked = 0
         self._open: dict[int, tuple[Decision, Place]] = {}
@@ -265,7 +264,7 @@ class Learner:
 
     def _labels(self, place: Place, choice: Choices) -> Sequence[str]:
         if choice.candidates is None:
-            return place.game.actions
+            return list(place.game.actions)
         return [place.game.action_label(int(action)) for action in choice.candidates[0]]
 
     def _mask(self, place: Place, available: Iterable[int | str] | None) -> Array | None:

@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.state import Context, Prior, State, View, initial_state
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.game import Game
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.needs import Needs, refuse, refuse_actions
 from partial_monitoring.policies.policy import Choices, gathered
 from partial_monitoring.validation import Array, Indices
 
@@ -24,6 +22,7 @@ class EstimatingPolicy:
     the coordinates of its linear game, or from an estimate of the function if it is ``kernelized``.
     """
 
+    needs: ClassVar[Needs] = Needs()
     kernelized: ClassVar[bool] = False
     drawing: ClassVar[bool] = False
     """Whether it draws from confidence sets."""
@@ -38,20 +37,13 @@ class EstimatingPolicy:
         """What is assumed before the first round."""
         return Prior(self.regularization, self.prior_mean, self.norm_bound)
 
-    def accept(self, game: AnyGame) -> None:
-        """Raise ``InvalidInput`` if the policy is not made for a game."""
-
     def choose(self, view: View, uniforms: Array) -> Choices:
         """Decide among the actions of a view, for all its replicates."""
         raise NotImplementedError
 
     def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
-        if isinstance(game, KernelBoxGame) and not self.kernelized:
-            raise InvalidInput(
-                f"{type(self).__name__} does not play games over a box, only lists of candidates."
-            )
-        self.accept(game)
+        refuse(self, game)
         return initial_state(
             game, replicates, self.prior, functions=self.kernelized, draws=self.drawing
         )
@@ -64,9 +56,10 @@ class EstimatingPolicy:
         context: Context | None = None,
     ) -> Choices:
         """Choose actions, with contexts in the game of each."""
-        if isinstance(context, Game):  # one that was not known before
-            self.accept(ContextualGame([context]))
         views = state.views(self.confidence, available, context)
+        for view in views:
+            if view.unlisted:
+                refuse_actions(self, view.confidence.game, contexts=True)
         return gathered(views, [self.choose(view, uniforms[view.rows]) for view in views])
 
     def update(

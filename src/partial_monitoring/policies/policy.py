@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from partial_monitoring import display, randomness
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.place import plain_row
 from partial_monitoring.validation import Array, Indices
@@ -173,19 +171,6 @@ def is_policy(policy: object) -> bool:
     """Whether an object has what ``simulate`` and ``Learner`` need."""
     parts = (getattr(policy, name, None) for name in ("init", "decide", "update"))
     return not isinstance(policy, type) and all(map(callable, parts))
-
-
-def started(policy: Policy[Any], game: Any, replicates: int) -> Any:
-    """Return a policy's state before the first round; one that takes no contexts is not given any.
-
-    A policy takes contexts if its ``decide`` has a parameter of that name.
-    """
-    contexts = getattr(game, "contexts", None)
-    if contexts is not None and "context" not in signature(policy.decide).parameters:
-        raise InvalidInput(
-            f"{type(policy).__name__} takes no contexts; the game has {len(contexts)}."
-        )
-    return policy.init(game, replicates)
 
 
 def uniforms_of(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
 from partial_monitoring.estimation.kernel.stack import Stack
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_of, is_policy, joined
 from partial_monitoring.validation import Array, Indices, real_number, whole_number
 
@@ -26,7 +27,7 @@ MOST_FITTED = 400
 class Fitted:
     """What one replicate knows: its game with the kernel of the last fit, and all it has seen."""
 
-    game: KernelGame
+    game: FunctionGame
     state: Any
     actions: Stack
     shown: Stack
@@ -84,6 +85,8 @@ class Refitted:
     the kernel was fitted to the data, so that nothing is guaranteed.
     """
 
+    needs: ClassVar[Needs] = Needs(listed=False, function=True, contexts=False)
+
     inner: Policy[Any] = field(default_factory=lambda: IDS(gap=gaps.mean))
     first: int = 10
     growth: float = 1.5
@@ -100,8 +103,7 @@ class Refitted:
 
     def init(self, game: Any, replicates: int) -> RefittedState:
         """Return the state before the first round."""
-        if not isinstance(game, KernelGame):
-            raise InvalidInput(f"Refitted plays kernel games; got {game!r}.")
+        refuse(self, game)
         kernel = game.computed.kernel
         if not kernel.parameters:
             raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")

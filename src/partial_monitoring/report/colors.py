@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")
 """The palette of Okabe and Ito without its yellow, which is too light for lines on white."""

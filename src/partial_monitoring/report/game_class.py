@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 from partial_monitoring.validation import Array, Indices
 
 EXPONENTS = {"trivial": 0.0, "easy": 1 / 2, "hard": 2 / 3, "hopeless": 1.0}
@@ -63,8 +64,9 @@ class Verdict:
         """Return the regret that theory guarantees for IDS after so many rounds, if it does."""
         if self.analysis is None or isinstance(self.game, ContextualGame):
             return None
+        game: Any = self.game
         try:
-            regret = bounds(self.game, rounds, analysis=self.analysis).regret
+            regret = bounds(game, rounds, analysis=self.analysis).regret
         except PartialMonitoringError:
             return None
         return regret if np.isfinite(regret).all() and (regret > 0).any() else None
@@ -85,7 +87,7 @@ def verdict(game: AnyGame) -> Verdict:
     try:
         if isinstance(game, ContextualGame):
             return Verdict(game, None, whole=analyze(game))
-        return Verdict(game, analyze(game))
+        return Verdict(game, analyze(game.linear))
     except PartialMonitoringError as error:
         return Verdict(game, None, f"The game could not be analysed: {error}")
 

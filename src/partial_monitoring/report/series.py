@@ -9,8 +9,7 @@ import numpy as np
 
 from partial_monitoring.report.colors import ACTION_COLORS
 from partial_monitoring.report.words import short
-from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Result
+from partial_monitoring.simulation.result import Comparison, Result
 from partial_monitoring.validation import Array, Indices
 
 MOST_POINTS = 200
@@ -123,8 +122,7 @@ def plays(comparison: Comparison) -> Plays | None:
     kept = np.argsort(-totals, kind="stable")[: MOST_ACTIONS - others]
     chosen = np.sort(kept)
     rest = np.setdiff1d(np.arange(k), chosen)
-    labels = comparison.game.actions
-    names = tuple(short(labels[a], 24) for a in chosen)
+    names = tuple(short(comparison.game.action_label(int(a)), 24) for a in chosen)
     shares = {}
     for name, counts in played.items():
         grouped = counts[:, chosen]

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.report.game_class import Verdict, verdicts
 from partial_monitoring.report.significance import Pair, pairs
-from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Exponent, Result
+from partial_monitoring.simulation.result import Comparison, Exponent, Result
 from partial_monitoring.validation import Array, Indices
 
 OUTSIDE = 1e-6
@@ -84,7 +83,7 @@ class Section:
     def excess(self) -> float | None:
         """The largest norm of a truth of a kernel game, if it is above the norm bound."""
         game = self.comparison.game
-        if not isinstance(game, KernelGame):
+        if not isinstance(game, FunctionGame):
             return None
         largest = largest_norm(game, self.comparison.result.theta)
         return largest if largest > (1 + OUTSIDE) * game.norm_bound else None
@@ -101,7 +100,7 @@ class Section:
         return [name for name in self.comparison.policies if name not in known]
 
 
-def largest_norm(game: KernelGame, theta: Array) -> float:
+def largest_norm(game: FunctionGame, theta: Array) -> float:
     """Return the largest norm (theta' K^+ theta)^(1/2) of truths (n, d)."""
     values, vectors = np.linalg.eigh(game.gram.matrix)
     floor = max(FLAT * len(values) * float(values[-1]), 1e-300)

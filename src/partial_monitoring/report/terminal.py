@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from partial_monitoring.report import words
 from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -14,7 +14,7 @@ from partial_monitoring.report.ranking import duels, ranking
 from partial_monitoring.report.series import plays
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 from partial_monitoring.validation import file_path
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ class KernelDesign:
     @cached_property
     def loudness(self) -> Array:
         """M_a M_a' of every action, whitened, in units of lambda, shape (k, m, m)."""
-        shown, (k, m) = self.game.feedback, self.game.feedback.index.shape[:2]
+        shown, (k, m) = self.game.observation, self.game.observation.index.shape[:2]
         if self.game.mirrored:
             whole = self.spread[:, None, None]
         else:

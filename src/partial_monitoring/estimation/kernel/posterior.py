@@ -88,7 +88,7 @@ def initial(design: KernelDesign, replicates: int, *, width: int | None = None) 
     """Return the estimate before the first observation, of rows with so many weights each."""
     n, game = replicates, design.game
     base = design.gram.matrix if design.dense else None
-    wide = game.feedback.index.shape[2] if width is None else width
+    wide = game.observation.index.shape[2] if width is None else width
     return KernelEstimate(
         design,
         np.ones(n, dtype=np.int64),
@@ -113,7 +113,7 @@ def shown_by(design: KernelDesign, action: Indices, observation: Array) -> list[
     scale = np.broadcast_to(design.whitening, (game.k,))
     seen = []
     for i, a in enumerate(action.tolist()):
-        rows = game.feedback[a, : game.row_count(a)]
+        rows = game.observation[a, : game.row_count(a)]
         whitened = Rows(rows.index, rows.weight * scale[a])
         seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
     return seen
@@ -155,7 +155,7 @@ def _take_in(
     if game.mirrored:
         signals[:, 0, 0] -= (earned * design.whitening) ** 2
     elif signals.size:
-        shown = game.feedback.of(step) * (design.whitening[:, None] / np.sqrt(lam))  # (k, m)
+        shown = game.observation.of(step) * (design.whitening[:, None] / np.sqrt(lam))  # (k, m)
         signals -= shown[:, :, None] * shown[:, None, :]
     return old.without(step)
 
@@ -190,7 +190,7 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     if game.mirrored:
         arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * design.whitening**2
     elif arrays["signals"][i].size:
-        shown = game.feedback.of(reach) * (design.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
+        shown = game.observation.of(reach) * (design.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
         arrays["signals"][i] = design.loudness - np.einsum("qam,qan->amn", shown, shown)
     wait = estimate.round[i] if design.dense else max(len(often), SOON)
     arrays["refresh"][i] = estimate.round[i] + wait

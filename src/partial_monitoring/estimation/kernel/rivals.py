@@ -58,7 +58,7 @@ def directed(functions: Functions, row: int, *, relaxed: bool) -> Array:
     first, second = (own.times(game.reward[a]) for a in pair)
     pulled = (first - second) / lam  # V_t^-1 u
     size = float(game.reward.of(pulled)[pair[0]] - game.reward.of(pulled)[pair[1]])
-    shown = game.feedback.of(pulled) * np.broadcast_to(data.design.whitening, (game.k,))[:, None]
+    shown = game.observation.of(pulled) * np.broadcast_to(data.design.whitening, (game.k,))[:, None]
     return np.asarray(2 * (shown**2).sum(axis=1) / size)
 
 

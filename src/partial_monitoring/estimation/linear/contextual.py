@@ -90,7 +90,17 @@ class ContextualState:
                 some_action(mask[None])
             data = self.estimate if met.positions is None else self.estimate.of(met.rows)
             seen = Ellipsoid.around(data.through(met.design), schedule)
-            found.append(offered(seen, mask, met.positions, met.count, rows=met.rows, alone=False))
+            found.append(
+                offered(
+                    seen,
+                    mask,
+                    met.positions,
+                    met.count,
+                    rows=met.rows,
+                    alone=False,
+                    unlisted=met.positions is None,
+                )
+            )
         return found
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:

@@ -7,6 +7,7 @@ what many systems run; on games whose best actions show nothing they are a negat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +16,8 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import paper
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.policies.bandit.duels import refuse_duels
 from partial_monitoring.policies.estimating import EstimatingPolicy
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices, positive_number, real_number
 
@@ -40,6 +40,8 @@ class Greedy(EstimatingPolicy):
     ['greedy']
     """
 
+    needs: ClassVar[Needs] = Needs(duels=False)
+
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
@@ -49,10 +51,6 @@ class Greedy(EstimatingPolicy):
 
     def __post_init__(self) -> None:
         checked_options(self, ())
-
-    def accept(self, game: AnyGame) -> None:
-        """Refuse duels, whose pairs are not listed."""
-        refuse_duels(type(self).__name__, game)
 
     def distribution(self, means: Array, rounds: Indices) -> Array:
         """Return the probabilities (n, k) from estimated rewards (n, k) in rounds (n,)."""

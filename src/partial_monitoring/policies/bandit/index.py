@@ -1,4 +1,4 @@
-"""What policies share that play the largest index of a bandit, and which games they accept."""
+"""What policies share that play the largest index of a bandit."""
 
 from __future__ import annotations
 
@@ -8,25 +8,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.dueling import Duels
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.numerics.linalg import RANK_TOLERANCE
-from partial_monitoring.policies.bandit.duels import refuse_duels
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.ratio import information_ratio
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, all_on
 from partial_monitoring.validation import Array, boolean
-
-SHOWN = 1e-8
-"""A reward is shown by an action if less than this fraction of it is left over."""
 
 
 class IndexPolicy(EstimatingPolicy):
@@ -36,19 +27,13 @@ class IndexPolicy(EstimatingPolicy):
     and a method ``index``.
     """
 
+    needs: ClassVar[Needs] = Needs(duels=False, own_reward=True)
+
     allow_partial: bool
 
     def __post_init__(self) -> None:
         checked_options(self, ("confidence",))
         boolean("allow_partial", self.allow_partial)
-
-    def accept(self, game: AnyGame) -> None:
-        """Refuse duels, and games whose actions do not show their own reward."""
-        name = type(self).__name__
-        refuse_duels(name, game)
-        for own in game.games if isinstance(game, ContextualGame) else (game,):
-            if not self.allow_partial:
-                refuse_silent(name, own)
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
         """Return what is played the largest of, shape (n, k)."""
@@ -97,6 +82,9 @@ class LinearIndexPolicy(IndexPolicy):
 class FunctionIndexPolicy(IndexPolicy):
     """The options of policies for kernelized bandits; the prior mean is zero."""
 
+    needs: ClassVar[Needs] = Needs(
+        listed=False, function=True, duels=False, contexts=False, own_reward=True
+    )
     kernelized: ClassVar[bool] = True
 
     confidence: Schedule = field(default_factory=schedules.paper)
@@ -105,49 +93,3 @@ class FunctionIndexPolicy(IndexPolicy):
     allow_partial: bool = False
 
     prior_mean = None
-
-    def accept(self, game: AnyGame) -> None:
-        """Refuse what is not a kernel game, duels, and actions that hide their own reward."""
-        name = type(self).__name__
-        if isinstance(game, Duels):
-            raise InvalidInput(
-                f"{name} cannot play duels, which show differences; use DuelingIDS or DuelingTS."
-            )
-        if not isinstance(game, KernelGame):
-            raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {game!r}.")
-        if not self.allow_partial:
-            refuse_silent(name, game)
-
-
-def refuse_silent(name: str, game: Game) -> None:
-    """Refuse a game for a policy of this name if an action does not show its own reward."""
-    if isinstance(game, KernelGame) and game.mirrored:
-        return
-    silent = np.flatnonzero(~shows_reward(game))
-    if len(silent):
-        raise InvalidInput(
-            f"{name} plays bandits, whose actions show their own reward, which action "
-            f"{game.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
-        )
-
-
-def shows_reward(game: Game) -> NDArray[np.bool_]:
-    """Return which actions show their own reward: phi_a is in the span of the rows of M_a, (k,).
-
-    On the directions of Theta; a constant part of the reward is known and need not be shown.
-    """
-    if isinstance(game, KernelGame):
-        return np.ones(game.k, dtype=bool) if game.mirrored else shows_reward(game.linear)
-    features, maps = game.reduced.features, game.reduced.observation_maps
-    if game.m == 1 and np.array_equal(maps[:, 0], features):
-        return np.ones(game.k, dtype=bool)
-    if game.m == 0:
-        return np.asarray(~features.any(axis=1))
-    lengths = np.linalg.norm(game.observation_maps, axis=2, keepdims=True)
-    unit = maps / np.where(lengths > 0, lengths, 1.0)
-    # A row that shows nothing of Theta is rounding noise.
-    unit = unit * (np.linalg.norm(unit, axis=2, keepdims=True) > RANK_TOLERANCE)
-    weights = features[:, None, :] @ np.linalg.pinv(unit, rcond=RANK_TOLERANCE)  # (k, 1, m)
-    rest = features - (weights @ unit)[:, 0]
-    sizes = np.linalg.norm(game.features, axis=1)
-    return np.asarray(np.linalg.norm(rest, axis=1) <= SHOWN * sizes)

@@ -23,11 +23,10 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import Prior, State, initial_duels
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.model.kernel_dueling import KernelDuelingGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.ids.ratio import information_ratio
+from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, all_on
 from partial_monitoring.validation import Array, Indices, one_of, positive_number
 
@@ -131,14 +130,9 @@ class GPTS(FunctionIndexPolicy, Sampling):
         super().__post_init__()
         self.check_draws()
 
+    needs: ClassVar[Needs] = Needs(function=True, duels=False, contexts=False, own_reward=True)
     drawing: ClassVar[bool] = True
     index = Sampling.index
-
-    def accept(self, game: AnyGame) -> None:
-        """Refuse a box as well."""
-        if isinstance(game, KernelBoxGame):
-            raise InvalidInput("GPTS draws functions at listed candidates, not over a box.")
-        super().accept(game)
 
 
 @dataclass(frozen=True)
@@ -164,6 +158,8 @@ class DuelingTS(Sampling):
     >>> learner.tell(decision, [0.3])
     """
 
+    needs: ClassVar[Needs] = Needs(function=True, duels=True, contexts=False)
+
     confidence: Schedule = field(default_factory=schedules.paper)
     regularization: float | None = None
     norm_bound: float | None = None
@@ -176,10 +172,7 @@ class DuelingTS(Sampling):
 
     def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
-        if not isinstance(game, KernelDuelingGame):
-            raise InvalidInput(
-                f"DuelingTS plays kernelized duels (pm.games.kernelized_dueling); got {game!r}."
-            )
+        refuse(self, game)
         prior = Prior(self.regularization, None, self.norm_bound)
         return initial_duels(game, replicates, prior, draws=True)
 

@@ -19,6 +19,7 @@ the action with the largest W_c^2 / n_c is played, W_c = max_ij |v_ijc|.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
 from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
+from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, all_on
 from partial_monitoring.validation import (
     Array,
@@ -98,6 +100,8 @@ class CBP:
     True
     """
 
+    needs: ClassVar[Needs] = Needs(finite=True, contexts=False)
+
     alpha: float = 1.01
     norm: str = "sup"
 
@@ -107,6 +111,7 @@ class CBP:
 
     def init(self, game: Game, replicates: int) -> CBPState:
         """Return the state before the first round."""
+        refuse(self, game)
         shape = geometry(game, type(self).__name__, self.norm)
         n, k, count = replicates, game.k, len(shape.pairs)
         halfspaces = Halfspaces(shape)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.classify import Analysis, Pair, analyze
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput, SolverError
-from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
@@ -90,7 +89,7 @@ class Geometry:
         return useful
 
 
-def geometry(game: Game, policy: str, norm: str = "sup") -> Geometry:
+def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     """Return the geometry of a finite game, or refuse the game in the name of a policy.
 
     Parameters
@@ -108,7 +107,7 @@ def geometry(game: Game, policy: str, norm: str = "sup") -> Geometry:
     Pairs that are locally observable are observed by their neighbourhood, others by all actions.
     One linear and one quadratic program per pair.
     """
-    if not isinstance(game, FiniteGame):
+    if not game.traits.finite:
         raise InvalidInput(f"{policy} plays finite games (pm.FiniteGame); got {game!r}.")
     one_of("norm", norm, NORMS)
     analysis = analyze(game)

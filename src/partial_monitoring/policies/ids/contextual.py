@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.state import Context, some_action
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.ids.context_counts import AllContexts, CountingState, chances
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
@@ -21,6 +21,7 @@ from partial_monitoring.policies.ids.ids import IDS, asked
 from partial_monitoring.policies.ids.plans import Plans, plans_of
 from partial_monitoring.policies.ids.ratio import ZERO_GAP, explain_misfit
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw
 from partial_monitoring.validation import Array, Indices, boolean, one_of, whole_number
 
@@ -67,6 +68,8 @@ class ContextualIDS(IDS):
     ['contextual_ids']
     """
 
+    needs: ClassVar[Needs] = Needs(contexts=True)
+
     solver: str = "exact"
     steps: int = 200
     chances: str = "known"
@@ -104,12 +107,12 @@ class ContextualIDS(IDS):
 
     def init(self, game: AnyGame, replicates: int) -> CountingState:
         """Return the state before the first round."""
-        if not isinstance(game, ContextualGame):
-            raise InvalidInput(f"ContextualIDS plays games with contexts; got {game!r}.")
         state = super().init(game, replicates)
-        seen = np.zeros((replicates, len(game.games)), dtype=np.int64)
-        plans = plans_of(game, state.design) if self.integrated else None
-        return CountingState(state.estimate, game, state.parts, seen, AllContexts.of(state), plans)
+        seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
+        plans = plans_of(state.game, state.design) if self.integrated else None
+        return CountingState(
+            state.estimate, state.game, state.parts, seen, AllContexts.of(state), plans
+        )
 
     def decide(
         self,

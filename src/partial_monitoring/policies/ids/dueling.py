@@ -9,7 +9,7 @@ costs at most a factor of 4 in the information ratio.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,10 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import Prior, State, initial_duels
-from partial_monitoring.model.dueling import Duels
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.ids.sampling import SamplingRule, as_rule
+from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, all_on, draw
 from partial_monitoring.validation import Array, Indices
 
@@ -47,6 +47,8 @@ class DuelingIDS:
     >>> learner.tell(decision, [0.3])
     """
 
+    needs: ClassVar[Needs] = Needs(duels=True, contexts=False)
+
     sampling: SamplingRule = sampling_rules.exact
     confidence: Schedule = field(default_factory=schedules.paper)
     regularization: float = 1.0
@@ -58,8 +60,7 @@ class DuelingIDS:
 
     def init(self, game: Any, replicates: int) -> Any:
         """Return the state before the first round."""
-        if not isinstance(game, Duels):
-            raise InvalidInput(f"DuelingIDS plays dueling games (pm.games.dueling); got {game!r}.")
+        refuse(self, game)
         prior = Prior(self.regularization, self.prior_mean, self.norm_bound)
         return initial_duels(game, replicates, prior)
 

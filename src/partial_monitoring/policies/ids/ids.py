@@ -22,6 +22,7 @@ from partial_monitoring.policies.ids.information import InformationGain
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.lazy_gaps import LazySet
 from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, all_on
 from partial_monitoring.validation import Array, real_array
 
@@ -55,6 +56,7 @@ class IDS(EstimatingPolicy):
     2
     """
 
+    needs: ClassVar[Needs] = Needs(listed=False)
     kernelized: ClassVar[bool] = True
 
     gap: GapEstimate = gap_estimates.exact

@@ -16,7 +16,6 @@ from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.parameter_sets import base, registered
 from partial_monitoring.parameter_sets.coordinates import Coordinates, UnitBall, norm_cone
-from partial_monitoring.simulation.truth import random_truths
 from partial_monitoring.validation import Array, Indices, real_array, set_fields
 
 
@@ -143,7 +142,7 @@ def test_it_is_drawn() -> None:
 
 def test_random_parameters_fill_it() -> None:
     parameters = Ellipsoid(np.array(CENTER), np.array(ROOT))
-    theta = random_truths(game_over(parameters), np.arange(500))
+    theta = game_over(parameters).draw_truths(np.arange(500))
     assert parameters.contains(theta).all()
     assert np.linalg.norm(parameters.outward(theta), axis=1).max() > 0.95
 
@@ -170,7 +169,7 @@ def test_what_a_bare_set_lacks_is_said_in_one_sentence() -> None:
     with pytest.raises(SolverError, match="cells over a BareEllipsoid cannot be computed"):
         pm.analyze(game)
     with pytest.raises(InvalidInput, match="theta cannot be drawn from a BareEllipsoid"):
-        random_truths(game, np.arange(2))
+        game.draw_truths(np.arange(2))
     with pytest.raises(InvalidInput, match="a BareEllipsoid cannot be written to a game file"):
         game.parameters.to_dict()
 
