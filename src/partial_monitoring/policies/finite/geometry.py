@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.classify import Analysis, Pair, analyze
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput, SolverError
+from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
