@@ -305,9 +305,9 @@ class BoxTruths(Truths):
         self._shared = None if function is None else _checked(function)
         if self._shared is None:
             self._functions = [self._of(game.weights(own)) for own in theta]
-            self._best = np.array([largest_value(game, own) for own in self._functions])
+            self._best = np.array([_largest_value(game, own) for own in self._functions])
         else:
-            self._best = np.full(len(theta), largest_value(game, self._shared))
+            self._best = np.full(len(theta), _largest_value(game, self._shared))
 
     def _of(self, weights: Array) -> Callable[[Array], Array]:
         """Return the function with given weights of the kernel at the reference points."""
@@ -341,7 +341,7 @@ def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
     return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
 
 
-def largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
+def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
     """Return the largest value of a function over the box, as far as it is found.
 
     Of many points that fill the box evenly the best are improved by a quasi-Newton method.
