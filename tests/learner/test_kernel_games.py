@@ -14,7 +14,7 @@ from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Matern
 from partial_monitoring.policies import POLICIES
 from partial_monitoring.simulation.environment import Environment
-from tests.theorems.kernel_routes import GAMES, bandit, points, truth
+from tests.oracles.kernel_routes import GAMES, bandit, points, truth
 
 PLAYED: dict[str, Any] = {
     "bandit": pm.IDS(),

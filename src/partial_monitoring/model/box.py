@@ -300,28 +300,24 @@ class BoxTruths(Truths):
     def __init__(
         self, game: KernelBoxGame, theta: Array, function: Callable[[Array], Any] | None
     ) -> None:
-        self.game, self.theta, self._shared = game, theta, function
+        self.game, self.theta = game, theta
         self._sizes = np.full(len(theta), float(game.noise_std))
-        if function is None:
+        self._shared = None if function is None else _checked(function)
+        if self._shared is None:
             self._functions = [self._of(game.weights(own)) for own in theta]
-            best = [largest_value(game, own) for own in self._functions]
-            self._best = np.array(best)
+            self._best = np.array([_largest_value(game, own) for own in self._functions])
         else:
-            self._best = np.full(len(theta), largest_value(game, self._checked))
+            self._best = np.full(len(theta), _largest_value(game, self._shared))
 
     def _of(self, weights: Array) -> Callable[[Array], Array]:
         """Return the function with given weights of the kernel at the reference points."""
         gram = self.game.computed
         return lambda points: np.asarray(gram.kernel(points, gram.points) @ weights)
 
-    def _checked(self, points: Array) -> Array:
-        assert self._shared is not None
-        return real_array("what theta returns", self._shared(np.array(points)), (len(points),))
-
     def _values(self, action: Indices) -> Array:
         points = self.game.points_of(action)
         if self._shared is not None:
-            return self._checked(points)
+            return self._shared(points)
         return np.array([own(points[[i]])[0] for i, own in enumerate(self._functions)])
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
@@ -340,7 +336,12 @@ class BoxTruths(Truths):
         """Values are not bounded, and neither are observations of them."""
 
 
-def largest_value(game: KernelBoxGame, function: Callable[[Array], Any]) -> float:
+def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Return a user's function (n, p) -> (n,) that refuses values which are no such numbers."""
+    return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
+
+
+def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
     """Return the largest value of a function over the box, as far as it is found.
 
     Of many points that fill the box evenly the best are improved by a quasi-Newton method.

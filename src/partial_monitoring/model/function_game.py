@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import AnyGram, Computed
+from partial_monitoring.kernels.gram import AnyGram, Computed, factor
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.validation import Array, Indices, real_array
@@ -47,6 +48,12 @@ class FunctionGame(AnyGame):
                 f"game must come from a kernel of points, not from three kernels; got {self!r}."
             )
         return self.kernel_gram
+
+    @cached_property
+    def root(self) -> Array:
+        """F with K = F F', shape (d, D); at least one column."""
+        found = factor(self.gram)
+        return found if found.shape[1] else np.zeros((self.d, 1))
 
     @property
     def point_dimension(self) -> int | None:

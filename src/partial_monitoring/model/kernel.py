@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import AnyGram, Computed, Rows, factor, refuse_unfit
+from partial_monitoring.kernels.gram import AnyGram, Computed, Rows, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
@@ -258,12 +258,6 @@ class KernelGame(FunctionGame, Game):
             and np.array_equal(self.observation.index[:, 0], self.reward.index)
             and np.array_equal(self.observation.weight[:, 0], self.reward.weight)
         )
-
-    @cached_property
-    def root(self) -> Array:
-        """F with K = F F', shape (d, D); at least one column."""
-        found = factor(self.gram)
-        return found if found.shape[1] else np.zeros((self.d, 1))
 
     @cached_property
     def linear(self) -> Game:

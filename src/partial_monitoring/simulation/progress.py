@@ -1,4 +1,4 @@
-"""Progress of simulations and experiments: done, found in the store, rate, time left."""
+"""Progress that tells the truth: what is done, what was there before, how fast, how long still."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Progress:
-    """One bar per game and policy on a terminal; in a log only lines that must be said."""
+    """A bar per game and policy on a terminal; nothing in a log, except what must be said."""
 
     def __init__(self, *, visible: bool) -> None:
         self.visible = visible and sys.stderr.isatty()
@@ -73,36 +73,6 @@ class Progress:
         )
         note = f"{speed:,.0f} rounds/s in all, {_duration(left / speed)} left in all"
         self._bars.update(self._tasks[key], note=note)
-
-
-class Bar:
-    """A progress bar over the rounds of one policy; nothing without a title."""
-
-    def __init__(self, title: str | None, total: int) -> None:
-        self.title, self.total = title, total
-        self._bars: Any = None
-
-    def __enter__(self) -> Any:
-        if self.title is None:
-            return lambda done: None
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress as Bars
-
-        self._bars = Bars(console=Console(stderr=True), transient=True)
-        self._bars.start()
-        task = self._bars.add_task(escape(self.title), total=self.total)
-        step = max(1, self.total // 200)
-
-        def advance(done: int) -> None:
-            if done % step == 0 or done == self.total:
-                self._bars.update(task, completed=done)
-
-        return advance
-
-    def __exit__(self, *error: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
 
 
 def _duration(seconds: float) -> str:

@@ -28,7 +28,7 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
-from partial_monitoring.model.game import Game
+from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
 from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
 from partial_monitoring.policies.needs import Needs, refuse
@@ -109,7 +109,7 @@ class CBP:
         positive_number("alpha", self.alpha)
         one_of("norm", self.norm, NORMS)
 
-    def init(self, game: Game, replicates: int) -> CBPState:
+    def init(self, game: FiniteGame, replicates: int) -> CBPState:
         """Return the state before the first round."""
         refuse(self, game)
         shape = geometry(game, type(self).__name__, self.norm)
