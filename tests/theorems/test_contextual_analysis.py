@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.contextual import face_regions
+from partial_monitoring.analysis.contextual import faces
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
-from partial_monitoring.analysis.contextual.face_regions import FaceReading
+from partial_monitoring.analysis.contextual.faces import FaceCertificate
 from partial_monitoring.cli import main
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.rational import Rational
@@ -192,7 +192,7 @@ def test_false_regions_are_found() -> None:
     )
     assert analysis.verify()
 
-    def with_face(changed: FaceReading) -> ContextualAnalysis:
+    def with_face(changed: FaceCertificate) -> ContextualAnalysis:
         return replace(analysis, faces={**analysis.faces, place: changed})
 
     assert not with_face(replace(face, regions=face.regions[1:])).verify()
@@ -356,7 +356,7 @@ def test_both_answers_occur_where_contexts_need_each_other() -> None:
 
 def test_too_many_regions_leave_it_open() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(face_regions, "MOST_REGIONS", 0)
+        patch.setattr(faces, "MOST_REGIONS", 0)
         analysis = pm.analyze(game([[[1, 0]], [[0, 1]]]))
     assert analysis.undecided == [(0, 0, 1), (1, 0, 1)]
     assert analysis.category == "learnable"

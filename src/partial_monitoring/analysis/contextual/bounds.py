@@ -14,21 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.bounds import (
     FAILED_ROUNDS,
     bound_or_inf,
-    largest_gap,
+    horizons,
+    largest_possible_gap,
     learning,
     uniform_local_alignment,
     whitened,
 )
-from partial_monitoring.analysis.classify import Analysis
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis, analyze_contexts
-from partial_monitoring.analysis.contextual.uniform import uniform_contextual_alignment
+from partial_monitoring.analysis.contextual.local import uniform_contextual_alignment
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array, positive_number, real_array
+from partial_monitoring.validation import Array, positive_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +58,12 @@ class ContextualBounds:
 
     @property
     def conditional_regret(self) -> Array:
-        """What conditional IDS is guaranteed."""
+        """The regret bound of conditional IDS."""
         return np.minimum(self.conditional_global, self.conditional_local)
 
     @property
     def regret(self) -> Array:
-        """What contextual IDS is guaranteed."""
+        """The regret bound of contextual IDS."""
         own = np.minimum(self.contextual_global, self.contextual_local)
         return np.minimum(self.conditional_regret, own)
 
@@ -93,16 +94,14 @@ def contextual_bounds(
     >>> bool(np.isinf(found.conditional_regret[0])), bool(np.isfinite(found.regret[0]))
     (True, True)
     """
-    n = np.atleast_1d(real_array("horizon", horizon, ("n",) if np.ndim(horizon) else ()))
-    if (n < 1).any() or len(n) == 0:
-        raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
+    n = horizons(horizon)
     lam = positive_number("regularization", regularization)
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
     found = analyze_contexts(game) if analysis is None else analysis
     even = evenly_noisy(game)
     learned = learning(everything(even), n, lam, norm_bound)
-    gap = max(largest_gap(own, learned.norm_bound) for own in even.games)
+    gap = max(largest_possible_gap(own, learned.norm_bound) for own in even.games)
     if found.category == "trivial":
         nothing = np.zeros_like(n)
         zeros = (nothing, nothing, nothing, nothing)

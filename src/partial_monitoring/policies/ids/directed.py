@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_over
+from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import chart_of
-from partial_monitoring.analysis.regions import region_cones
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
