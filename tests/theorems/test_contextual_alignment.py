@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.alignment import plausible_actions
+from partial_monitoring.analysis.alignment import plausible_in
 from partial_monitoring.analysis.contextual import alignment as contextual_alignments
 from partial_monitoring.analysis.contextual.alignment import (
     contextual_alignment,
@@ -281,7 +281,7 @@ def test_local_constants_are_those_of_the_definition(seed: int) -> None:
         best = rewards >= rewards.max(axis=1, keepdims=True) - 1e-12
         here = [a for a in alone.representatives if best[:, a].any()]
         # An action that is best only between the points of the grid is left to other seeds.
-        found = plausible_actions(own, small_box(center, width))[0]
+        found = plausible_in(own, small_box(center, width))[0]
         if here != found:
             return
         widest = gaps.max(axis=0)[here].max()

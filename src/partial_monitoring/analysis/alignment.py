@@ -13,12 +13,13 @@ The local constant alpha(E) compares only actions that are best for a plausible 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import singledispatch
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_over
 from partial_monitoring.analysis.cells import Pair, find_cells
@@ -222,64 +223,43 @@ def _alignment(
     )
 
 
-def least_alignment(
-    gaps: Array,
-    plausible: Sequence[int],
-    align: Callable[[Sequence[int], Sequence[int]], Alignment],
-) -> Alignment:
+def alignment_near(game: Game, confidence: Any, integrated: bool = False) -> Alignment:
     """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
 
-    Parameters
-    ----------
-    gaps
-        The largest gap of each action over E, shape (k,).
-    plausible
-        One action of each duplicate class that is best somewhere in E.
-    align
-        (actions, observers) -> the largest alpha_ab(observers) over pairs of the actions.
-
-    Notes
-    -----
     alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
     within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
+    Integrated or not makes no difference without contexts.
     """
+    plausible, gaps = plausible_in(game, confidence)
     if len(plausible) < 2:
         return NOTHING
-    widest, spread = float(gaps[list(plausible)].max()), float(gaps.max())
-    if widest <= PLAUSIBLE * spread:
-        near = np.flatnonzero(gaps <= PLAUSIBLE * spread).tolist()
-        found = align(plausible, near)
+    widest, largest = float(gaps[plausible].max()), float(gaps.max())
+    if widest <= PLAUSIBLE * largest:
+        found = _observed_by(game, plausible, gaps <= PLAUSIBLE * largest)
         return NOTHING if np.isfinite(found) else found
-    least = float(align(plausible, range(len(gaps))))
+    least = float(_observed_by(game, plausible, np.ones(game.k, dtype=bool)))
     best = Alignment(np.inf)
     for eta in np.unique(gaps / widest):
         if eta**2 * least >= best:
             break
-        near = np.flatnonzero(gaps <= eta * widest * (1 + 1e-12)).tolist()
-        found = align(plausible, near)
+        found = _observed_by(game, plausible, gaps <= eta * widest * (1 + 1e-12))
         if eta**2 * found < best:
-            best = Alignment(
-                float(eta**2 * found), found.gap, found.pair, found.direction, found.weights
-            )
+            value = float(eta**2 * found)
+            best = Alignment(value, found.gap, found.pair, found.direction, found.weights)
     return best
 
 
-def alignment_near(game: Game, confidence: Any) -> Alignment:
-    """Return alpha(E) of a game without contexts, for the plausible parameters E."""
-    plausible, gaps = plausible_actions(game, confidence)
-
-    def align(actions: Sequence[int], observers: Sequence[int]) -> Alignment:
-        program = AlignmentProgram(game, observers)
-        features = game.reduced.features
-        for a in actions[1:]:
-            if not program.sees(features[a] - features[actions[0]]):
-                return Alignment(np.inf, 0.0, (actions[0], a))
-        return largest_alignment(program, actions)
-
-    return least_alignment(gaps, plausible, align)
+def _observed_by(game: Game, actions: Sequence[int], observers: NDArray[np.bool_]) -> Alignment:
+    """Return the largest alpha_ab(B) over pairs of some actions; the mask B has shape (k,)."""
+    program = AlignmentProgram(game, np.flatnonzero(observers).tolist())
+    features = game.reduced.features
+    for a in actions[1:]:
+        if not program.sees(features[a] - features[actions[0]]):
+            return Alignment(np.inf, 0.0, (actions[0], a))
+    return largest_alignment(program, actions)
 
 
-def plausible_actions(game: Game, confidence: Any) -> tuple[list[int], Array]:
+def plausible_in(game: Game, confidence: Any) -> tuple[list[int], Array]:
     """Return the actions that are best somewhere in E, and the largest gaps over E, shape (k,).
 
     Of duplicates only the first is listed.
@@ -289,10 +269,8 @@ def plausible_actions(game: Game, confidence: Any) -> tuple[list[int], Array]:
     region = chart.pulled_back(region_cones(confidence, game))
     gaps = _largest_gaps(chart, region)
     program = advantage_over(chart, region)
-    return (
-        [a for a in cells.representatives if program.solve(a, ()).value >= -PLAUSIBLE],
-        gaps,
-    )
+    kept = [a for a in cells.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
+    return kept, gaps
 
 
 def _largest_gaps(chart: Chart, region: list[conic.Cone]) -> Array:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.kinds import linear_game, stated_norm_bound
-from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, bounds_if_finite
+from partial_monitoring.analysis.kinds import finite_game, linear_game, stated_norm_bound
+from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import (
@@ -133,6 +133,7 @@ def bounds(
         near = uniform_local_alignment(found) if found.locally_observable else np.inf
     ratio = 1.0 if information == "log_det" else 4.0
     missed = gap * FAILED_ROUNDS
+    finite = finite_game(game)
     if found.category == "trivial":
         far = close = np.zeros_like(n)
     else:
@@ -152,7 +153,7 @@ def bounds(
         beta=beta,
         alignment=float(found.alignment),
         local_alignment=float(near),
-        finite=bounds_if_finite(game),
+        finite=None if finite is None else finite_alignment_bounds(finite),
         global_regret=far,
         local_regret=close,
     )

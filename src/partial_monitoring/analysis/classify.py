@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from partial_monitoring.analysis.alignment import Alignment, alignment_near
 from partial_monitoring.analysis.analysis import Analysis, analyze_game, refuse_hopeless_game
@@ -59,17 +60,8 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
     ----------
     Section 4 of the paper; Bartok et al. (2014); Lattimore and Szepesvari (2019).
     """
-    found: Analysis | ContextualAnalysis = _analyze(game)
+    found: Analysis | ContextualAnalysis = _answers(game).analyze(game)
     return found
-
-
-@singledispatch
-def _analyze(game: object) -> Any:
-    raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
-
-
-_analyze.register(Game)(analyze_game)
-_analyze.register(ContextualGame)(analyze_contexts)
 
 
 @overload
@@ -129,28 +121,35 @@ def local_alignment(
     >>> narrow > 30 * wide
     True
     """
-    found: Alignment | ContextualAlignment = _alignment_near(game, confidence, integrated)
-    return found
+    near: Alignment | ContextualAlignment = _answers(game).alignment_near(
+        game, confidence, integrated
+    )
+    return near
 
 
-@singledispatch
-def _alignment_near(game: object, confidence: Any, integrated: bool) -> Any:
-    raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
-
-
-@_alignment_near.register
-def _(game: Game, confidence: Any, integrated: bool) -> Any:
-    return alignment_near(game, confidence)
-
-
-_alignment_near.register(ContextualGame)(contextual_local_alignment)
-
-
-@singledispatch
 def refuse_hopeless(game: AnyGame) -> None:
     """Refuse a game in which no policy can learn, unless that is clearly not the case."""
+    _answers(game).refuse_hopeless(game)
+
+
+class _Answers(NamedTuple):
+    """The functions that answer for one kind of game."""
+
+    analyze: Callable[[Any], Any]
+    alignment_near: Callable[[Any, Any, bool], Any]
+    refuse_hopeless: Callable[[Any], None]
+
+
+@singledispatch
+def _answers(game: object) -> _Answers:
     raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
 
 
-refuse_hopeless.register(Game)(refuse_hopeless_game)
-refuse_hopeless.register(ContextualGame)(refuse_hopeless_contexts)
+@_answers.register
+def _(game: Game) -> _Answers:
+    return _Answers(analyze_game, alignment_near, refuse_hopeless_game)
+
+
+@_answers.register
+def _(game: ContextualGame) -> _Answers:
+    return _Answers(analyze_contexts, contextual_local_alignment, refuse_hopeless_contexts)

@@ -42,14 +42,14 @@ def _(game: KernelGame) -> float | None:
 
 
 @singledispatch
-def outcome_labels(game: object) -> tuple[str, ...] | None:
-    """Return the outcomes of a finite game, None for other games."""
+def finite_game(game: object) -> FiniteGame | None:
+    """Return the game if it is finite, None otherwise."""
     return None
 
 
-@outcome_labels.register
-def _(game: FiniteGame) -> tuple[str, ...] | None:
-    return game.outcomes
+@finite_game.register
+def _(game: FiniteGame) -> FiniteGame | None:
+    return game
 
 
 @singledispatch

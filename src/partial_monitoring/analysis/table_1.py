@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
 from partial_monitoring.analysis.analysis import analyze_game
+from partial_monitoring.analysis.kinds import finite_game
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 
@@ -58,20 +58,8 @@ def finite_alignment_bounds(game: FiniteGame) -> FiniteAlignmentBounds:
     >>> pm.finite_alignment_bounds(pm.games.apple_tasting()).non_degenerate
     128.0
     """
-    found = bounds_if_finite(game)
-    if found is None:
+    if finite_game(game) is None:
         raise InvalidInput(f"game must be a FiniteGame; got {game!r}.")
-    return found
-
-
-@singledispatch
-def bounds_if_finite(game: object) -> FiniteAlignmentBounds | None:
-    """Return the bounds of a finite game, None for other games."""
-    return None
-
-
-@bounds_if_finite.register
-def _(game: FiniteGame) -> FiniteAlignmentBounds | None:
     k, m, d = float(game.k), float(game.m), float(game.d)
     scale = float(np.ptp(game.rewards)) ** 2
     with np.errstate(over="ignore"):

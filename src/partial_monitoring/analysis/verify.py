@@ -36,16 +36,9 @@ def problems_of(
     local: Mapping[Pair, Certificate],
     everywhere: Mapping[Pair, Certificate],
 ) -> list[str]:
-    """Return one sentence for every certificate that does not hold.
+    """Return one sentence for every proof of a cell, face or certificate that does not hold.
 
-    Parameters
-    ----------
-    game, exact
-        The game, and the game in integers if its cells were decided exactly.
-    cells
-        The cells and faces with their proofs.
-    local, everywhere
-        The certificates of neighbours by their neighbourhoods, and of pairs by all actions.
+    The certificates are those of neighbours by their neighbourhoods, and of pairs by all actions.
     """
     judge = judge_of(game, exact)
     return [

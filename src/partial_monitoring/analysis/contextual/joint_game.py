@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from partial_monitoring.analysis.cells import floats
+from partial_monitoring.analysis.contextual.alignment import possible_contexts
 from partial_monitoring.analysis.coordinates import Chart, chart_of
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Certificate
@@ -124,7 +125,7 @@ class JointCertificate:
 
 def joint_game(game: ContextualGame) -> JointGame:
     """Return the plain game of all actions of the contexts that may come."""
-    possible = [int(z) for z in np.flatnonzero(game.context_distribution > 0)]
+    possible = possible_contexts(game)
     places = tuple((z, c) for z in possible for c in range(game.at(z).k))
     features = np.concatenate([game.at(z).features for z in possible])
     maps = [game.at(z).rows(c) for z, c in places]

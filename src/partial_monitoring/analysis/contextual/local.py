@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.analysis.alignment import PLAUSIBLE, plausible_actions
+from partial_monitoring.analysis.alignment import PLAUSIBLE, plausible_in
 from partial_monitoring.analysis.bounds import uniform_local_alignment
 from partial_monitoring.analysis.cells import floats
 from partial_monitoring.analysis.contextual.alignment import (
@@ -127,7 +127,7 @@ def contextual_local_alignment(
 
 
 def _plausible(game: ContextualGame, z: int, confidence: Any) -> PlausibleActions:
-    plausible, gaps = plausible_actions(game.at(z), confidence)
+    plausible, gaps = plausible_in(game.at(z), confidence)
     widest, spread = float(gaps[plausible].max(initial=0.0)), float(gaps.max())
     tied = gaps <= PLAUSIBLE * spread
     if widest <= PLAUSIBLE * spread:
