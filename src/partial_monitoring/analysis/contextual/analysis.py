@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.cells import Pair
 from partial_monitoring.analysis.contextual.alignment import (
     UNOBSERVABLE,
     ContextualAlignment,
@@ -126,12 +125,10 @@ class ContextualAnalysis:
             return UNOBSERVABLE
         found = contextual_alignment(self.game, self._pareto)
         apart = sum(float(self.contexts[z].alignment) for z in self.possible)
-        # The contexts by themselves give a bound, too, which may be the better one.
-        return (
-            found
-            if found.exact or found <= apart
-            else ContextualAlignment(apart, False, found.lower)
-        )
+        if found.exact or found <= apart:
+            return found
+        # The contexts by themselves give a bound, too, which is the better one here.
+        return ContextualAlignment(apart, False, found.lower)
 
     @property
     def conditional_alignment(self) -> float:
@@ -179,15 +176,27 @@ class ContextualAnalysis:
                 yield f"the combination of {(own.context, own.first, own.second)} does not hold."
         if not self.observable:
             return
-        wanted_faces = {(z, *pair) for z in self.possible for pair in open_pairs(self, z)}
-        decided = any(face.finished and not face.seen for face in self.faces.values())
-        if not decided and set(self.faces) != wanted_faces:
+        refuted = any(face.refuted for face in self.faces.values())
+        if not refuted and set(self.faces) != set(self._open_pairs):
             yield "the faces are not those that contexts leave open by themselves."
-        divider = _divider(self.joint, self.contexts, self.possible)
+        divider = self._divider()
         for (z, a, b), face in self.faces.items():
             if face.pair != (self.joint.index[z, a], self.joint.index[z, b]):
                 yield f"the face of {(z, a, b)} is that of other actions."
             yield from face_problems(divider, face)
+
+    @property
+    def _open_pairs(self) -> list[tuple[int, int, int]]:
+        """(context, a, b) of neighbours that a context alone does not distinguish at a tie."""
+        return [
+            (z, *pair)
+            for z in self.possible
+            for pair, certificate in self.contexts[z].local_readings.items()
+            if not certificate.seen and set(pair) <= set(self.contexts[z].representatives)
+        ]
+
+    def _divider(self) -> FaceDivider:
+        return FaceDivider(self.joint, {z: self.contexts[z].representatives for z in self.possible})
 
     def explain(self) -> str:
         """Say in plain sentences what kind of game this is and why."""
@@ -227,28 +236,28 @@ class ContextualAnalysis:
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     """Analyse every context by itself, and all of them together."""
     analyses, joint, combinations = joint_certificates(game)
-    possible = possible_contexts(game)
     draft = ContextualAnalysis(game, analyses, joint, combinations, {}, False, False)
-    faces = {}
     if draft.observable:
-        divider = _divider(joint, analyses, possible)
-        asked = [(z, *pair) for z in possible for pair in open_pairs(draft, z)]
-        for z, a, b in asked:
-            witness = analyses[z].cells.faces[a, b].witness
-            assert witness is not None
-            face = divider.certify((joint.index[z, a], joint.index[z, b]), witness)
-            faces[z, a, b] = face
-            if face.finished and not face.seen:
-                break
-    draft = ContextualAnalysis(game, analyses, joint, combinations, faces, False, False)
+        draft = replace(draft, faces=_divided_faces(draft))
+    faces = draft.faces.values()
     sound = all(own.sound for own in analyses) and not list(draft._joint_problems())
-    certain = joint.exact is not None and all(own.certified for own in analyses)
-    certain = certain and all(face.certain for face in faces.values())
-    left_open = not any(face.finished and not face.seen for face in faces.values()) and any(
-        not face.finished for face in faces.values()
-    )
-    certified = sound and certain and not left_open
-    return ContextualAnalysis(game, analyses, joint, combinations, faces, certified, sound)
+    exact = joint.exact is not None and all(own.certified for own in analyses)
+    decided = any(face.refuted for face in faces) or all(face.finished for face in faces)
+    certified = sound and exact and decided and all(face.certain for face in faces)
+    return replace(draft, certified=certified, sound=sound)
+
+
+def _divided_faces(analysis: ContextualAnalysis) -> dict[tuple[int, int, int], FaceCertificate]:
+    """Divide faces into regions, up to the first pair that is not distinguished."""
+    divider, faces = analysis._divider(), {}
+    for z, a, b in analysis._open_pairs:
+        witness = analysis.contexts[z].cells.faces[a, b].witness
+        assert witness is not None
+        index = analysis.joint.index
+        faces[z, a, b] = divider.certify((index[z, a], index[z, b]), witness)
+        if faces[z, a, b].refuted:
+            break
+    return faces
 
 
 def joint_certificates(
@@ -267,21 +276,6 @@ def joint_certificates(
             reading = whole.certify(joint.index[z, first], joint.index[z, b])
             found.append(JointCertificate(z, first, b, joint.places, reading))
     return analyses, joint, tuple(found)
-
-
-def open_pairs(analysis: ContextualAnalysis, context: int) -> list[Pair]:
-    """Return the neighbours that a context by itself does not distinguish where they tie."""
-    own = analysis.contexts[context]
-    kept = set(own.representatives)
-    return [
-        pair
-        for pair, certificate in own.local_readings.items()
-        if not certificate.seen and set(pair) <= kept
-    ]
-
-
-def _divider(joint: JointGame, analyses: tuple[Analysis, ...], possible: list[int]) -> FaceDivider:
-    return FaceDivider(joint, {z: analyses[z].representatives for z in possible})
 
 
 def refuse_hopeless_contexts(game: ContextualGame) -> None:
@@ -340,7 +334,7 @@ def _reason(analysis: ContextualAnalysis) -> list[str]:
             "Wherever two actions of a context compete for being best, the best actions of all "
             "contexts together show which is better."
         )
-    unseen = [place for place, face in analysis.faces.items() if face.finished and not face.seen]
+    unseen = [place for place, face in analysis.faces.items() if face.refuted]
     if unseen:
         lines.append(
             f"{_pair(analysis, *unseen[0])} can tie where the best actions of all contexts "
@@ -348,7 +342,7 @@ def _reason(analysis: ContextualAnalysis) -> list[str]:
         )
     elif analysis.undecided:
         where = _pair(analysis, *analysis.undecided[0])
-        lines.append(f"{where} tie in too many ways to look at: it may be easier than said here.")
+        lines.append(f"{where} tie in too many ways to consider: it may be easier than said here.")
     return lines
 
 

@@ -99,6 +99,11 @@ class FaceCertificate:
         """Whether the pair is distinguished on every region."""
         return self.finished and all(region.reading.seen for region in self.regions)
 
+    @property
+    def refuted(self) -> bool:
+        """Whether the pair is not distinguished on some region."""
+        return self.finished and not self.seen
+
 
 class FaceDivider:
     """Divides faces into regions.
