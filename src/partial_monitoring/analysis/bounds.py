@@ -122,15 +122,9 @@ def bounds(
     learned = learning(game, n, lam, norm_bound)
     constant, gamma, beta = learned.constant, learned.information, learned.beta
     big_b = learned.norm_bound
-    gap = (
-        largest_possible_gap(game, big_b)
-        if max_gap is None
-        else non_negative_number("max_gap", max_gap)
-    )
+    gap = delta_max(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
     ceiling = gap + learned.apart
-    near = local_alignment
-    if near is None:
-        near = uniform_local_alignment(found) if found.locally_observable else np.inf
+    near = uniform_local_alignment(found) if local_alignment is None else local_alignment
     ratio = 1.0 if information == "log_det" else 4.0
     missed = gap * FAILED_ROUNDS
     finite = finite_game(game)
@@ -277,13 +271,16 @@ def total_information_bound(game: Game, horizon: ArrayLike, regularization: floa
 def uniform_local_alignment(analysis: Analysis) -> float:
     """Return a bound of the local alignment alpha(E) that holds for every convex set E.
 
-    For a and b both plausible, the actions on the segment between them have gaps no larger than
-    theirs, so alpha(E) <= max alpha_ab(segment). Where a segment does not see its own ends, E
-    contains a chain of neighbours from a to b, each visited once, and the square roots add up.
+    Infinite if the game is not locally observable. For a and b both plausible, the actions on the
+    segment between them have gaps no larger than theirs, so alpha(E) <= max alpha_ab(segment).
+    Where a segment does not observe its own ends, E contains a chain of neighbours from a to b,
+    each visited once, and the square roots add up.
     """
     actions = analysis.representatives
     if len(actions) < 2:
         return 0.0
+    if not analysis.locally_observable:
+        return np.inf
     faces = analysis.cells.faces
     roots = {
         (a, b): np.sqrt(pair_alignment(analysis.game, a, b, faces[a, b].neighborhood).value)
@@ -312,7 +309,7 @@ def _noise_and_maps(game: Game) -> tuple[float, float]:
     return 1.0, float((sizes / noise).max())
 
 
-def largest_possible_gap(game: Game, norm_bound: float) -> float:
+def delta_max(game: Game, norm_bound: float) -> float:
     """Return the largest gap over Theta; on an unbounded set over the ball of radius B."""
     best = -np.inf
     for phi in game.features:

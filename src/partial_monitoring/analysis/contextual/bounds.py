@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.bounds import (
     FAILED_ROUNDS,
     bound_or_inf,
+    delta_max,
     horizons,
-    largest_possible_gap,
     learning,
     uniform_local_alignment,
     whitened,
@@ -101,14 +100,14 @@ def contextual_bounds(
     found = analyze_contexts(game) if analysis is None else analysis
     even = evenly_noisy(game)
     learned = learning(everything(even), n, lam, norm_bound)
-    gap = max(largest_possible_gap(own, learned.norm_bound) for own in even.games)
+    gap = max(delta_max(own, learned.norm_bound) for own in even.games)
     if found.category == "trivial":
         nothing = np.zeros_like(n)
         zeros = (nothing, nothing, nothing, nothing)
         return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, learned.information, learned.beta, *zeros)
     whole = found if even is game else analyze_contexts(even)
     far = whole.conditional_alignment
-    near = _average(game, [_local(own) for own in whole.contexts])
+    near = _average(game, [uniform_local_alignment(own) for own in whole.contexts])
     together = uniform_contextual_alignment(whole)
     missed = gap * FAILED_ROUNDS
 
@@ -150,10 +149,6 @@ def everything(game: ContextualGame) -> Game:
     maps = [own.rows(a) for own in game.games for a in range(own.k)]
     noise = float(np.atleast_1d(game.games[0].noise_std)[0])
     return Game(features, maps, game.parameters, noise)
-
-
-def _local(analysis: Analysis) -> float:
-    return uniform_local_alignment(analysis) if analysis.locally_observable else np.inf
 
 
 def _average(game: ContextualGame, values: list[float]) -> float:

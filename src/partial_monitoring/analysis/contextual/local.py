@@ -149,10 +149,7 @@ def uniform_contextual_alignment(analysis: ContextualAnalysis) -> float:
     options = [contrasts.of_context(z) for z in analysis.possible]
     chances = [float(analysis.game.context_distribution[z]) for z in analysis.possible]
     bound = float(largest_constant(options, chances, contrasts.observers))
-    own = [analysis.contexts[z] for z in analysis.possible]
-    if all(alone.locally_observable for alone in own):
-        bound = min(bound, sum(uniform_local_alignment(alone) for alone in own))
-    return bound
+    return min(bound, sum(uniform_local_alignment(analysis.contexts[z]) for z in analysis.possible))
 
 
 class _Contrasts:
