@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.analysis.hopeless import refuse_hopeless
+from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.status import Status, status, warned
 from partial_monitoring.learner.storage import saved, with_arrays

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.bounds import bounds
-from partial_monitoring.analysis.classify import Analysis, analyze
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.model.box import KernelBoxGame

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_over
+from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import local_coordinates
-from partial_monitoring.analysis.regions import region_cones
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.validation import Array

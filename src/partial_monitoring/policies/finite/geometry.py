@@ -19,7 +19,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.analysis.classify import Analysis, Pair, analyze
+from partial_monitoring.analysis.analysis import Analysis
+from partial_monitoring.analysis.cells import Pair
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.finite import FiniteGame

@@ -1,4 +1,4 @@
-"""Whether two neighbours of a context are told apart by what is best, in all contexts, at a tie.
+"""Whether the best actions of all contexts distinguish two neighbours of a context at a tie.
 
 Local observability of the contextual game asks that alpha(E, chi) stays bounded over all convex E
 in Theta. It holds iff for every context z that may come, every pair a, b of neighbours there, and
@@ -18,84 +18,94 @@ other, each action once. theta lies in a region R of the face of e and f. Action
 on R are best at theta: if Pareto, they are in P(E, z'), and if mixtures of such, their gap is at
 most that of the two. So all of them are in the extended set of E with eta = 1 (read with E8), and
 the differences along the way are combinations of what they show, with finitely many weights that
-do not depend on E. By the programs of ``contextual_programs`` this bounds alpha(E, chi).
+do not depend on E. By the programs of ``programs`` this bounds alpha(E, chi).
 
 Only if: for E = {theta} with theta inside R the extended set is what is best at theta, whatever eta
 is, and alpha(E, chi) is infinite.
+
+``face_problems`` checks a certificate again. It takes for granted what was proved for every context
+by itself: its Pareto actions, whose cells cover Theta.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
-from partial_monitoring.analysis.cells import TOLERANCE, Numbers
+from partial_monitoring.analysis.cells import TOLERANCE, Numbers, Pair, floats
 from partial_monitoring.analysis.contextual.joint_game import JointGame
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
-from partial_monitoring.analysis.observability import Reading, View, floats, view
+from partial_monitoring.analysis.observability import Certificate, FloatSpan, span_of
+from partial_monitoring.analysis.verify import judge_of
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Rational, total
 from partial_monitoring.validation import Array
 
 MOST_REGIONS = 500
-"""A face that falls into more regions is left open."""
+"""Largest number of regions of one face; a face with more is left undecided."""
 
 MOST_REGIONS_IN_ALL = 2000
-"""So many regions are looked at in all faces of a game."""
+"""Largest number of regions of all faces of a game together."""
 
 MOST_ROWS = 4000
-"""Contexts with more pairs of Pareto actions are left open."""
+"""Games with more ordered pairs of Pareto actions are left undecided."""
 
-Cells = dict[int, int]
+BestActions = dict[int, int]
 """By context: an action (of the joint game) that is best on a region."""
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
-    """A part of a face on which the same actions are best, as far as contexts were looked at."""
+class FaceRegion:
+    """A part of a face on which the same actions are best in the contexts considered so far."""
 
-    cells: Cells
-    reading: Reading
-    """What the actions best there say about the pair."""
+    cells: BestActions
+    reading: Certificate
+    """Whether the actions that are best there observe the difference of the pair."""
     witness: Numbers | None
-    """A parameter inside the region, where the pair is not told apart."""
+    """A parameter inside the region, where the pair is not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
-class Excluded:
+class ExcludedCells:
     """Cells that have no region of the face in common, and the mixture that proves it."""
 
-    cells: Cells
+    cells: BestActions
     mixture: Numbers
     tie_weight: object
 
 
 @dataclass(frozen=True, eq=False)
-class FaceReading:
-    """What the best actions of all contexts say about two neighbours wherever these tie."""
+class FaceCertificate:
+    """Whether the best actions of all contexts distinguish two neighbours wherever these tie."""
 
-    pair: tuple[int, int]
+    pair: Pair
     """Two actions of the joint game, of one context."""
-    regions: tuple[Region, ...]
-    excluded: tuple[Excluded, ...]
+    regions: tuple[FaceRegion, ...]
+    excluded: tuple[ExcludedCells, ...]
     finished: bool
-    """Whether the regions cover the face, or one is not told apart; if not, nothing is known."""
+    """Whether the regions cover the face, or the pair is not distinguished on one of them; if not,
+    nothing is known."""
     certain: bool
     """Whether all regions were decided in the arithmetic of the game."""
 
     @property
     def seen(self) -> bool:
-        """Whether the pair is told apart on every region."""
+        """Whether the pair is distinguished on every region."""
         return self.finished and all(region.reading.seen for region in self.regions)
 
+    @property
+    def refuted(self) -> bool:
+        """Whether the pair is not distinguished on some region."""
+        return self.finished and not self.seen
 
-class FaceReader:
+
+class FaceDivider:
     """Divides faces into regions.
 
     Parameters
@@ -109,14 +119,14 @@ class FaceReader:
     def __init__(self, joint: JointGame, pareto: dict[int, list[int]]) -> None:
         self.joint = joint
         self.pareto = {z: [joint.index[z, a] for a in actions] for z, actions in pareto.items()}
-        self.telling = [z for z in self.pareto if joint.tells(z)]
+        self.informative = [z for z in self.pareto if joint.informs(z)]
         self.rows = [(e, c) for own in self.pareto.values() for e in own for c in own if e != c]
         self.place = {row: i + 1 for i, row in enumerate(self.rows)}
         self.left = MOST_REGIONS_IN_ALL
         self._tied: dict[tuple[int, int, int], list[int]] = {}
 
     @cached_property
-    def duels(self) -> tuple[Game, ExactGame | None]:
+    def comparisons(self) -> tuple[Game, ExactGame | None]:
         """A game whose action 0 earns 0 and whose others earn r_c - r_e, for all pairs (e, c)."""
         features = self.joint.game.features
         first, second = [e for e, _ in self.rows], [c for _, c in self.rows]
@@ -140,17 +150,17 @@ class FaceReader:
 
     @cached_property
     def _program(self) -> AdvantageProgram:
-        return advantage_program(local_coordinates(self.duels[0]))
+        return advantage_program(local_coordinates(self.comparisons[0]))
 
-    def tied(self, pair: tuple[int, int], action: int) -> list[int]:
+    def tied(self, pair: Pair, action: int) -> list[int]:
         """Return the actions of a context that earn what one of them earns where a pair ties."""
         key = (*pair, action)
         if key not in self._tied:
             self._tied[key] = self.joint.tied(pair, action)
         return self._tied[key]
 
-    def rivals(self, pair: tuple[int, int], cells: Cells) -> list[int]:
-        """Return the actions of the duels that a point inside the cells must beat."""
+    def rivals(self, pair: Pair, cells: BestActions) -> list[int]:
+        """Return the comparisons that a point inside the cells must beat."""
         return [
             self.place[e, c]
             for z, e in cells.items()
@@ -158,22 +168,22 @@ class FaceReader:
             if c not in self.tied(pair, e)
         ]
 
-    def read(self, pair: tuple[int, int], witness: Numbers) -> FaceReading:
-        """Divide the face of two neighbours until they are told apart, or are not.
+    def certify(self, pair: Pair, witness: Numbers) -> FaceCertificate:
+        """Divide the face of two neighbours until it is decided whether they are distinguished.
 
         The witness is a parameter inside the face.
         """
-        search = _Search(self, pair, witness, min(self.left, MOST_REGIONS))
+        search = _FaceSearch(self, pair, witness, min(self.left, MOST_REGIONS))
         own = self.joint.places[pair[0]][0]
         finished = len(self.rows) <= MOST_ROWS and search.visit({own: pair[0]}, witness)
         self.left -= len(search.regions) + len(search.excluded)
-        return FaceReading(
+        return FaceCertificate(
             pair, tuple(search.regions), tuple(search.excluded), finished, search.certain
         )
 
-    def decide(self, pair: tuple[int, int], cells: Cells, interior: Array) -> tuple[Proof, bool]:
+    def decide(self, pair: Pair, cells: BestActions, interior: Array) -> tuple[Proof, bool]:
         """Return whether cells have a region of the face in common, and whether that is certain."""
-        game, exact = self.duels
+        game, exact = self.comparisons
         rivals, tied = self.rivals(pair, cells), self.place[pair]
         ignored = set(range(1, game.k)) - set(rivals) - {tied}
         try:
@@ -193,7 +203,7 @@ class FaceReader:
             return Proof(1, None, None), sure
         return Proof(-1, None, found.mixture, found.tie_weight), sure  # type: ignore[arg-type]
 
-    def classes(self, pair: tuple[int, int], context: int) -> list[list[int]]:
+    def classes(self, pair: Pair, context: int) -> list[list[int]]:
         """Return the Pareto actions of a context, grouped by what they earn where a pair ties."""
         found: list[list[int]] = []
         for e in self.pareto[context]:
@@ -203,40 +213,38 @@ class FaceReader:
         return found
 
 
-class _Search:
-    """The search of one face, depth first."""
+class _FaceSearch:
+    """Depth-first search for the regions of one face."""
 
-    def __init__(
-        self, reader: FaceReader, pair: tuple[int, int], witness: Numbers, most: int
-    ) -> None:
-        self.reader, self.pair, self.most = reader, pair, most
+    def __init__(self, divider: FaceDivider, pair: Pair, witness: Numbers, most: int) -> None:
+        self.divider, self.pair, self.most = divider, pair, most
         self.interior = floats(witness)
-        self.regions: list[Region] = []
-        self.excluded: list[Excluded] = []
+        self.regions: list[FaceRegion] = []
+        self.excluded: list[ExcludedCells] = []
         self.certain = True
 
-    def visit(self, cells: Cells, witness: Numbers | None) -> bool:
-        """Divide a region further; False if it is left open.
+    def visit(self, cells: BestActions, witness: Numbers | None) -> bool:
+        """Divide a region further; False if it is left undecided.
 
-        After a region that is not told apart there is nothing more to look at.
+        The search ends at the first region on which the pair is not distinguished.
         """
         if len(self.regions) + len(self.excluded) >= self.most:
             return False
-        joint = self.reader.joint
-        reading = view(joint.game, joint.exact, self._best(cells)).read(*self.pair)
-        if reading.seen:
-            self.regions.append(Region(cells, reading, None))
+        joint = self.divider.joint
+        found = span_of(joint.game, joint.exact, self._best(cells)).certify(*self.pair)
+        if found.seen:
+            self.regions.append(FaceRegion(cells, found, None))
             return True
         z = self._next(cells)
         if z is None and witness is None:
             return False
         if z is None:
-            self.regions.append(Region(cells, reading, witness))
+            self.regions.append(FaceRegion(cells, found, witness))
             return True
         before = len(self.regions)
-        for members in self.reader.classes(self.pair, z):
+        for members in self.divider.classes(self.pair, z):
             deeper = {**cells, z: members[0]}
-            proof, certain = self.reader.decide(self.pair, deeper, self.interior)
+            proof, certain = self.divider.decide(self.pair, deeper, self.interior)
             self.certain &= certain
             if proof.sign > 0:
                 if not self.visit(deeper, proof.theta):
@@ -245,21 +253,69 @@ class _Search:
                     return True
             else:
                 assert proof.mixture is not None
-                self.excluded.append(Excluded(deeper, proof.mixture, proof.tie_weight))
+                self.excluded.append(ExcludedCells(deeper, proof.mixture, proof.tie_weight))
         # Cells cover everything: if none is left, floating point was not good enough.
         return len(self.regions) > before
 
-    def _best(self, cells: Cells) -> Sequence[int]:
-        return sorted(c for e in cells.values() for c in self.reader.tied(self.pair, e))
+    def _best(self, cells: BestActions) -> Sequence[int]:
+        return sorted(c for e in cells.values() for c in self.divider.tied(self.pair, e))
 
-    def _next(self, cells: Cells) -> int | None:
-        """Return the context whose cells leave the fewest cases open, or None if none is left."""
-        left = [z for z in self.reader.telling if z not in cells]
+    def _next(self, cells: BestActions) -> int | None:
+        """Return the context whose cells leave the fewest cases undecided, None if none is left."""
+        left = [z for z in self.divider.informative if z not in cells]
 
         def cases(z: int) -> tuple[int, int]:
-            classes = self.reader.classes(self.pair, z)
-            game = self.reader.joint.game
-            views = [View(game, self._best({**cells, z: members[0]})) for members in classes]
-            return sum(not own.read(*self.pair).seen for own in views), len(classes)
+            classes = self.divider.classes(self.pair, z)
+            game = self.divider.joint.game
+            spans = [FloatSpan(game, self._best({**cells, z: members[0]})) for members in classes]
+            return sum(not own.certify(*self.pair).seen for own in spans), len(classes)
 
         return min(left, key=cases, default=None)
+
+
+def face_problems(divider: FaceDivider, found: FaceCertificate) -> Iterator[str]:
+    """Yield one sentence for every proof of a face that does not hold."""
+    game, exact = divider.comparisons
+    margins = judge_of(game, exact if found.certain else None)
+    joint = judge_of(divider.joint.game, divider.joint.exact)
+    pair = found.pair
+    tied = divider.place[pair]
+    for region in found.regions:
+        best = {c for e in region.cells.values() for c in divider.tied(pair, e)}
+        if set(region.reading.actions) != best or not joint.accepts(region.reading, *pair):
+            yield f"the certificate of {pair} on a region of their face does not hold."
+        if region.reading.seen:
+            continue
+        if set(divider.informative) - set(region.cells):
+            yield f"a region of the face of {pair} leaves contexts out."
+        elif region.witness is None or not margins.inside(region.witness):
+            yield f"a region of the face of {pair} has no witness in the parameter set."
+        else:
+            leads = margins.leads(region.witness, 0)
+            if leads[tied] != 0 or not (leads[divider.rivals(pair, region.cells)] > 0).all():
+                yield f"the witness of a region of the face of {pair} is not inside."
+    for out in found.excluded:
+        weights = floats(out.mixture)
+        rivals = divider.rivals(pair, out.cells)
+        used = set(np.flatnonzero(weights).tolist())
+        right = (weights >= 0).all() and used and used <= set(rivals)
+        if not right or margins.least(out.mixture, 0, tied, out.tie_weight) < 0:
+            yield f"cells are excluded from the face of {pair} without proof."
+    start = {divider.joint.places[pair[0]][0]: pair[0]}
+    unseen = any(not region.reading.seen for region in found.regions)
+    if found.finished and not unseen and not _covered(divider, found, start):
+        yield f"the regions of the face of {pair} do not cover it."
+
+
+def _covered(divider: FaceDivider, found: FaceCertificate, cells: BestActions) -> bool:
+    """Whether regions and exclusions fill what the given cells leave of a face."""
+    parts = [region.cells for region in found.regions]
+    parts += [out.cells for out in found.excluded]
+    if cells in parts:
+        return True
+    deeper = [own for own in parts if len(own) > len(cells) and cells.items() <= own.items()]
+    if not deeper:
+        return False
+    z = list(deeper[0])[len(cells)]
+    classes = divider.classes(found.pair, z)
+    return all(_covered(divider, found, {**cells, z: members[0]}) for members in classes)
