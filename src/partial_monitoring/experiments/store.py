@@ -14,7 +14,6 @@ that its runs are played again.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -22,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.runs import Cell
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
 from partial_monitoring.simulation.result import Result
-from partial_monitoring.validation import Indices, file_path
+from partial_monitoring.validation import Indices
 
 
 class Store:
@@ -42,12 +42,8 @@ class Store:
     """
 
     def __init__(self, folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> None:
-        self.folder, self.warn = file_path(folder), warn
+        self.folder, self.warn = disk.make_folder(folder), warn
         self._checked: dict[Path, Result] = {}
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput(f"{folder}: cannot be made: {error.strerror}.") from None
 
     def finished(self, key: str) -> Result | None:
         """Return all finished runs of the cell with a key, or None."""
@@ -96,21 +92,14 @@ class Store:
 
     def write_json(self, path: Path, data: Any) -> None:
         """Write plain data to a file, whole or not at all."""
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-            unfinished.replace(path)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be written: {error.strerror}.") from None
+        disk.make_folder(path.parent)
+        disk.write_text(path, json.dumps(data, ensure_ascii=False))
 
     def read_json(self, path: Path) -> Any:
         """Return the plain data of a file; None if it is not there or damaged."""
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError):
+            return disk.read_json(path) if path.exists() else None
+        except (OSError, InvalidInput):
             self.warn(f"{path}: is damaged and not used.")
             return None
 

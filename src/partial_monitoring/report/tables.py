@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from partial_monitoring import disk
 from partial_monitoring.report import words
 from partial_monitoring.report.ranking import Duel, Standing
 from partial_monitoring.report.series import curves
@@ -23,7 +25,7 @@ def write_tables(
     duels: Mapping[tuple[str, str], Duel],
 ) -> None:
     """Write every table; the curves, a row per checkpoint, only as CSV."""
-    folder.mkdir(parents=True, exist_ok=True)
+    disk.make_folder(folder)
     summary = [row for section in sections for row in section_rows(section)]
     write_csv(folder / "summary.csv", summary)
     write_markdown(folder / "summary.md", summary_for_people(sections))
@@ -105,16 +107,17 @@ def curve_rows(sections: Sequence[Section]) -> list[Row]:
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write rows under their keys; a file without rows is empty."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if rows:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    text = StringIO(newline="")
+    if rows:
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    disk.write_text(path, text.getvalue())
 
 
 def write_markdown(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as a Markdown table."""
-    path.write_text(markdown(rows), encoding="utf-8")
+    disk.write_text(path, markdown(rows))
 
 
 def markdown(rows: Sequence[Row]) -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.report.colors import Style, policy_styles
 from partial_monitoring.report.ranking import duels, ranking
@@ -70,13 +71,10 @@ def write_report(
     played = duels(counted, [standing.policy for standing in standings])
     target = file_path(folder)
     path = target / "report.html"
-    try:
-        write_tables(target / "tables", counted, standings, played)
-        drawings = draw(counted, styles, target / "figures" if figures else None)
-        page = render(counted, standings, played, styles, drawings, title=title, command=command)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{folder}: cannot be written: {error.strerror or error}.") from None
+    write_tables(target / "tables", counted, standings, played)
+    drawings = draw(counted, styles, target / "figures" if figures else None)
+    page = render(counted, standings, played, styles, drawings, title=title, command=command)
+    disk.write_text(path, page)
     return path
 
 
@@ -102,9 +100,9 @@ def draw(
     from partial_monitoring.report.figures import look, pdf, svg
 
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
-            old.unlink()  # of an earlier report, whose sections may have been others
+            disk.remove(old)  # of an earlier report, whose sections may have been others
     names = file_names([section.comparison for section in counted])
     drawings: list[dict[str, bytes]] = []
     seen: set[int] = set()
@@ -115,8 +113,8 @@ def draw(
             seen.add(id(section.comparison.game))
             if folder is not None:
                 for kind, figure in drawn.items():
-                    (folder / f"{name}-{kind}.svg").write_bytes(drawings[-1][kind])
-                    (folder / f"{name}-{kind}.pdf").write_bytes(pdf(figure))
+                    disk.write_bytes(folder / f"{name}-{kind}.svg", drawings[-1][kind])
+                    disk.write_bytes(folder / f"{name}-{kind}.pdf", pdf(figure))
     return drawings
 
 
