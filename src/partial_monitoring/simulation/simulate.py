@@ -21,6 +21,7 @@ from partial_monitoring.model.noise import NoiseFunction
 from partial_monitoring.policies.policy import Policy, is_policy, started, uniforms_of
 from partial_monitoring.simulation.box_world import BoxWorld
 from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
 from partial_monitoring.simulation.truth import function_of, true_parameters
 from partial_monitoring.simulation.world import World
@@ -137,7 +138,7 @@ def play(
     context = world.context if isinstance(world, ContextualWorld) else None
     start = perf_counter()
     done = 0
-    with _bar(title, horizon) as bar:
+    with round_counter(title, horizon) as bar:
         try:
             for t in range(horizon):
                 # Only policies for games with contexts need to know of them.
@@ -237,33 +238,3 @@ def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if not is_policy(policy):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
-
-
-class _bar:  # noqa: N801
-    """A progress bar, or nothing without a title."""
-
-    def __init__(self, title: str | None, total: int) -> None:
-        self.title, self.total = title, total
-        self.progress: Any = None
-
-    def __enter__(self) -> Any:
-        if self.title is None:
-            return lambda done: None
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress
-
-        self.progress = Progress(console=Console(stderr=True), transient=True)
-        self.progress.start()
-        task = self.progress.add_task(escape(self.title), total=self.total)
-        step = max(1, self.total // 200)
-
-        def advance(done: int) -> None:
-            if done % step == 0 or done == self.total:
-                self.progress.update(task, completed=done)
-
-        return advance
-
-    def __exit__(self, *error: object) -> None:
-        if self.progress is not None:
-            self.progress.stop()
