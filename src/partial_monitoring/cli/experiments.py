@@ -25,7 +25,7 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.store import Store
+from partial_monitoring.experiments.store import Store, open_store, stored_comparisons
 from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
@@ -217,8 +217,6 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
 def report(folder: Path, title: str | None, as_json: bool) -> None:
     """Write the page, figures and tables of the experiments kept in FOLDER."""
-    from partial_monitoring.experiments.stored import open_store, stored_comparisons
-
     store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
     comparisons = stored_comparisons(store)
     show_comparisons(comparisons, as_json=as_json)

@@ -20,7 +20,7 @@ from partial_monitoring.validation import Array, Indices, axes, probabilities
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedTruth:
     """The same parameter in every run."""
 
     theta: Array
@@ -72,9 +72,9 @@ class Worst:
     """A parameter on which the first policy has large regret, to be found by a search."""
 
 
-Truth = Fixed | Random | Among | Function | Worst
+Truth = FixedTruth | Random | Among | Function | Worst
 
-KINDS = (Fixed, Random, Among, Function, Worst)
+KINDS = (FixedTruth, Random, Among, Function, Worst)
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 
@@ -111,17 +111,17 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
             f"{value!r}."
         )
-    return Fixed(checked_theta(value, game.parameters, "theta"))
+    return FixedTruth(checked_theta(value, game.parameters, "theta"))
 
 
 def name_of(truth: Truth) -> str:
     """Return a short name for a truth.
 
-    >>> name_of(Fixed(np.array([0.25, 0.75]))), name_of(Random())
+    >>> name_of(FixedTruth(np.array([0.25, 0.75]))), name_of(Random())
     ('(0.25, 0.75)', 'random')
     """
     match truth:
-        case Fixed(theta=theta):
+        case FixedTruth(theta=theta):
             shown = [number(float(x)) for x in theta[:5]]
             return f"({', '.join(shown)}{', …' if len(theta) > 5 else ''})"
         case Among(parameters=rows):
