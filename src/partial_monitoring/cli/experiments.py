@@ -42,7 +42,7 @@ def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> lis
     return [CompletionItem(name) for name in registry.POLICIES if name.startswith(word)]
 
 
-def plays(command: Any) -> Any:
+def run_options(command: Any) -> Any:
     """Add the options that say where runs are played and what is shown."""
     for option in (
         click.option("--quiet", is_flag=True, help="Show no progress."),
@@ -125,7 +125,7 @@ def policies(as_json: bool) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the runs in this folder: what is there is not played again, `pm report` shows it.",
 )
-@plays
+@run_options
 def simulate(
     game: str,
     options: Sequence[str],
@@ -180,7 +180,7 @@ def simulate(
     help="Where runs and report go; beside the file, named like it, unless given.",
 )
 @click.option("--no-page", is_flag=True, help="Write no page at the end.")
-@plays
+@run_options
 def run(
     file: Path,
     out: Path | None,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.report.colors import Style, policy_styles
 from partial_monitoring.report.ranking import duels, ranking
-from partial_monitoring.report.series import plays
+from partial_monitoring.report.series import Style, plays, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
 from partial_monitoring.simulation.comparison import Comparison
@@ -63,7 +62,7 @@ def write_report(
     'report.html'
     """
     require_extras()
-    from partial_monitoring.report.page import render
+    from partial_monitoring.report.page import render_page
 
     counted = sections(comparisons)
     styles = policy_styles([section.comparison for section in counted])
@@ -72,8 +71,8 @@ def write_report(
     target = file_path(folder)
     path = target / "report.html"
     write_tables(target / "tables", counted, standings, played)
-    drawings = draw(counted, styles, target / "figures" if figures else None)
-    page = render(counted, standings, played, styles, drawings, title=title, command=command)
+    drawings = draw_figures(counted, styles, target / "figures" if figures else None)
+    page = render_page(counted, standings, played, styles, drawings, title=title, command=command)
     disk.write_text(path, page)
     return path
 
@@ -90,7 +89,7 @@ def require_extras() -> None:
             ) from None
 
 
-def draw(
+def draw_figures(
     counted: Sequence[Section], styles: Mapping[str, Style], folder: Path | None
 ) -> list[dict[str, bytes]]:
     """Draw every section, write the figures if there is a folder, and return them as SVG.
@@ -121,7 +120,7 @@ def draw(
 def section_figures(
     section: Section, styles: Mapping[str, Style], *, cells: bool
 ) -> dict[str, Figure]:
-    """Return the figures of a section, as far as there is something to draw."""
+    """Return the figures of a section that have something to draw."""
     from partial_monitoring.report import figures
 
     drawn = {"cells": figures.cell_figure(section) if cells else None}
@@ -134,7 +133,7 @@ def section_figures(
 
 
 def file_names(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return a different name for each comparison that every file system takes."""
+    """Return a different name for each comparison, valid on every file system."""
     names = []
     for place, comparison in enumerate(comparisons, start=1):
         plain = re.sub(r"[^a-z0-9]+", "-", comparison.game_name.lower()).strip("-")[:40]
