@@ -1,7 +1,7 @@
-"""What is read off an unknown function: values, differences, sums, averages, derivatives.
+"""Readings: linear functionals of an unknown function f, such as values, sums and derivatives.
 
-A reading has one or more rows per action, each a weighted sum of values and derivatives of the
-function. Rewards are a reading with one row, feedback one with any number of them.
+A reading has one or more rows per action, each a weighted sum of values and derivatives of f.
+Rewards are a reading with one row, feedback one with any number of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Reading:
     points: Array
     """Where the function is read, shape (q, p)."""
     axes: Indices
-    """Along which coordinate it is derived, -1 for its value, shape (q,)."""
+    """Coordinate of the derivative, -1 for the value, shape (q,)."""
     rows: Rows
     """Weighted sums of what is read there, shape (k, m, w)."""
     counts: tuple[int, ...]
@@ -156,7 +156,7 @@ def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Re
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
     x = _points(points)
     lists = _lists(groups)
-    if not lists or not all(group and _numbers(group, len(x)) for group in lists):
+    if not lists or not all(group and _are_indices(group, len(x)) for group in lists):
         raise InvalidInput(
             f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
             f"{brief(groups)}."
@@ -177,9 +177,9 @@ def _points(points: ArrayLike) -> Array:
 
 
 def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
-    """Return groups of so many numbers of points as an array, if that is what they are."""
+    """Return groups of ``width`` indices of points as an array (n, width); refuse anything else."""
     rows = _lists(value)
-    if not rows or not all(len(row) == width and _numbers(row, count) for row in rows):
+    if not rows or not all(len(row) == width and _are_indices(row, count) for row in rows):
         raise InvalidInput(
             f"{name} must be a list of {width} numbers of points each, below {count}; got "
             f"{brief(value)}."
@@ -193,7 +193,7 @@ def _lists(value: object) -> list[list[Any]]:
     return [list(row) for row in rows] if all(isinstance(row, Iterable) for row in rows) else []
 
 
-def _numbers(row: list[Any], count: int) -> bool:
+def _are_indices(row: list[Any], count: int) -> bool:
     return all(is_whole(i) and 0 <= i < count for i in row)
 
 
@@ -211,7 +211,7 @@ def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
 
 
 def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
-    """Put the points of readings one after another, with rows of one width that point at them."""
+    """Concatenate the points of readings; their rows get one width and refer to these points."""
     p = max(reading.points.shape[1] for reading in readings)
     points = np.concatenate([own.points.reshape(len(own.points), p) for own in readings])
     axes = np.concatenate([reading.axes for reading in readings])
@@ -226,7 +226,7 @@ def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
 
 
 def _packed(rows: Rows, readings: Sequence[Reading]) -> Rows:
-    """Move the rows that each action has to the front, the padding behind them."""
+    """Move the rows of each action to the front and the padding to the end."""
     own = np.concatenate(
         [np.arange(reading.m) < np.array(reading.counts)[:, None] for reading in readings], axis=1
     )
