@@ -29,7 +29,7 @@ BLOCK = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Functionals:
     """Weighted sums of d numbers: each is the sum of weight[..., j] * numbers[index[..., j]].
 
     Shorter sums are padded with weights of zero.
@@ -71,8 +71,8 @@ class Rows:
         np.add.at(full, (np.arange(len(flat_index))[:, None], flat_index), flat_weight)
         return frozen(full.reshape(*self.index.shape[:-1], d))
 
-    def __getitem__(self, chosen: Any) -> Rows:
-        return Rows(self.index[chosen], self.weight[chosen])
+    def __getitem__(self, chosen: Any) -> Functionals:
+        return Functionals(self.index[chosen], self.weight[chosen])
 
 
 class Gram(Protocol):
@@ -99,7 +99,7 @@ class Gram(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class DenseGram:
     """A Gram matrix that is given as an array."""
 
     matrix: Array
@@ -120,7 +120,7 @@ class Written:
 
 
 @dataclass(frozen=True, eq=False)
-class Computed:
+class KernelGram:
     """The Gram matrix of values and derivatives of a function, from its kernel."""
 
     kernel: Kernel
@@ -166,7 +166,7 @@ class Computed:
         return frozen(full)
 
 
-AnyGram = Written | Computed
+AnyGram = DenseGram | KernelGram
 
 
 def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
@@ -229,7 +229,7 @@ def _along(slopes: Array, axes: Indices) -> Array:
     return np.asarray(slopes[np.arange(len(slopes)), :, axes])
 
 
-def inner(gram: Gram, left: Rows, right: Rows) -> Array:
+def inner(gram: Gram, left: Functionals, right: Functionals) -> Array:
     """Return left_i K right_i' for rows (q, w) of both kinds, shape (q,)."""
     count, width = left.index.shape
     if width == 1 and right.index.shape[1] == 1 and np.array_equal(left.index, right.index):
@@ -255,12 +255,12 @@ def factor(gram: Gram, tolerance: float = 1e-15) -> Array:
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def weighted_columns(gram: Gram, row: Rows) -> Array:
+def weighted_columns(gram: Gram, row: Functionals) -> Array:
     """Return K s for one row s (w,), shape (d,)."""
     return np.asarray(gram.columns(row.index) @ row.weight)
 
 
-def weighted_rows(gram: Gram, rows: Rows) -> Array:
+def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     """Return s K for rows s (q, w), shape (q, d)."""
     atoms, place = np.unique(rows.index, return_inverse=True)
     columns = gram.columns(atoms)  # (d, atoms)

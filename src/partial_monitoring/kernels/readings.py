@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -33,7 +33,7 @@ class Reading:
     """Where the function is read, shape (q, p)."""
     axes: Indices
     """Coordinate of the derivative, -1 for the value, shape (q,)."""
-    rows: Rows
+    rows: Functionals
     """Weighted sums of what is read there, shape (k, m, w)."""
     counts: tuple[int, ...]
     """How many rows each action has; the others are padding."""
@@ -100,7 +100,7 @@ def derivatives(points: ArrayLike, axis: int) -> Reading:
 def nothing(count: int) -> Reading:
     """Return the reading of actions that show (or earn) nothing."""
     k = whole_number("count", count, at_least=1)
-    rows = Rows(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
+    rows = Functionals(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
     return Reading(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), rows, (0,) * k)
 
 
@@ -112,7 +112,7 @@ def together(*readings: Reading) -> Reading:
             f"readings must have the same number of actions; got {[r.k for r in given]}."
         )
     points, axes, shifted = _merged(given)
-    rows = Rows(
+    rows = Functionals(
         np.concatenate([own.index for own in shifted], axis=1),
         np.concatenate([own.weight for own in shifted], axis=1),
     )
@@ -126,7 +126,7 @@ def one_after_another(*readings: Reading) -> Reading:
     points, axes, shifted = _merged(given)
     m = max(reading.m for reading in given)
     padded = [_padded(own, [(0, 0), (0, m - own.index.shape[1]), (0, 0)]) for own in shifted]
-    rows = Rows(
+    rows = Functionals(
         np.concatenate([own.index for own in padded]),
         np.concatenate([own.weight for own in padded]),
     )
@@ -134,7 +134,7 @@ def one_after_another(*readings: Reading) -> Reading:
     return Reading(points, axes, rows, counts)
 
 
-def shared(*readings: Reading) -> tuple[Array, Indices, list[Rows]]:
+def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
     """Return the points and axes that several readings need, each once, and their rows in these."""
     given = _checked(readings)
     points, axes, rows = _merged(given)
@@ -145,12 +145,12 @@ def shared(*readings: Reading) -> tuple[Array, Indices, list[Rows]]:
     rank[order] = np.arange(len(order))
     number = rank[np.ravel(place)]
     kept = first[order]
-    return points[kept], axes[kept], [Rows(number[own.index], own.weight) for own in rows]
+    return points[kept], axes[kept], [Functionals(number[own.index], own.weight) for own in rows]
 
 
 def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Reading:
     axes = np.full(len(points), axis, dtype=np.int64)
-    return Reading(points, axes, Rows(index[:, None], weight[:, None]), (1,) * len(index))
+    return Reading(points, axes, Functionals(index[:, None], weight[:, None]), (1,) * len(index))
 
 
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
@@ -210,7 +210,7 @@ def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
     return readings
 
 
-def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
+def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Functionals]]:
     """Concatenate the points of readings; their rows get one width and refer to these points."""
     p = max(reading.points.shape[1] for reading in readings)
     points = np.concatenate([own.points.reshape(len(own.points), p) for own in readings])
@@ -220,12 +220,12 @@ def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
     for reading in readings:
         room = [(0, 0), (0, 0), (0, width - reading.rows.index.shape[2])]
         wide = _padded(reading.rows, room)
-        rows.append(Rows(np.where(wide.weight != 0, wide.index + start, 0), wide.weight))
+        rows.append(Functionals(np.where(wide.weight != 0, wide.index + start, 0), wide.weight))
         start += len(reading.points)
     return points, axes, rows
 
 
-def _packed(rows: Rows, readings: Sequence[Reading]) -> Rows:
+def _packed(rows: Functionals, readings: Sequence[Reading]) -> Functionals:
     """Move the rows of each action to the front and the padding to the end."""
     own = np.concatenate(
         [np.arange(reading.m) < np.array(reading.counts)[:, None] for reading in readings], axis=1
@@ -233,8 +233,8 @@ def _packed(rows: Rows, readings: Sequence[Reading]) -> Rows:
     order = np.argsort(~own, axis=1, kind="stable")
     most = int(own.sum(axis=1).max(initial=0))
     each = np.arange(len(order))[:, None]
-    return Rows(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
+    return Functionals(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
 
 
-def _padded(rows: Rows, room: list[tuple[int, int]]) -> Rows:
-    return Rows(np.pad(rows.index, room), np.pad(rows.weight, room))
+def _padded(rows: Functionals, room: list[tuple[int, int]]) -> Functionals:
+    return Functionals(np.pad(rows.index, room), np.pad(rows.weight, room))

@@ -12,7 +12,7 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
 from partial_monitoring.kernels.candidates import box, sobol
-from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.parameter_sets import AllParameters
@@ -87,7 +87,7 @@ class KernelBoxGame(KernelGame):
                 f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
             )
         reference = sobol(lower, upper, REFERENCE)
-        gram = Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1))
+        gram = KernelGram(as_kernel(kernel), reference, np.full(REFERENCE, -1))
         refuse_unfit(gram.kernel, reference)
         gram.matrix  # noqa: B018 refuses what is no kernel
         set_fields(
@@ -178,11 +178,11 @@ class KernelBoxGame(KernelGame):
     ) -> KernelGame:
         """Return the bandit that has only the given points (n, p), or some of them, as actions."""
         places = np.arange(len(points)) if chosen is None else chosen
-        own = Rows(places[:, None], np.ones((len(places), 1)))
+        own = Functionals(places[:, None], np.ones((len(places), 1)))
         game = KernelGame.__new__(KernelGame)
-        assert isinstance(self.gram, Computed)
+        assert isinstance(self.gram, KernelGram)
         game._fill(
-            Computed(self.gram.kernel, points, np.full(len(points), -1)),
+            KernelGram(self.gram.kernel, points, np.full(len(points), -1)),
             own,
             own[:, None],
             (1,) * len(places),

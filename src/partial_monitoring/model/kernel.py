@@ -18,9 +18,9 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
 from partial_monitoring.kernels.gram import (
     AnyGram,
-    Computed,
-    Rows,
-    Written,
+    DenseGram,
+    Functionals,
+    KernelGram,
     factor,
     refuse_indefinite,
     refuse_unfit,
@@ -87,9 +87,9 @@ class KernelGame(Game):
 
     gram: AnyGram
     """K: how the numbers hang together."""
-    reward: Rows
+    reward: Functionals
     """What each action earns of them, shape (k, w)."""
-    feedback: Rows
+    feedback: Functionals
     """What each action shows of them, shape (k, m, w)."""
     norm_bound: float
     candidates: Array | None
@@ -165,7 +165,7 @@ class KernelGame(Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = Computed(as_kernel(kernel), frozen(points), axes)
+        gram = KernelGram(as_kernel(kernel), frozen(points), axes)
         refuse_unfit(gram.kernel, points)
         game = cls.__new__(cls)
         game._fill(gram, earned[:, 0], seen, feedback.counts, noise_std, norm_bound, actions, noise)
@@ -174,8 +174,8 @@ class KernelGame(Game):
     def _fill(
         self,
         gram: AnyGram,
-        reward: Rows,
-        feedback: Rows,
+        reward: Functionals,
+        feedback: Functionals,
         row_counts: tuple[int, ...],
         noise_std: ArrayLike,
         norm_bound: float,
@@ -183,7 +183,7 @@ class KernelGame(Game):
         noise: str,
     ) -> None:
         k = len(reward.index)
-        places = _places(gram, reward, feedback) if isinstance(gram, Computed) else None
+        places = _places(gram, reward, feedback) if isinstance(gram, KernelGram) else None
         set_fields(
             self,
             gram=gram,
@@ -267,14 +267,14 @@ class KernelGame(Game):
         gram = self.computed
         twin = object.__new__(type(self))
         kept = {name: value for name, value in vars(self).items() if name not in OF_THE_GRAM}
-        changed = Computed(as_kernel(kernel), gram.points, gram.axes)
+        changed = KernelGram(as_kernel(kernel), gram.points, gram.axes)
         set_fields(twin, **kept | {"gram": changed})
         return twin
 
     @property
-    def computed(self) -> Computed:
+    def computed(self) -> KernelGram:
         """The Gram matrix, which must come from a kernel of points."""
-        if not isinstance(self.gram, Computed):
+        if not isinstance(self.gram, KernelGram):
             raise InvalidInput(
                 f"game must come from a kernel of points, not from three kernels; got {self!r}."
             )
@@ -289,7 +289,7 @@ class KernelGame(Game):
         """Return what some actions (n,) show, as a reading of the function."""
         gram, rows = self.computed, self.feedback[actions]
         atoms, place = np.unique(rows.index, return_inverse=True)
-        inside = Rows(np.reshape(place, rows.index.shape), rows.weight)
+        inside = Functionals(np.reshape(place, rows.index.shape), rows.weight)
         counts = tuple(self.row_count(int(a)) for a in actions)
         return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
@@ -322,7 +322,7 @@ class KernelGame(Game):
     @property
     def unknown(self) -> str:
         """What is known of the parameter, in words."""
-        kernel = f" of {self.gram.kernel!r}" if isinstance(self.gram, Computed) else ""
+        kernel = f" of {self.gram.kernel!r}" if isinstance(self.gram, KernelGram) else ""
         return (
             f"R^{self.d}: {self.d} numbers of a function with norm at most {self.norm_bound:g} in "
             f"the space{kernel}"
@@ -347,7 +347,7 @@ class KernelGame(Game):
         return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
 
 
-def _places(gram: Computed, reward: Rows, feedback: Rows) -> Array | None:
+def _places(gram: KernelGram, reward: Functionals, feedback: Functionals) -> Array | None:
     """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
     if reward.index.shape[1] != 1:
         return None
@@ -361,24 +361,26 @@ def _places(gram: Computed, reward: Rows, feedback: Rows) -> Array | None:
     return frozen(np.asarray(found))
 
 
-def _joint(rewards: Array, shown: Array, cross: Array) -> tuple[Written, Rows, Rows]:
+def _joint(
+    rewards: Array, shown: Array, cross: Array
+) -> tuple[DenseGram, Functionals, Functionals]:
     """Return the Gram matrix of all rewards and observations, and which of them are which."""
     k, m = len(rewards), cross.shape[2]
     each = np.arange(k)
     apart = cross.reshape(k, k * m)
     if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, apart):
-        own = Rows(each[:, None], np.ones((k, 1)))
+        own = Functionals(each[:, None], np.ones((k, 1)))
         return _semidefinite(rewards), own, own[:, None]
     whole = np.block([[rewards, apart], [apart.T, shown]])
     places = k + np.arange(k * m).reshape(k, m, 1)
     return (
         _semidefinite(whole),
-        Rows(each[:, None], np.ones((k, 1))),
-        Rows(places, np.ones((k, m, 1))),
+        Functionals(each[:, None], np.ones((k, 1))),
+        Functionals(places, np.ones((k, m, 1))),
     )
 
 
-def _semidefinite(matrix: Array) -> Written:
+def _semidefinite(matrix: Array) -> DenseGram:
     """Return a Gram matrix, if it can be one."""
     size = float(np.abs(matrix).max(initial=0.0))
     if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
@@ -388,4 +390,4 @@ def _semidefinite(matrix: Array) -> Written:
     if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
         even = (vectors * np.maximum(values, 0.0)) @ vectors.T
         even = (even + even.T) / 2
-    return Written(frozen(even))
+    return DenseGram(frozen(even))

@@ -16,7 +16,7 @@ import numpy as np
 
 from partial_monitoring import kernels
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.kernels.gram import Computed, Rows, Written
+from partial_monitoring.kernels.gram import DenseGram, Functionals, KernelGram
 from partial_monitoring.kernels.readings import Reading, values
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.kernel import KernelGame
@@ -39,7 +39,7 @@ def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
         "noise": game.noise,
     }
     if isinstance(game, KernelDuelingGame):
-        assert isinstance(game.gram, Computed)
+        assert isinstance(game.gram, KernelGram)
         return {
             "kernel": game.gram.kernel.to_dict(),
             "points": game.points.tolist(),
@@ -50,7 +50,7 @@ def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
         corners = {"low": game.low.tolist(), "high": game.high.tolist()}
         return {"kernel": game.computed.kernel.to_dict()} | corners | shared
     shared["actions"] = list(game.actions)
-    if isinstance(game.gram, Written):
+    if isinstance(game.gram, DenseGram):
         return _three_kernels(game) | shared
     body: dict[str, Any] = {
         "kernel": game.gram.kernel.to_dict(),
@@ -75,7 +75,7 @@ def _three_kernels(game: KernelGame) -> dict[str, Any]:
     }
 
 
-def _written(rows: Rows, counts: tuple[int, ...]) -> list[Any]:
+def _written(rows: Functionals, counts: tuple[int, ...]) -> list[Any]:
     """Write rows as pairs [number of a point, weight], one list per row of each action."""
     width = rows.index.shape[2]
     return [
@@ -168,7 +168,7 @@ def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
         for j, row in enumerate(rows):
             for place, (i, w) in enumerate(row):
                 index[a, j, place], weight[a, j, place] = i, w
-    return Reading(points, axes, Rows(index, weight), tuple(map(len, lists)))
+    return Reading(points, axes, Functionals(index, weight), tuple(map(len, lists)))
 
 
 def _known(data: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.games import functions
-from partial_monitoring.kernels.gram import Computed
+from partial_monitoring.kernels.gram import KernelGram
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.instance import checked_theta
 from partial_monitoring.model.kernel import KernelGame
@@ -74,7 +74,7 @@ def function_of(game: AnyGame, name: str) -> functions.Function:
     if not isinstance(game, KernelGame):
         raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
     known = functions.KNOWN[name].dimension
-    if isinstance(game.gram, Computed) and known not in (None, game.gram.points.shape[1]):
+    if isinstance(game.gram, KernelGram) and known not in (None, game.gram.points.shape[1]):
         raise InvalidInput(
             f"theta {name!r} is a function of {known} coordinates; the points of the game have "
             f"{game.gram.points.shape[1]}."
@@ -84,7 +84,7 @@ def function_of(game: AnyGame, name: str) -> functions.Function:
 
 def function_values(game: KernelGame, function: Callable[[Array], Any]) -> Array:
     """Return the numbers of a kernel game for a function (n, p) -> (n,)."""
-    if not isinstance(game.gram, Computed) or (game.gram.axes >= 0).any():
+    if not isinstance(game.gram, KernelGram) or (game.gram.axes >= 0).any():
         raise InvalidInput(
             "theta may be a function only for games that read values of it at points; give the "
             "numbers instead."

@@ -26,7 +26,7 @@ from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.root import Root, prior_root
 from partial_monitoring.estimation.linear.contextual import Context
 from partial_monitoring.estimation.linear.design import checked_options
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
@@ -65,7 +65,7 @@ class DrawnState(KernelState):
         """How many numbers a draw needs."""
         return int(self.roots[0].prior.shape[1])
 
-    def after(self, seen: list[tuple[Rows, Array]]) -> DrawnState:
+    def after(self, seen: list[tuple[Functionals, Array]]) -> DrawnState:
         """Return the state when each replicate has seen rows."""
         lam = self.model.regularization
         roots = [root.after(rows, lam) for root, (rows, _) in zip(self.roots, seen, strict=True)]

@@ -27,7 +27,7 @@ from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
 from partial_monitoring.estimation.linear.design import checked_options, model
 from partial_monitoring.estimation.linear.least_squares import initial, updated_by_rows
 from partial_monitoring.estimation.shapes import shape_of
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.model.dueling import DuelingGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
@@ -153,10 +153,10 @@ class DuelingIDS:
         return LinearState(moved, state.shape)
 
 
-def compared_by(count: int, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+def compared_by(count: int, action: Indices, observation: Array) -> list[tuple[Functionals, Array]]:
     """Return the rows (1, 2) of duels (n,) among so many items, and what they showed (1,)."""
     return [
-        (Rows(np.array([divmod(int(a), count)]), np.array([[1.0, -1.0]])), shown[:1])
+        (Functionals(np.array([divmod(int(a), count)]), np.array([[1.0, -1.0]])), shown[:1])
         for a, shown in zip(action, observation, strict=True)
     ]
 
