@@ -65,7 +65,7 @@ def test_columns_are_those_of_the_matrix(dense: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kernel_design, "DENSE", dense)
     covariance = played([3, 5, 9] * 30).covariances[0]
     for index, weight in (([4], [2.0]), ([4, 7], [1.0, -1.0]), ([1, 4, 7], [0.5, 2.0, -1.0])):
-        row = kernel.Rows(np.array(index), np.array(weight))
+        row = kernel.Functionals(np.array(index), np.array(weight))
         expected = covariance.matrix[:, index] @ np.array(weight)
         np.testing.assert_allclose(covariance.times(row), expected, atol=1e-12)
         np.testing.assert_allclose(covariance.times(row), expected, atol=1e-12)

@@ -144,7 +144,7 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
                 )
             options[key.replace("-", "_")] = read_value(value)
         if label in chosen:
-            raise InvalidInput(f"--policy {label!r} stands twice; give one of them a LABEL=.")
+            raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
         chosen[label] = policies.make(name, **options)
     return chosen
 

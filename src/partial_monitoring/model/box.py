@@ -12,7 +12,7 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
 from partial_monitoring.kernels.candidates import box, sobol
-from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
 from partial_monitoring.model.function_game import FunctionGame
@@ -105,7 +105,7 @@ class KernelBoxGame(FunctionGame):
                 f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
             )
         reference = sobol(lower, upper, REFERENCE)
-        gram = Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1))
+        gram = KernelGram(as_kernel(kernel), reference, np.full(REFERENCE, -1))
         refuse_unfit(gram.kernel, reference)
         set_fields(
             self,
@@ -234,9 +234,9 @@ class KernelBoxGame(FunctionGame):
     ) -> KernelGame:
         """Return the bandit that has only the given points (n, p), or some of them, as actions."""
         places = np.arange(len(points)) if chosen is None else chosen
-        own = Rows(places[:, None], np.ones((len(places), 1)))
+        own = Functionals(places[:, None], np.ones((len(places), 1)))
         return KernelGame.of_functionals(
-            Computed(self.computed.kernel, points, np.full(len(points), -1)),
+            KernelGram(self.computed.kernel, points, np.full(len(points), -1)),
             own,
             own[:, None],
             (1,) * len(places),

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
@@ -64,10 +65,7 @@ def save_game(game: AnyGame, path: str | Path) -> None:
             text = tomli_w.dumps(data)
         case other:
             raise InvalidInput(f"{target}: a game file ends in .json or .toml; got {other!r}.")
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{target}: cannot be written: {error.strerror}.") from None
+    disk.write_text(target, text)
 
 
 def game_from_dict(data: Mapping[str, Any]) -> AnyGame:

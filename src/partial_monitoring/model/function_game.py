@@ -11,7 +11,7 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import AnyGram, Computed, factor
+from partial_monitoring.kernels.gram import AnyGram, KernelGram, factor
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.validation import Array, Indices, real_array
@@ -36,12 +36,12 @@ class FunctionGame(AnyGame):
         return self.gram.size
 
     @property
-    def kernel_gram(self) -> Computed | None:
+    def kernel_gram(self) -> KernelGram | None:
         """The Gram matrix with its kernel and points; None if the game came from three kernels."""
-        return self.gram if isinstance(self.gram, Computed) else None
+        return self.gram if isinstance(self.gram, KernelGram) else None
 
     @property
-    def computed(self) -> Computed:
+    def computed(self) -> KernelGram:
         """The Gram matrix, which must come from a kernel of points."""
         if self.kernel_gram is None:
             raise InvalidInput(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import AnyGram, Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import AnyGram, Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
@@ -71,9 +71,9 @@ class KernelGame(FunctionGame, Game):
     KernelGame(k=3, d=3, m=1, norm_bound=2.0)
     """
 
-    reward: Rows
+    reward: Functionals
     """What each action earns, as weights of the d numbers, shape (k, w)."""
-    observation: Rows
+    observation: Functionals
     """What each action shows, as weights of the d numbers, shape (k, m, w)."""
     candidates: Array | None
     """Where the actions read the function, shape (k, p), if they earn (or only show) its value at
@@ -157,7 +157,7 @@ class KernelGame(FunctionGame, Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = Computed(as_kernel(kernel), frozen(points), axes)
+        gram = KernelGram(as_kernel(kernel), frozen(points), axes)
         refuse_unfit(gram.kernel, points)
         return cls.of_functionals(
             gram,
@@ -174,8 +174,8 @@ class KernelGame(FunctionGame, Game):
     def of_functionals(
         cls,
         gram: AnyGram,
-        reward: Rows,
-        observation: Rows,
+        reward: Functionals,
+        observation: Functionals,
         row_counts: tuple[int, ...],
         **options: Any,
     ) -> Self:
@@ -199,8 +199,8 @@ class KernelGame(FunctionGame, Game):
     def _fill(
         self,
         gram: AnyGram,
-        reward: Rows,
-        observation: Rows,
+        reward: Functionals,
+        observation: Functionals,
         row_counts: tuple[int, ...],
         *,
         noise_std: ArrayLike,
@@ -295,7 +295,7 @@ class KernelGame(FunctionGame, Game):
         """Return the same game of a function with another kernel."""
         gram = self.computed
         return self.of_functionals(
-            Computed(as_kernel(kernel), gram.points, gram.axes),
+            KernelGram(as_kernel(kernel), gram.points, gram.axes),
             self.reward,
             self.observation,
             self.row_counts,
@@ -314,7 +314,7 @@ class KernelGame(FunctionGame, Game):
         """Return what some actions (n,) show, as a reading of the function."""
         gram, rows = self.computed, self.observation[actions]
         atoms, place = np.unique(rows.index, return_inverse=True)
-        inside = Rows(np.reshape(place, rows.index.shape), rows.weight)
+        inside = Functionals(np.reshape(place, rows.index.shape), rows.weight)
         counts = tuple(self.row_count(int(a)) for a in actions)
         return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
@@ -361,7 +361,11 @@ class KernelGame(FunctionGame, Game):
         return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
 
 
-def _candidates(points: Array | None, reward: Rows, observation: Rows) -> Array | None:
+def _candidates(
+    points: Array | None, reward: Functionals, observation: Functionals
+) -> Array | None:
+    points: Array | None, reward: Functionals, observation: Functionals
+) -> Array | None:
     """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
     if points is None or reward.index.shape[1] != 1:
         return None

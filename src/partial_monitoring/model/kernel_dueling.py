@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
-from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading, differences
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.kernel import KernelGame
@@ -64,7 +64,7 @@ class KernelDuelingGame(Duels, KernelGame):
         x = real_array("points", points, ("items", "p"))
         if 0 in x.shape:
             raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
-        gram = Computed(as_kernel(kernel), x, np.full(len(x), -1))
+        gram = KernelGram(as_kernel(kernel), x, np.full(len(x), -1))
         refuse_unfit(gram.kernel, x)
         set_fields(
             self,
@@ -84,16 +84,16 @@ class KernelDuelingGame(Duels, KernelGame):
         return Traits(function=True, duels=True)
 
     @cached_property
-    def reward(self) -> Rows:  # type: ignore[override]
+    def reward(self) -> Functionals:  # type: ignore[override]
         """The sum of two utilities, shape (items^2, 2)."""
         index = np.stack(self.listed(), axis=1)
-        return Rows(index, np.ones(index.shape))
+        return Functionals(index, np.ones(index.shape))
 
     @cached_property
-    def observation(self) -> Rows:  # type: ignore[override]
+    def observation(self) -> Functionals:  # type: ignore[override]
         """The difference of two utilities, shape (items^2, 1, 2)."""
         index = np.stack(self.listed(), axis=1)[:, None]
-        return Rows(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
+        return Functionals(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
     def with_kernel(self, kernel: Any) -> Self:
         """Return the same duels of a utility with another kernel."""
@@ -138,8 +138,8 @@ class KernelDuelingGame(Duels, KernelGame):
         none = np.zeros((self.count, 0, 1))
         return KernelGame.of_functionals(
             self.gram,
-            Rows(one, np.ones((self.count, 1))),
-            Rows(none.astype(np.int64), none),
+            Functionals(one, np.ones((self.count, 1))),
+            Functionals(none.astype(np.int64), none),
             (0,) * self.count,
             noise_std=self.noise_std,
             norm_bound=self.norm_bound,

@@ -17,7 +17,7 @@ import numpy as np
 
 from partial_monitoring import kernels
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.kernels.readings import Reading, values
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.model.function_game import FunctionGame
@@ -95,7 +95,7 @@ def _three_kernels(game: KernelGame) -> dict[str, Any]:
     }
 
 
-def _written(rows: Rows, counts: tuple[int, ...]) -> list[Any]:
+def _written(rows: Functionals, counts: tuple[int, ...]) -> list[Any]:
     """Write rows as pairs [number of a point, weight], one list per row of each action."""
     width = rows.index.shape[2]
     return [
@@ -188,4 +188,4 @@ def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
         for j, row in enumerate(rows):
             for place, (i, w) in enumerate(row):
                 index[a, j, place], weight[a, j, place] = i, w
-    return Reading(points, axes, Rows(index, weight), tuple(map(len, lists)))
+    return Reading(points, axes, Functionals(index, weight), tuple(map(len, lists)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import Rows, Written, refuse_indefinite
+from partial_monitoring.kernels.gram import DenseGram, Functionals, refuse_indefinite
 from partial_monitoring.validation import Array, frozen
 
 ROUNDING = 1e-14
@@ -15,24 +15,26 @@ SYMMETRIC = 1e-8
 """Share of its largest entry by which a Gram matrix may fail to be symmetric."""
 
 
-def joint_gram(rewards: Array, shown: Array, cross: Array) -> tuple[Written, Rows, Rows]:
+def joint_gram(
+    rewards: Array, shown: Array, cross: Array
+) -> tuple[DenseGram, Functionals, Functionals]:
     """Return the Gram matrix of all rewards and observations, and which of them are which."""
     k, m = len(rewards), cross.shape[2]
     each = np.arange(k)
     apart = cross.reshape(k, k * m)
     if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, apart):
-        own = Rows(each[:, None], np.ones((k, 1)))
+        own = Functionals(each[:, None], np.ones((k, 1)))
         return _semidefinite(rewards), own, own[:, None]
     whole = np.block([[rewards, apart], [apart.T, shown]])
     places = k + np.arange(k * m).reshape(k, m, 1)
     return (
         _semidefinite(whole),
-        Rows(each[:, None], np.ones((k, 1))),
-        Rows(places, np.ones((k, m, 1))),
+        Functionals(each[:, None], np.ones((k, 1))),
+        Functionals(places, np.ones((k, m, 1))),
     )
 
 
-def _semidefinite(matrix: Array) -> Written:
+def _semidefinite(matrix: Array) -> DenseGram:
     """Return a Gram matrix, if it can be one."""
     size = float(np.abs(matrix).max(initial=0.0))
     if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
@@ -42,4 +44,4 @@ def _semidefinite(matrix: Array) -> Written:
     if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
         even = (vectors * np.maximum(values, 0.0)) @ vectors.T
         even = (even + even.T) / 2
-    return Written(frozen(even))
+    return DenseGram(frozen(even))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import Policy
@@ -236,14 +237,9 @@ class Result:
             "digest": self._digest(),
         }
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
-        # Under its name the file is whole or not there, whatever happens to this process.
-        target = file_path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
-        try:
-            parquet.write_table(table, str(unfinished), write_page_checksum=True)
-            unfinished.replace(target)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}.") from None
+        buffer = BytesIO()
+        parquet.write_table(table, buffer, write_page_checksum=True)
+        disk.write_bytes(path, buffer.getbuffer())
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

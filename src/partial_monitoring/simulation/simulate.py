@@ -18,6 +18,7 @@ from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, is_policy, uniforms_of
 from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
 from partial_monitoring.simulation.truths import function_of, true_parameters
 from partial_monitoring.simulation.worst_case import worst_theta
@@ -121,7 +122,7 @@ def play(
     each = np.arange(n)
     start = perf_counter()
     done = 0
-    with _bar(title, horizon) as bar:
+    with round_counter(title, horizon) as bar:
         try:
             for t in range(horizon):
                 context = environment.context(t)
@@ -219,33 +220,3 @@ def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if not is_policy(policy):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
-
-
-class _bar:  # noqa: N801
-    """A progress bar, or nothing without a title."""
-
-    def __init__(self, title: str | None, total: int) -> None:
-        self.title, self.total = title, total
-        self.progress: Any = None
-
-    def __enter__(self) -> Any:
-        if self.title is None:
-            return lambda done: None
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress
-
-        self.progress = Progress(console=Console(stderr=True), transient=True)
-        self.progress.start()
-        task = self.progress.add_task(escape(self.title), total=self.total)
-        step = max(1, self.total // 200)
-
-        def advance(done: int) -> None:
-            if done % step == 0 or done == self.total:
-                self.progress.update(task, completed=done)
-
-        return advance
-
-    def __exit__(self, *error: object) -> None:
-        if self.progress is not None:
-            self.progress.stop()

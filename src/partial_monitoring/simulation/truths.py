@@ -59,7 +59,7 @@ def function_of(game: AnyGame, name: str) -> functions.Function:
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedTruth:
     """The same parameter in every run."""
 
     theta: Array
@@ -137,9 +137,9 @@ class Worst:
         return "worst"
 
 
-Truth = Fixed | Random | Among | Function | Worst
+Truth = FixedTruth | Random | Among | Function | Worst
 
-KINDS = (Fixed, Random, Among, Function, Worst)
+KINDS = (FixedTruth, Random, Among, Function, Worst)
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 """Kinds of true parameters that a word says."""
@@ -175,13 +175,13 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
             f"{value!r}."
         )
-    return Fixed(game.parameters.checked(value, "theta"))
+    return FixedTruth(game.parameters.checked(value, "theta"))
 
 
 def name_of(truth: Truth) -> str:
     """Return a short name for a truth.
 
-    >>> name_of(Fixed(np.array([0.25, 0.75]))), name_of(Random())
+    >>> name_of(FixedTruth(np.array([0.25, 0.75]))), name_of(Random())
     ('(0.25, 0.75)', 'random')
     """
     return truth.name

@@ -110,7 +110,7 @@ class Conditioned:
         root = np.sqrt(often / design.regularization)
         whole = np.eye(len(root))
         if len(different):
-            whole += root[:, None] * game.computed.kernel(points) * root
+            whole += root[:, None] * game.computed.kernel.evaluate(points) * root
         low = cholesky(whole)
         inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
@@ -136,12 +136,12 @@ class Conditioned:
         """Return the rows w with C = K - w' w at points (z, p), shape (q, z)."""
         if len(self.points) == 0:
             return np.zeros((0, len(points)))
-        return np.asarray(self.inverse @ self.game.computed.kernel(self.points, points))
+        return np.asarray(self.inverse @ self.game.computed.kernel.evaluate(self.points, points))
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Return the estimated values at points (z, p) and the roots of their variances."""
         reach = self.reach(points)
-        spread = self.game.computed.kernel.diagonal(points)
+        spread = self.game.computed.kernel.evaluate_diagonal(points)
         variances = np.maximum(spread - (reach**2).sum(axis=0), 0.0)
         return self.target @ reach, np.sqrt(variances / self.design.regularization)
 
@@ -155,11 +155,11 @@ class Conditioned:
         kernel, lam = self.game.computed.kernel, self.design.regularization
         x = point[None]
         reach = self.reach(x)[:, 0]
-        away = kernel.gradient(x, self.points)[0] if len(reach) else np.zeros((0, len(point)))
+        away = kernel.evaluate_gradient(x, self.points)[0] if len(reach) else np.zeros((0, x.size))
         pulled = self.inverse @ away  # (q, p)
-        variance = max(float(kernel.diagonal(x)[0] - reach @ reach), 0.0)
+        variance = max(float(kernel.evaluate_diagonal(x)[0] - reach @ reach), 0.0)
         root = np.sqrt(variance / lam)
-        rise = 2.0 * (kernel.gradient(x, x)[0, 0] - reach @ pulled)
+        rise = 2.0 * (kernel.evaluate_gradient(x, x)[0, 0] - reach @ pulled)
         bend = rise / (2.0 * lam * root) if root > 0 else np.zeros(len(point))
         value = seems * float(self.target @ reach) + unsure * root
         return value, seems * (self.target @ pulled) + unsure * bend

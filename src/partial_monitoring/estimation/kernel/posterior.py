@@ -28,7 +28,7 @@ from scipy.linalg import solve_triangular
 from partial_monitoring.estimation.kernel.covariance import FOLD, Covariance
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.stack import Stack, stacked
-from partial_monitoring.kernels.gram import Rows, cholesky, weighted_rows
+from partial_monitoring.kernels.gram import Functionals, cholesky, weighted_rows
 from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1024
@@ -107,19 +107,23 @@ def updated(estimate: KernelEstimate, action: Indices, observation: Array) -> Ke
     return updated_by_rows(estimate, shown_by(estimate.design, action, observation))
 
 
-def shown_by(design: KernelDesign, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+def shown_by(
+    design: KernelDesign, action: Indices, observation: Array
+) -> list[tuple[Functionals, Array]]:
     """Return the whitened rows (m, w) of the actions (n,) and what they showed (m,)."""
     game = design.game
     scale = np.broadcast_to(design.whitening, (game.k,))
     seen = []
     for i, a in enumerate(action.tolist()):
         rows = game.observation[a, : game.row_count(a)]
-        whitened = Rows(rows.index, rows.weight * scale[a])
+        whitened = Functionals(rows.index, rows.weight * scale[a])
         seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
     return seen
 
 
-def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) -> KernelEstimate:
+def updated_by_rows(
+    estimate: KernelEstimate, seen: list[tuple[Functionals, Array]]
+) -> KernelEstimate:
     """Return the estimate after each replicate has seen rows (m, w) that showed values (m,)."""
     arrays = {
         name: getattr(estimate, name).copy()
@@ -138,7 +142,12 @@ def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) ->
 
 
 def _take_in(
-    design: KernelDesign, arrays: dict[str, Any], i: int, old: Covariance, row: Rows, value: float
+    design: KernelDesign,
+    arrays: dict[str, Any],
+    i: int,
+    old: Covariance,
+    row: Functionals,
+    value: float,
 ) -> Covariance:
     """Let one replicate see one row; the arrays are changed in place."""
     game, lam = design.game, design.regularization
@@ -201,12 +210,12 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     return replace(estimate, covariances=tuple(covariances), **arrays)
 
 
-def grouped(log: Array) -> tuple[Rows, Array, Array]:
+def grouped(log: Array) -> tuple[Functionals, Array, Array]:
     """Return the different rows that were seen (q, w), how often (q,), and what they showed."""
     width = (log.shape[1] - 1) // 2
     different, place, often = np.unique(
         log[:, :-1], axis=0, return_inverse=True, return_counts=True
     )
     sums = np.bincount(np.ravel(place), weights=log[:, -1], minlength=len(different))
-    rows = Rows(different[:, :width].astype(np.int64), different[:, width:])
+    rows = Functionals(different[:, :width].astype(np.int64), different[:, width:])
     return rows, often.astype(float), sums / often

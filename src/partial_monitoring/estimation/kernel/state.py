@@ -24,7 +24,7 @@ from partial_monitoring.estimation.state import (
     initial_state,
     offered,
 )
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
 from partial_monitoring.validation import Array, Indices
@@ -59,7 +59,7 @@ class KernelState:
         """Return the state after the observations (n, m) of actions (n,)."""
         return self._after_rows(posterior.shown_by(self.design, action, observation))
 
-    def _after_rows(self, seen: list[tuple[Rows, Array]]) -> KernelState:
+    def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> KernelState:
         """Return the state when each replicate has observed rows."""
         lam, pairs = self.design.regularization, zip(self.roots, seen, strict=False)
         roots = tuple(root.after(rows, lam) for root, (rows, _) in pairs)
@@ -90,7 +90,7 @@ class KernelDuelState(KernelState):
         pair, count = np.array([[1.0, -1.0]]), self.design.game.k
         return self._after_rows(
             [
-                (Rows(np.array([divmod(int(a), count)]), pair), shown[:1])
+                (Functionals(np.array([divmod(int(a), count)]), pair), shown[:1])
                 for a, shown in zip(action, observation, strict=True)
             ]
         )
