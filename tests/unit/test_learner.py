@@ -13,6 +13,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.storage.memory import Memory
 
 GAMES: dict[str, Callable[[], pm.Game]] = {
     "pricing": pm.games.dynamic_pricing,
@@ -51,7 +52,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
     """Everything that a further decision depends on."""
     copy = pm.Learner.__new__(pm.Learner)
     copy.__dict__.update(learner.__dict__)
-    copy._open, copy._history = dict(learner._open), learner.history
+    copy._storage = Memory()
     decision = copy.ask()
     return (
         decision.id,
@@ -62,7 +63,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
         decision.information.tolist(),
         decision.beta,
         decision.estimate.tolist(),
-        sorted(learner._open),
+        sorted(learner._session.open),
         learner.history,
     )
 
@@ -428,7 +429,7 @@ def test_saving_twice_gives_the_same_file(tmp_path: Path) -> None:
 def test_the_file_is_plain_and_versioned(tmp_path: Path) -> None:
     played("pricing", 3).save(tmp_path / "learner.json")
     data = json.loads((tmp_path / "learner.json").read_text())
-    assert data["format"] == 1
+    assert data["format"] == 2
 
 
 GUISES: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from partial_monitoring.storage.base import Event, Snapshot
@@ -28,7 +27,7 @@ class Memory:
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         """Yield copies of the events after a number."""
-        return map(_copied, islice(self._events, seq, None))
+        return map(_copied, self._events[seq:])
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the one before."""
