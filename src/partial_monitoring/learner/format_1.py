@@ -8,7 +8,6 @@ action and context that showed the same; one that fits none is history.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from json import dumps
 from typing import Any
 
@@ -16,11 +15,10 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.beliefs import logged_form, signal_of
-from partial_monitoring.learner.session import Session, Spec, fold
+from partial_monitoring.learner.session import fold
+from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import with_arrays
-from partial_monitoring.model.files import game_from_dict
 from partial_monitoring.model.observation import observation_vector
-from partial_monitoring.model.place import Place, place_of
 from partial_monitoring.storage.base import Event
 
 
@@ -37,7 +35,7 @@ def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     if data["arrays"] is not None:
         # The arrays of an estimate are beside those of the state that holds it.
         arrays = data["arrays"] | {"estimate": data["arrays"]}
-        session = replace(session, state=with_arrays(spec.start.state, arrays))
+        session = session._replace(state=with_arrays(spec.start.state, arrays))
     return spec, session, events
 
 
@@ -60,7 +58,7 @@ def _events(spec: Spec, data: Mapping[str, Any]) -> Iterator[Event]:
             number, seen = fitting.pop(0)
             yield {"kind": "tell", "decision": number, "observation": seen}
             continue
-        game = _place(spec, context).game
+        game = spec.read_place(context).game
         event = {"kind": "history", "action": action, "label": game.action_label(action)}
         given = {} if context is None else {"context": context}
         shown = logged_form(game, action, np.array(vector, dtype=float))
@@ -71,13 +69,9 @@ def _key(action: int, vector: list[float], context: Any) -> Any:
     return action, tuple(vector), dumps(context, sort_keys=True)
 
 
-def _place(spec: Spec, context: Any) -> Place:
-    return place_of(spec.game, game_from_dict(context) if isinstance(context, dict) else context)
-
-
 def _shown(spec: Spec, row: Mapping[str, Any], observation: Any) -> list[float]:
     """Return the vector of what was observed after a decision."""
-    game, action = _place(spec, row.get("context")).game, row["action"]
+    game, action = spec.read_place(row.get("context")).game, row["action"]
     seen = signal_of(game, action, observation)
     shown: list[float] = observation_vector(game, action, seen, max(spec.game.m, game.m)).tolist()
     return shown

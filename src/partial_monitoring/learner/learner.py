@@ -19,20 +19,18 @@ from partial_monitoring.learner.beliefs import model_of
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.session import (
     Request,
-    Session,
-    Spec,
-    asked,
-    moved,
-    observed,
+    advance,
+    ask_step,
+    observation_step,
+    open_decision,
     replay,
     restore,
     snapshot,
-    waiting,
 )
+from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, status
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.observation import one_per_action
-from partial_monitoring.model.place import place_of
 from partial_monitoring.policies.policy import Policy, draws_of
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
@@ -221,8 +219,8 @@ class Learner:
         """
         with self._lock:
             request = {"context": context, "available": available}
-            step = asked(self._spec, self._session, request)
-            self._publish(moved(self._spec, self._session, step), [step.event])
+            step = ask_step(self._spec, self._session, request)
+            self._publish(advance(self._spec, self._session, step), [step.event])
         assert step.decision is not None
         return step.decision
 
@@ -233,7 +231,7 @@ class Learner:
         (or one of full length, whose padding is ignored). With a list of decisions a list of
         observations is expected; either all of them are taken or none.
         """
-        if not isinstance(decision, Sequence):
+        if isinstance(decision, Decision) or not isinstance(decision, Sequence):
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
             return
@@ -248,7 +246,7 @@ class Learner:
                 f"{len(observations)}."
             )
         with self._lock:
-            numbers = [waiting(self._session, item).event["decision"] for item in decisions]
+            numbers = [open_decision(self._session, item).event["decision"] for item in decisions]
             if len(set(numbers)) < len(numbers):
                 raise InvalidInput("decision must not name the same decision twice.")
             self._observe(
@@ -280,8 +278,8 @@ class Learner:
         """Take in all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
         for request in requests:
-            step = observed(self._spec, session, request)
-            session = moved(self._spec, session, step)
+            step = observation_step(self._spec, session, request)
+            session = advance(self._spec, session, step)
             events.append(step.event)
         self._publish(session, events)
 
@@ -299,7 +297,7 @@ class Learner:
             raise InvalidInput(
                 f"{type(self.policy).__name__} has no confidence set, and so no status."
             )
-        return found(self._session.state, **place_of(self.game, context).options)
+        return found(self._session.state, **self._spec.place(context).options)
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
@@ -314,7 +312,7 @@ class Learner:
         No other action can be best any more, if the model holds.
         """
         session, confidence = self._session, self.confidence_set(context=context)
-        place = place_of(self.game, context)
+        place = self._spec.place(context)
         width = draws_of(self.policy, session.state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(session.state, middle, **place.options)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 BUCKETS = 256
 """The largest number of parts that a mapping is kept in."""
+
+
+_NOTHING: dict[Any, Any] = {}
 
 
 class PersistentMap(Mapping[K, V]):
@@ -20,20 +23,24 @@ class PersistentMap(Mapping[K, V]):
 
     __slots__ = ("_buckets", "_count")
 
-    def __init__(self, items: Iterable[tuple[K, V]] = ()) -> None:
-        self._buckets: dict[int, dict[K, V]] = {}
-        for key, value in items:
-            self._buckets.setdefault(hash(key) % BUCKETS, {})[key] = value
-        self._count = sum(map(len, self._buckets.values()))
+    def __init__(self, buckets: dict[int, dict[K, V]] | None = None, count: int = 0) -> None:
+        self._buckets = {} if buckets is None else buckets
+        self._count = count
 
     @classmethod
-    def _of(cls, buckets: dict[int, dict[K, V]], count: int) -> PersistentMap[K, V]:
-        made = cls.__new__(cls)
-        made._buckets, made._count = buckets, count
-        return made
+    def of(cls, items: Iterable[tuple[K, V]]) -> PersistentMap[K, V]:
+        """Return the mapping with given items, of which no two have the same key."""
+        buckets: dict[int, dict[K, V]] = {}
+        for key, value in items:
+            buckets.setdefault(hash(key) % BUCKETS, {})[key] = value
+        return cls(buckets, sum(map(len, buckets.values())))
 
     def __getitem__(self, key: K) -> V:
         return self._buckets[hash(key) % BUCKETS][key]
+
+    def get(self, key: K, default: Any = None) -> Any:
+        """Return the value of a key, or another one if it is not there."""
+        return self._buckets.get(hash(key) % BUCKETS, _NOTHING).get(key, default)
 
     def __iter__(self) -> Iterator[K]:
         return (key for bucket in self._buckets.values() for key in bucket)
@@ -44,10 +51,9 @@ class PersistentMap(Mapping[K, V]):
     def with_item(self, key: K, value: V) -> PersistentMap[K, V]:
         """Return the mapping with one more item, or with another value of it."""
         place = hash(key) % BUCKETS
-        old = self._buckets.get(place, {})
-        return self._of(
-            {**self._buckets, place: {**old, key: value}}, self._count + (key not in old)
-        )
+        old = self._buckets.get(place, _NOTHING)
+        buckets = {**self._buckets, place: {**old, key: value}}
+        return PersistentMap(buckets, self._count + (key not in old))
 
     def without(self, key: K) -> PersistentMap[K, V]:
         """Return the mapping without an item that it has."""
@@ -57,4 +63,4 @@ class PersistentMap(Mapping[K, V]):
         buckets = {**self._buckets, place: bucket}
         if not bucket:
             del buckets[place]
-        return self._of(buckets, self._count - 1)
+        return PersistentMap(buckets, self._count - 1)

@@ -144,7 +144,7 @@ def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
 def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
     """Whether an action showed something else on average before a round than from it on."""
     early, before = tally.before(middle)
-    late, after = tally.plays - early, tally.total - before
+    late, after = tally.plays - early, np.array(tally.total) - before
     if min(early, late) < ENOUGH // 3:
         return False
     change = np.abs(after / late - before / early).max() / noise
