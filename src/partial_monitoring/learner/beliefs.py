@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import singledispatch
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,25 @@ def model_of(state: Any) -> Any:
 # -- what is observed ------------------------------------------------------------------------
 
 
-def signal_of(game: Game, action: int, observation: Any) -> Any:
-    """Return an observation as it was reported, from the plain form in which it was logged."""
-    return next((s for s in symbols(game, action) if plain(s) == observation), observation)
+def log_form(observation: Any) -> Any:
+    """Return an observation as plain data, with None for numbers that are not finite (padding)."""
+    if type(observation) is str:
+        return observation
+    found = plain(observation)
+    if isinstance(found, list):
+        return [log_form(item) for item in found]
+    return None if isinstance(found, float) and not isfinite(found) else found
 
 
-def logged_form(game: Game, action: int, vector: Array) -> Any:
-    """Return an observation in plain form from its vector."""
+def from_log(game: Game, action: int, observation: Any) -> Any:
+    """Return an observation as it was reported, from the form in which it was logged."""
+    return next((s for s in symbols(game, action) if log_form(s) == observation), observation)
+
+
+def from_vector(game: Game, action: int, vector: Array) -> Any:
+    """Return an observation in the form of the log from its vector."""
     shown, own = vector[: game.row_count(action)], symbols(game, action)
-    return plain(own[int(shown.argmax())]) if own else shown.tolist()
+    return log_form(own[int(shown.argmax())]) if own else shown.tolist()
 
 
 @singledispatch

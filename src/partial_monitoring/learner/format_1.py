@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.beliefs import logged_form, signal_of
+from partial_monitoring.learner.beliefs import from_log, from_vector
 from partial_monitoring.learner.session import fold
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import with_arrays
@@ -61,7 +61,7 @@ def _events(spec: Spec, data: Mapping[str, Any]) -> Iterator[Event]:
         game = spec.read_place(context).game
         event = {"kind": "history", "action": action, "label": game.action_label(action)}
         given = {} if context is None else {"context": context}
-        shown = logged_form(game, action, np.array(vector, dtype=float))
+        shown = from_vector(game, action, np.array(vector, dtype=float))
         yield event | given | {"observation": shown}
 
 
@@ -72,6 +72,6 @@ def _key(action: int, vector: list[float], context: Any) -> Any:
 def _shown(spec: Spec, row: Mapping[str, Any], observation: Any) -> list[float]:
     """Return the vector of what was observed after a decision."""
     game, action = spec.read_place(row.get("context")).game, row["action"]
-    seen = signal_of(game, action, observation)
+    seen = from_log(game, action, observation)
     shown: list[float] = observation_vector(game, action, seen, max(spec.game.m, game.m)).tolist()
     return shown

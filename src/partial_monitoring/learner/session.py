@@ -12,19 +12,18 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.beliefs import signal_of
+from partial_monitoring.learner.beliefs import from_log, log_form
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
-from partial_monitoring.model.observation import observation_vector, plain
+from partial_monitoring.model.observation import observation_vector
 from partial_monitoring.model.place import Place
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.storage.base import Event, Snapshot
@@ -101,7 +100,7 @@ def observation_step(spec: Spec, session: Session, request: Request) -> Step:
         if place.name is not None:
             event["context"] = written(place.name)
     vector = _vector(spec, place, action, seen)
-    event["observation"] = seen if type(seen) is str else _finite(plain(seen))
+    event["observation"] = log_form(seen)
     return Step(event, place, action, vector)
 
 
@@ -191,13 +190,6 @@ def _vector(spec: Spec, place: Place, action: int, observation: Any) -> Array:
     return observation_vector(place.game, action, observation, length)
 
 
-def _finite(observation: Any) -> Any:
-    """Return a plain observation with None for numbers that are not finite: they are padding."""
-    if isinstance(observation, list):
-        return [_finite(item) for item in observation]
-    return None if isinstance(observation, float) and not isfinite(observation) else observation
-
-
 # -- events to sessions ----------------------------------------------------------------------
 
 
@@ -244,7 +236,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 place, action = _placed(spec, event)
             case other:
                 raise InvalidInput(f"event must be an ask, a tell or history; got {other!r}.")
-        seen = signal_of(place.game, action, event["observation"])
+        seen = from_log(place.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {event!r}.") from None
     return Step(event, place, action, _vector(spec, place, action, seen))
@@ -319,10 +311,11 @@ def replay(
     """Return the session after all events, and (``check``) the asks that come out differently."""
     session, differences = spec.start, []
     for event in events:
+        following = fold(spec, session, event)
         if check and event["kind"] == "ask":
             place = spec.read_place(event.get("context"))
             computed = decide(spec, session, event | {"context": place.name})
-            if computed != event:
+            if any(event.get(name) != value for name, value in computed.items()):
                 differences.append(Difference(event, computed))
-        session = fold(spec, session, event)
+        session = following
     return session, differences

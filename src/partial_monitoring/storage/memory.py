@@ -18,7 +18,7 @@ class Memory:
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._events = list(events)
+        self._events: list[Event] = list(map(_copied, events))
         self._snapshot: Snapshot | None = None
 
     def append(self, events: Sequence[Event]) -> None:
