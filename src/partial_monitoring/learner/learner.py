@@ -86,6 +86,13 @@ class Learner:
         self._spec, self._session, self._storage = spec, session, storage
         self._lock = Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
+
     # -- what it uses ------------------------------------------------------------------------
 
     @property
