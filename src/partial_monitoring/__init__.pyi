@@ -30,6 +30,7 @@ from .experiments.files import load_experiment as load_experiment
 from .games import functions as functions
 from .kernels import candidates as candidates
 from .kernels import readings as readings
+from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
 from .learner.status import Status as Status
 from .model.any_game import AnyGame as AnyGame
@@ -72,7 +73,6 @@ from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.ids import IDS as IDS
 from .policies.policy import Choices as Choices
-from .policies.policy import Decision as Decision
 from .policies.policy import Policy as Policy
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report

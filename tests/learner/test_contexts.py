@@ -146,10 +146,10 @@ def test_history_and_decisions_are_plain_data(tmp_path: Path) -> None:
 def test_contexts_are_counted_when_they_are_told() -> None:
     learner = pm.Learner(SURVEY, pm.ContextualIDS(chances="growing"))
     asked = [learner.ask(context="silent") for _ in range(3)]
-    assert learner._state.seen.tolist() == [[0, 0]]
+    assert learner._session.state.seen.tolist() == [[0, 0]]
     for decision in asked[:2]:
         learner.tell(decision, None)
-    assert learner._state.seen.tolist() == [[0, 2]]
+    assert learner._session.state.seen.tolist() == [[0, 2]]
 
 
 def test_policies_look_at_unlisted_contexts_before_they_play() -> None:

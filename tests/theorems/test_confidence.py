@@ -295,7 +295,7 @@ def test_values_without_a_certificate_are_never_too_small(
     game = pm.games.dynamic_pricing()
     learner = pm.Learner(game)
     learner.tell_past(["$1", "$2", "$3"] * 20, ["yes", "no", "no"] * 20)
-    confidence = learner.policy.confidence_set(learner._state)  # type: ignore[attr-defined]
+    confidence = learner.policy.confidence_set(learner._session.state)  # type: ignore[attr-defined]
     directions = np.random.default_rng(0).standard_normal((20, 3))
     exact = confidence.support(directions)
     monkeypatch.setattr(polyhedron, "pair_supports", unproven)

@@ -262,6 +262,10 @@ class ConfidenceSet(Protocol):
         """
         ...
 
+    def expected(self, game: Any, action: int) -> Array:
+        """Return what an action of a game shows on average at theta_hat, shape (n, m_a)."""
+        ...
+
     def sample(self, normals: Array, scale: Array | float) -> Array:
         """Return the rewards of one draw theta ~ N(theta_hat, scale^2 V_t^-1) each, (n, k)."""
         ...

@@ -364,8 +364,6 @@ class KernelGame(FunctionGame, Game):
 def _candidates(
     points: Array | None, reward: Functionals, observation: Functionals
 ) -> Array | None:
-    points: Array | None, reward: Functionals, observation: Functionals
-) -> Array | None:
     """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
     if points is None or reward.index.shape[1] != 1:
         return None

@@ -1,4 +1,4 @@
-"""What every policy offers, and the decision it makes."""
+"""What every policy offers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from partial_monitoring import display, randomness
+from partial_monitoring import randomness
 from partial_monitoring.estimation.state import View
-from partial_monitoring.model.place import plain_row
 from partial_monitoring.validation import Array, Indices
 
 State = TypeVar("State")
@@ -205,159 +204,3 @@ def all_on(action: Indices, k: int) -> Array:
     distribution = np.zeros((len(action), k))
     distribution[np.arange(len(action)), action] = 1.0
     return distribution
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """What to do next, and why."""
-
-    id: int
-    """The number of the decision, to tell the observation by."""
-    round: int
-    """t: one more than the number of observations told."""
-    action: int
-    label: str
-    distribution: Array
-    """mu_t, shape (k,)."""
-    probability: float
-    """The probability with which this action was chosen."""
-    gaps: Array
-    """The gap estimates that were used, shape (k,)."""
-    information: Array
-    """The information gains that were used, shape (k,)."""
-    ratio: float
-    beta: float
-    """beta_t, the squared radius of the confidence set."""
-    estimate: Array
-    """theta_hat, shape (d,)."""
-    labels: Sequence[str]
-    """The actions that were considered."""
-    place: int
-    """Where the action stands among them."""
-    index: Array | None = None
-    """What the policy played the largest of, shape (k,), if it decides in that way."""
-    context: Any = None
-    """The label of the context in which it was made, or its game if it was not known before."""
-    basis: str | None = None
-    """What else decided: "contexts", regret and information of all contexts together, or "plans",
-    the gaps of whole plans, one action for each context."""
-    considered: Indices | None = None
-    """The numbers of the actions that were considered, if not all were; arrays are over these."""
-
-    @classmethod
-    def remembered(cls, row: Mapping[str, Any], context: Any) -> Decision:
-        """Return a decision from its row of the history, without its reasons."""
-        nothing = np.zeros(0)
-        return cls(
-            row["id"],
-            row["round"],
-            row["action"],
-            row["label"],
-            distribution=nothing,
-            probability=row["probability"],
-            gaps=nothing,
-            information=nothing,
-            ratio=np.nan,
-            beta=np.nan,
-            estimate=nothing,
-            labels=(),
-            place=0,
-            context=context,
-        )
-
-    def explain(self) -> str:
-        """Say why: what each action may lose, what it tells, and how often it is chosen."""
-        return display.as_text(self.sheets())
-
-    def sheets(self) -> list[display.Sheet]:
-        """Return the table that explains the decision."""
-        possible = [a for a in range(len(self.labels)) if not np.isposinf(self.gaps[a])]
-        shown = sorted(possible, key=self._rank)[:12]
-        columns = self._columns()
-        rows = tuple(
-            (
-                display.Cell(self.labels[a] + (" <" if a == self.place else "")),
-                *(display.Cell(_number(float(values[a]))) for values in columns.values()),
-                display.Cell(f"{self.distribution[a]:.1%}"),
-            )
-            for a in shown
-        )
-        hidden = len(possible) - len(shown)
-        notes = [_reason(self)] + ([f"{hidden} more actions are not shown"] if hidden else [])
-        if self.basis == "plans":
-            notes.append("plans for all contexts decided; shown are the gaps of this context")
-        title = f"round {self.round}: {self.label}"
-        return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
-
-    def _columns(self) -> dict[str, Array]:
-        """Return what the policy knows about the actions."""
-        known = {"may lose": self.gaps, "tells": self.information}
-        known = {name: values for name, values in known.items() if not np.isnan(values).all()}
-        return known if self.index is None else known | {"index": self.index}
-
-    def _rank(self, a: int) -> tuple[float, float, int]:
-        """Sort by probability, then by what decided, then by number."""
-        better = self.gaps[a] if self.index is None else -self.index[a]
-        return -float(self.distribution[a]), float(better), a
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        return display.as_html(self.sheets())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain data; a context that was not listed as in a game file."""
-        return plain_row(self.row())
-
-    def row(self) -> dict[str, Any]:
-        """Return the decision as data, with its context as it is."""
-        row = {
-            "id": self.id,
-            "round": self.round,
-            "action": self.action,
-            "label": self.label,
-            "probability": self.probability,
-        }
-        return row if self.context is None else row | {"context": self.context}
-
-
-def _number(value: float) -> str:
-    """Show a number of a table; actions that are ruled out have none, those to be tried all."""
-    return display.number(value) if np.isfinite(value) else "inf" if value > 0 else "-"
-
-
-def _reason(decision: Decision) -> str:
-    """Say in one sentence what the chosen action is traded against."""
-    a = decision.place
-    if decision.index is not None:
-        if np.isposinf(decision.index[a]):
-            return "it was never played, and what it shows is needed"
-        out = np.isneginf(decision.index) & ~np.isposinf(decision.gaps)
-        if out.sum() == len(out) - 1 > 0:
-            return "every other action is ruled out"
-        rest = "of the actions that are not ruled out " if out.any() else ""
-        return f"{rest}it has the largest index"
-    if np.isnan(decision.gaps).any():
-        share = f"with probability {decision.probability:.0%}"
-        return f"the policy chose it {share} and does not say why"
-    greedy = int(decision.gaps.argmin())
-    if (decision.gaps[decision.distribution > 0] <= 0).all():
-        return "nothing else can be better, so there is nothing to explore"
-    if a == greedy:
-        others = np.flatnonzero(decision.distribution > 0)
-        rival = next((int(b) for b in others if b != a), None)
-        if rival is None:
-            return "the least may be lost with it, and no other action tells enough to pay for more"
-        return (
-            f"the least may be lost with it; '{decision.labels[rival]}' is tried now and then "
-            f"because it tells more"
-        )
-    if decision.gaps[a] <= decision.gaps[greedy] * (1 + 1e-9):
-        return "no action may lose less, and it tells more than others that lose as little"
-    worth = "is worth that price"
-    if decision.context is not None and decision.gaps[greedy] <= 0:
-        worth = "serves other contexts"
-    elif decision.basis is not None:
-        worth = "is worth that price, here and in other contexts"
-    return f"it may lose more than '{decision.labels[greedy]}', but what it tells {worth}"

@@ -12,7 +12,8 @@ import numpy as np
 from partial_monitoring import games
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel.stack import Stack
-from partial_monitoring.learner.learner import MOST_MASKED, Learner
+from partial_monitoring.learner.learner import Learner
+from partial_monitoring.learner.session import MOST_MASKED
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.policies.needs import initial_state_of

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -190,6 +191,11 @@ class KernelEllipsoid:
     def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
         """Return how far actions may be ahead of the greedy one, the rivals, and how to decide."""
         return rivals.ahead(self, row)
+
+    def expected(self, game: Any, action: int) -> Array:
+        """Return what an action of a game shows on average at f_hat, shape (n, m_a)."""
+        rows = game.rows(action)
+        return np.array([rows @ numbers for numbers in self.center])
 
     def sample(self, normals: Array, scale: Array | float) -> Array:
         """Return the rewards of one draw each, f = f_hat + c lambda^(-1/2) U z with U U' = C."""

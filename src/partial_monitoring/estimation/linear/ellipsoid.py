@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -210,6 +211,11 @@ class Ellipsoid:
     def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
         """Return how far actions may be ahead of the greedy one, the rivals, and how to decide."""
         return rivals.ahead(self.of(np.arange(len(self.beta)) == row))
+
+    def expected(self, game: Any, action: int) -> Array:
+        """Return what an action of a game shows on average at theta_hat, shape (n, m_a)."""
+        rows = game.linear.rows(action)
+        return np.array([rows @ theta for theta in self.center])
 
     def sample(self, normals: Array, scale: Array | float) -> Array:
         """Return the rewards of one draw each, shape (n, k).
