@@ -9,13 +9,13 @@ ratio falls along it until it rises, which it does in the middle of an edge of o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from partial_monitoring.numerics.compiled.frontier import ends_of, in_units, total, walk
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.ratio import minimize_rows, ratio
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize_alone(gaps, information, available, kappa, zero):
     """Return (first, second, share of the second) for one context by itself."""
     actions = np.flatnonzero(available)
@@ -26,7 +26,7 @@ def minimize_alone(gaps, information, available, kappa, zero):
     return actions[first[0]], actions[second[0]], share[0]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize_each(gaps, information, available, contexts, kappa, zero):
     """Solve some contexts by themselves: (first, second, share), each as many as contexts."""
     count = len(contexts)
@@ -38,7 +38,7 @@ def minimize_each(gaps, information, available, contexts, kappa, zero):
     return first, second, share
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def units_of(gaps, information, counted, available):
     """Return the largest gap and information of what counts."""
     widest, most = 1e-300, 1e-300
@@ -51,7 +51,7 @@ def units_of(gaps, information, counted, available):
     return widest, most
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize_jointly(gaps, information, weights, available, kappa, zero):
     """Return (first, second, share of the second), each of length Z, and their ratio.
 
@@ -98,7 +98,7 @@ def minimize_jointly(gaps, information, weights, available, kappa, zero):
     return first, second, share, value
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize_rows_jointly(gaps, information, weights, available, own, kappa, zero):
     """Solve one problem per replicate: (first, second, share) of its own context, and the ratio.
 

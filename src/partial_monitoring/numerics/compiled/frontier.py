@@ -9,7 +9,8 @@ where something is left between. Ends of contexts are arrays (Z, 2): the lower o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 ROUNDS = 100
 """At most so many prices are tried; what they leave open is sorted."""
@@ -24,14 +25,14 @@ ASKED = 63
 """The next price is the median of the slopes of about so many contexts."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def in_units(gap, gain, units):
     """Return a gap and an information in units in which nothing overflows; tiny gaps are zero."""
     widest, most, zero = units
     return (gap / widest if gap > zero * widest else 0.0), gain / most
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ends_of(gaps, information, available, floor):
     """Return where the frontier of a context starts, and where it ends.
 
@@ -53,7 +54,7 @@ def ends_of(gaps, information, available, floor):
     return greedy, low, high if most > low_gain else low
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cheapest_in_row(price, gaps, information, available, units, action, gap, gain):
     """Return the end (0 or 1) or the action with the least gap - price * information.
 
@@ -70,7 +71,7 @@ def cheapest_in_row(price, gaps, information, available, units, action, gap, gai
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def list_below(gaps, information, available, units, gap, gain, kept, d, i):
     """List the actions below the line between the ends of a context, and return how many."""
     slope = (gap[1] - gap[0]) / (gain[1] - gain[0])
@@ -85,7 +86,7 @@ def list_below(gaps, information, available, units, gap, gain, kept, d, i):
     return left
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def keep_below(gap, gain, kept, d, i, count):
     """Keep of the first actions of a list those below the line between the ends, in place."""
     slope = (gap[1] - gap[0]) / (gain[1] - gain[0])
@@ -97,7 +98,7 @@ def keep_below(gap, gain, kept, d, i, count):
     return left
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cheapest_kept(price, gap, gain, d, i, count):
     """Return where the least gap - price * information is in the list; -1 and -2 are the ends."""
     best, least = -1, gap[0] - price * gain[0]
@@ -109,7 +110,7 @@ def cheapest_kept(price, gap, gain, d, i, count):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def next_price(gap, gain, left, active):
     """Return the median slope between ends, of contexts with something between if there are."""
     some = active[:: max(1, len(active) // ASKED)]
@@ -123,7 +124,7 @@ def next_price(gap, gain, left, active):
     return np.median(slopes)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def total(values, weights, active, end):
     """Return the sum over contexts of chi times a value at one end, shape (Z, 2)."""
     entry = 0.0
@@ -132,7 +133,7 @@ def total(values, weights, active, end):
     return entry
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def narrow(gaps, information, weights, available, kappa, units, action, gap, gain):
     """Bring the ends of every context, actions, gaps and information (Z, 2), to the optimum.
 
@@ -204,7 +205,7 @@ def narrow(gaps, information, weights, available, kappa, units, action, gap, gai
     return active, kept, d, i, left
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def chain(gap, gain, d, i):
     """Return which of the actions between two ends are vertices of the frontier, in order."""
     order = np.argsort(i, kind="mergesort")
@@ -231,7 +232,7 @@ def chain(gap, gain, d, i):
     return hull[:size]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def edges_of(action, gap, gain, active, kept, d, i, left):
     """Return contexts, ends, and gaps and information there of all edges, by their slopes."""
     most = len(active) + left[active].sum()
@@ -255,7 +256,7 @@ def edges_of(action, gap, gain, active, kept, d, i, left):
     return contexts[order], ends[order], to_gap[order], to_gain[order]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def walk(gaps, information, weights, available, kappa, units, action, gap, gain, second, share):
     """Go from the lower ends to the optimum, in place; on an edge fill its end and the share.
 

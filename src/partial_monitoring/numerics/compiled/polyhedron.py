@@ -19,13 +19,14 @@ otherwise the bound itself is returned, which is too large rather than too small
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def solve_in_place(matrix, size, first, second):
     """Solve matrix x = first, second by Cholesky's method; the lower part is overwritten."""
     for j in range(size):
@@ -56,7 +57,7 @@ def solve_in_place(matrix, size, first, second):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ray_path(c, rows, slack, reach, last, z, multipliers):
     """Follow the path until |z|^2 = reach or u = last; fill z (D,) and multipliers (n,).
 
@@ -176,7 +177,7 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
     return 0.0, False
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def support(c, rows, slack, beta, z, multipliers):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 
@@ -218,7 +219,7 @@ def support(c, rows, slack, beta, z, multipliers):
     return bound, False
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def whiten(inverse, regularization, dim):
     """Return F with F F' = diag(inverse, I / regularization), lower triangular, shape (D, D)."""
     r = inverse.shape[0]
@@ -239,7 +240,7 @@ def whiten(inverse, regularization, dim):
     return root
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def into_whitened(rows, root):
     """Return rows @ root for a lower triangular root, shape (n, D)."""
     n, dim = rows.shape
@@ -253,7 +254,7 @@ def into_whitened(rows, root):
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def centers(inverse, x_hat, regularization, facets, bounds, interior):
     """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
 
@@ -308,7 +309,7 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):
     return result, done
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def room_at(x, facets, bounds, slack):
     """Fill slack (n,) with the room bounds - facets x, not below zero."""
     for i in range(len(bounds)):
@@ -318,7 +319,7 @@ def room_at(x, facets, bounds, slack):
         slack[i] = max(bounds[i] - place, 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
     """Return support values (n, q), certificates and maximisers of directions (q, D)."""
     n, dim = x.shape
@@ -345,7 +346,7 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
     return values, certified, points
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):
     """Return max over b of the support of phi_b - phi_a for every action, shape (n, k).
 

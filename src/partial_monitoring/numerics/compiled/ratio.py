@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import EXTREMES, largest
 
 TIE = 1e-13
 """Ratios closer than this fraction are tied, and the lower index stands."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ratio(gap, information, kappa):
     """Return gap^kappa / information with 0/0 = 0 and 1/0 = inf."""
     if gap <= 0.0:
@@ -23,7 +23,7 @@ def ratio(gap, information, kappa):
     return gap**kappa / information
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def best_share(d1, i1, d2, i2, kappa):
     """Return the probability of the second action that minimises the ratio of a pair.
 
@@ -37,7 +37,7 @@ def best_share(d1, i1, d2, i2, kappa):
     return min(1.0, max(0.0, share))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def anchored(gaps, information, anchor, kappa):
     """Return (partner, share) of the best pair that contains the anchor."""
     d1, i1 = gaps[anchor], information[anchor]
@@ -51,7 +51,7 @@ def anchored(gaps, information, anchor, kappa):
     return partner, share
 
 
-@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES)
 def least_slope(gaps, information, slope, psi):
     """Return the least slope * D_a - psi * I_a."""
     least = np.inf
@@ -60,7 +60,7 @@ def least_slope(gaps, information, slope, psi):
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def first_least(gaps, information, slope, psi, limit):
     """Return the first action with slope * D_a - psi * I_a up to a limit.
 
@@ -76,7 +76,7 @@ def first_least(gaps, information, slope, psi, limit):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def usable_numbers(values):
     """Whether no number is negative or not finite."""
     bad = 0
@@ -85,7 +85,7 @@ def usable_numbers(values):
     return bad == 0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
 
@@ -131,7 +131,7 @@ def minimize(gaps, information, kappa):
     return first, second, share
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def minimize_rows(gaps, information, kappa, exact, zero):
     """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
 
@@ -175,7 +175,7 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     return first, second, share, value, usable
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def draw_rows(first, second, share, uniforms):
     """Draw from pairs of actions by inverting the cumulative distribution, shape (n,)."""
     drawn = np.empty_like(first)
@@ -187,7 +187,7 @@ def draw_rows(first, second, share, uniforms):
     return drawn
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def spread_rows(first, second, share, k):
     """Return distributions on pairs of actions over all actions, shape (n, k)."""
     spread = np.zeros((len(first), k))
