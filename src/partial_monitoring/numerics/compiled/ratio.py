@@ -60,7 +60,7 @@ def least_slope(gaps, information, slope, psi):
     return least
 
 
-@compiled
+@compiled(inline="always")
 def first_least(gaps, information, slope, psi, limit):
     """Return the first action with slope * D_a - psi * I_a up to a limit.
 
@@ -85,7 +85,7 @@ def usable_numbers(values):
     return bad == 0
 
 
-@compiled
+@compiled(inline="always")
 def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
 
@@ -93,7 +93,7 @@ def minimize(gaps, information, kappa):
     h(a) = kappa D(mu)^(kappa-1) D_a - Psi(mu) I_a below that of the pair itself. Take the one with
     the least, solve the pairs it forms in closed form, and stop when there is none.
     """
-    first = 0
+    first = np.int64(0)  # a literal would be another type, for which all is compiled once more
     for a in range(len(gaps)):
         if gaps[a] < gaps[first]:
             first = a
@@ -162,7 +162,7 @@ def minimize_rows(gaps, information, kappa, exact, zero):
         if exact:
             first[row], second[row], share[row] = minimize(d, i, kappa)
         else:
-            anchor = 0
+            anchor = np.int64(0)
             for a in range(1, k):
                 tied = d[a] == d[anchor] and d[a] > 0.0
                 if d[a] < d[anchor] or (tied and i[a] > i[anchor]):
