@@ -132,6 +132,34 @@ def minimize(gaps, information, kappa):
 
 
 @compiled
+def minimize_row(gaps, information, kappa, exact, zero, d, i):
+    """Solve one problem: (first, second, share, ratio, usable); d and i (k,) are scratch."""
+    if not (usable_numbers(gaps) and usable_numbers(information)):
+        return 0, 0, 0.0, 0.0, False
+    # The answer does not depend on the units; in these nothing overflows.
+    widest, most = largest(gaps), largest(information)
+    per_gap = 1.0 / max(widest, 1e-300)
+    per_gain = 1.0 / max(most, 1e-300)
+    for a in range(len(gaps)):
+        d[a] = gaps[a] * per_gap if gaps[a] > zero * widest else 0.0
+    for a in range(len(gaps)):
+        i[a] = information[a] * per_gain
+    if exact:
+        one, two, p = minimize(d, i, kappa)
+    else:
+        one = np.int64(0)
+        for a in range(1, len(gaps)):
+            tied = d[a] == d[one] and d[a] > 0.0
+            if d[a] < d[one] or (tied and i[a] > i[one]):
+                one = a
+        two, p = anchored(d, i, one, kappa)
+    value = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+    if 0.0 < value < np.inf:
+        value = value * widest**kappa / most
+    return one, two, p, value, True
+
+
+@compiled
 def minimize_rows(gaps, information, kappa, exact, zero):
     """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
 
@@ -140,38 +168,14 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     is negative or not finite is not usable.
     """
     n, k = gaps.shape
-    first = np.zeros(n, np.int64)
-    second = np.zeros(n, np.int64)
-    share = np.zeros(n)
-    value = np.zeros(n)
+    first, second = np.empty(n, np.int64), np.empty(n, np.int64)
+    share, value = np.empty(n), np.empty(n)
     usable = np.empty(n, np.bool_)
-    d = np.empty(k)
-    i = np.empty(k)
+    d, i = np.empty(k), np.empty(k)
     for row in range(n):
-        usable[row] = usable_numbers(gaps[row]) and usable_numbers(information[row])
-        if not usable[row]:
-            continue
-        # The answer does not depend on the units; in these nothing overflows.
-        widest, most = largest(gaps[row]), largest(information[row])
-        per_gap = 1.0 / max(widest, 1e-300)
-        per_gain = 1.0 / max(most, 1e-300)
-        for a in range(k):
-            d[a] = gaps[row, a] * per_gap if gaps[row, a] > zero * widest else 0.0
-        for a in range(k):
-            i[a] = information[row, a] * per_gain
-        if exact:
-            first[row], second[row], share[row] = minimize(d, i, kappa)
-        else:
-            anchor = np.int64(0)
-            for a in range(1, k):
-                tied = d[a] == d[anchor] and d[a] > 0.0
-                if d[a] < d[anchor] or (tied and i[a] > i[anchor]):
-                    anchor = a
-            first[row] = anchor
-            second[row], share[row] = anchored(d, i, anchor, kappa)
-        one, two, p = first[row], second[row], share[row]
-        scaled = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
-        value[row] = scaled * widest**kappa / most if 0.0 < scaled < np.inf else scaled
+        first[row], second[row], share[row], value[row], usable[row] = minimize_row(
+            gaps[row], information[row], kappa, exact, zero, d, i
+        )
     return first, second, share, value, usable
 
 
