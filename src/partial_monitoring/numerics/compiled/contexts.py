@@ -96,7 +96,7 @@ def walk_each(gaps, information, weights, available, kappa, zero, first, second,
         )
 
 
-@compiled
+@compiled(inline="always")
 def walk_row(gaps, information, weights, available, kappa, zero, first, second, share):
     """Fill (first, second, share of the second), each of length Z, and return their ratio."""
     count = len(weights)

@@ -278,7 +278,7 @@ def chain(gap, gain, d, i, hull):
     return size
 
 
-@compiled
+@compiled(inline="always")
 def edges_of(action, gap, gain, active, kept, d, i, left):
     """Return contexts, ends, and gaps and information there of all edges, and their order."""
     most = len(active)
@@ -305,7 +305,7 @@ def edges_of(action, gap, gain, active, kept, d, i, left):
     return contexts, ends, to_gap, to_gain, stable_order(slopes[:count])
 
 
-@compiled
+@compiled(inline="always")
 def walk(
     gaps, information, weights, available, kappa, units, every, action, gap, gain, second, share
 ):
