@@ -69,8 +69,7 @@ class Tally(NamedTuple):
         one, two = self.plays, other.plays
         apart = [y / two - x / one for x, y in zip(self.total, other.total, strict=True)]
         scatter = sum([x**2 for x in apart]) * (one * two / (one + two))
-        parts = _merged(self.parts[-1:] + other.parts, size)
-        parts = self.parts[:-1] + parts
+        parts = self.parts[:-1] + _merged(self.parts[-1:] + other.parts, size)
         return Tally(
             one + two,
             _sum(self.total, other.total),

@@ -298,12 +298,15 @@ class Learner:
 
     def confidence_set(self, *, context: object = None) -> Any:
         """Return E_t, with the estimate and what is still plausible; with contexts, in one."""
+        return self._confidence_set(self._session, self._spec.place(context))
+
+    def _confidence_set(self, session: Session, place: Place) -> Any:
         found = getattr(self.policy, "confidence_set", None)
         if not callable(found):
             raise InvalidInput(
                 f"{type(self.policy).__name__} has no confidence set, and so no status."
             )
-        return found(self._session.state, **self._spec.place(context).options)
+        return found(session.state, **place.options)
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
@@ -317,8 +320,8 @@ class Learner:
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
         """
-        session, confidence = self._session, self.confidence_set(context=context)
-        place = self._spec.place(context)
+        session, place = self._session, self._spec.place(context)
+        confidence = self._confidence_set(session, place)
         width = draws_of(self.policy, session.state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(session.state, middle, **place.options)
