@@ -10,7 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_design
+from partial_monitoring.estimation.kernel.box import BoxData, BoxPosterior, box_design
 from partial_monitoring.simulation.environment import Environment
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
@@ -41,7 +41,7 @@ def test_a_kernel_that_fails_where_it_was_played_is_refused() -> None:
     for action in game.nearest(np.linspace(0, 1, 30)[:, None]):
         data = data.after(int(action), 0.0)
     with pytest.raises(InvalidInput, match="kernel must be positive semidefinite; its Gram"):
-        Conditioned.on(game, box_design(near, regularization=1e-4), data)
+        BoxPosterior.on(game, box_design(near, regularization=1e-4), data)
 
 
 def test_observations_over_a_box_are_gaussian() -> None:
@@ -111,5 +111,5 @@ def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.Monkey
     def search(*_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.looked_at", search)
+    monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.candidate_points", search)
     assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)

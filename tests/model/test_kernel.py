@@ -64,10 +64,10 @@ def test_three_kernels_become_one_gram_matrix() -> None:
     assert (game.k, game.m, game.d) == (6, 2, 18)
     assert game.linear.d == 5
     np.testing.assert_array_equal(game.gram.matrix[:6, :6], game.features @ game.gram.matrix[:, :6])
-    assert three().mirrored
+    assert three().shows_own_reward
     assert three().d == 3
     other = three(cross_kernel=0.5 * K[:, :, None])  # rewards and observations differ
-    assert not other.mirrored
+    assert not other.shows_own_reward
     assert other.d == 6
 
 
@@ -142,7 +142,7 @@ def test_a_short_file_is_a_bandit() -> None:
     data = {"kernel": {"type": "squared_exponential", "lengthscale": 0.3}, "points": [[0], [1]]}
     game = game_from_dict(data)
     assert isinstance(game, pm.KernelGame)
-    assert game.mirrored
+    assert game.shows_own_reward
     assert not isinstance(game_from_dict(data | {"duels": False}), pm.KernelDuelingGame)
     duels = game_from_dict(data | {"duels": True, "items": ["a", "b"]})
     assert isinstance(duels, pm.KernelDuelingGame)

@@ -14,7 +14,7 @@ import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.policies.policy import uniform_stream
 from partial_monitoring.simulation.environment import Environment
 
 PRICING = pm.games.dynamic_pricing([1, 2, 3, 4])
@@ -41,7 +41,7 @@ def actions_of(policy: Any, game: pm.Game, seeds: list[int], rounds: int) -> lis
     theta = np.stack([game.parameters.relative_interior_point()] * len(seeds))
     world = Environment(game, theta, numbers)
     state = policy.init(game, len(seeds))
-    uniforms = uniforms_of(policy, state, numbers)
+    uniforms = uniform_stream(policy, state, numbers)
     played = []
     for t in range(rounds):
         action = policy.decide(state, uniforms(t)).action
@@ -122,7 +122,7 @@ def test_policies_by_name() -> None:
 def test_decisions_are_well_formed(policy: Any, game: pm.Game) -> None:
     """The action has all the probability and the largest index; nothing is negative (T2)."""
     state = policy.init(game, 3)
-    uniforms = uniforms_of(policy, state, np.arange(3))
+    uniforms = uniform_stream(policy, state, np.arange(3))
     for t in range(20):
         choice = policy.decide(state, uniforms(t))
         assert choice.distribution.shape == choice.gaps.shape == (3, game.k)
@@ -245,12 +245,12 @@ def test_bad_options_are_named(option: str, case: tuple[str, dict[str, Any]]) ->
 
 def test_a_policy_gets_as_many_numbers_as_it_says() -> None:
     seeds = np.array([1, 2])
-    one = uniforms_of(pm.IDS(), pm.IDS().init(BANDIT, 2), seeds)
+    one = uniform_stream(pm.IDS(), pm.IDS().init(BANDIT, 2), seeds)
     assert one(700).shape == (2,)
     policy = pm.LinTS()
-    many = uniforms_of(policy, policy.init(BANDIT, 2), seeds)
+    many = uniform_stream(policy, policy.init(BANDIT, 2), seeds)
     assert many(700).shape == (2, 3)
-    alone = uniforms_of(policy, policy.init(BANDIT, 1), seeds[1:])
+    alone = uniform_stream(policy, policy.init(BANDIT, 1), seeds[1:])
     assert np.array_equal(alone(700), many(700)[1:])
 
 

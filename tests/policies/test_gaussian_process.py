@@ -12,7 +12,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.policies.policy import uniform_stream
 from partial_monitoring.simulation.environment import Environment
 
 POINTS = np.random.default_rng(0).uniform(0, 1, (30, 2))
@@ -67,7 +67,7 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, game: Any) -> None
     state = policy.init(game, 2)
     numbers = np.array([8, 9])
     world = Environment(game, np.zeros((2, game.d)), numbers)
-    uniforms = uniforms_of(policy, state, numbers)
+    uniforms = uniform_stream(policy, state, numbers)
     for t in range(40):
         action = policy.decide(state, uniforms(t)).action
         assert learner.history[t]["action"] == action[1]
@@ -220,7 +220,7 @@ def test_rewards_that_are_shown_in_other_words() -> None:
         pm.readings.together(pm.readings.values(x), pm.readings.values(np.roll(x, -1, axis=0))),
         noise_std=0.1,
     )
-    assert not game.mirrored
+    assert not game.shows_own_reward
     result = pm.simulate(game, ["gp_ucb", "gp_ts", "linucb"], "random", horizon=20, seeds=2)
     assert result.policies == ["gp_ucb", "gp_ts", "linucb"]
 

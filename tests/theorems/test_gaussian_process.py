@@ -16,7 +16,7 @@ from partial_monitoring.estimation.kernel.design import kernel_design
 from partial_monitoring.estimation.kernel.posterior import initial, updated
 from partial_monitoring.estimation.kernel.root import pivoted, prior_root
 from partial_monitoring.policies.bandit.improvement import expected_gain
-from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.policies.policy import uniform_stream
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.uniform(0, 1, (25, 2))
@@ -223,7 +223,7 @@ def test_they_find_what_is_best() -> None:
 def test_uniform_numbers_of_two_draws_are_different() -> None:
     policy = pm.DuelingTS()
     state = policy.init(DUELS, 2)
-    uniforms = uniforms_of(policy, state, np.arange(2))(0)
+    uniforms = uniform_stream(policy, state, np.arange(2))(0)
     one, two = np.split(randomness.normals(uniforms), 2, axis=1)
     assert one.shape == two.shape == (2, policy.draws(state) // 2)
     assert not np.isclose(one, two).any()

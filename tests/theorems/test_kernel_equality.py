@@ -267,6 +267,6 @@ def test_three_kernels_and_one_kernel_are_the_same_game() -> None:
     k = kernel(x)
     one = pm.games.kernelized_bandit(x, kernel=kernel, noise_std=0.2)
     two = pm.KernelGame(k, k[:, None, :, None], k[:, :, None], noise_std=0.2)
-    assert two.mirrored
+    assert two.shows_own_reward
     play(one, pm.IDS(), two.linear, rounds=40)
     np.testing.assert_allclose(one.gram.matrix, two.gram.matrix, atol=1e-15)

@@ -13,8 +13,8 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import covariance
 from partial_monitoring.estimation.kernel import design as kernel_design
 from partial_monitoring.estimation.kernel import posterior as estimation
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
 from tests.oracles.kernel_reference import Posterior
 from tests.oracles.kernel_routes import GAMES, bandit, learn, observation, points, some_data, truth
@@ -164,7 +164,7 @@ def test_rounds_that_show_nothing(dense: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_stack_shares_rows_until_two_add_one() -> None:
-    empty = Stack.empty(2, room=2)
+    empty = AppendOnly.empty(2, room=2)
     one = empty.added(np.array([1.0, 2.0]))
     left, right = one.added(np.array([3.0, 4.0])), one.added(np.array([5.0, 6.0]))
     assert left.buffer is one.buffer

@@ -24,6 +24,11 @@ Context = Indices | Game
 """The contexts of the replicates (n,), or one that the game does not list, by its own game."""
 
 
+def is_unlisted(context: Context | None) -> bool:
+    """Whether a context is one that the game does not list, given by its own game."""
+    return isinstance(context, Game)
+
+
 @dataclass(frozen=True)
 class Prior:
     """What is assumed before the first round."""

@@ -48,7 +48,7 @@ class Decision:
     """What the policy played the largest of, shape (k,), if it decides in that way."""
     context: Any = None
     """The label of the context in which it was made, or its game if the context is unlisted."""
-    basis: str | None = None
+    decided_by: str | None = None
     """What else decided: "contexts", regret and information of all contexts together, or "plans",
     the gaps of whole plans, one action for each context."""
     considered: Indices | None = None
@@ -73,7 +73,7 @@ class Decision:
         )
         hidden = len(possible) - len(shown)
         notes = [self._reason()] + ([f"{hidden} more actions are not shown"] if hidden else [])
-        if self.basis == "plans":
+        if self.decided_by == "plans":
             notes.append("plans for all contexts decided; shown are the gaps of this context")
         title = f"round {self.round}: {self.label}"
         return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
@@ -154,7 +154,7 @@ class Decision:
         worth = "is worth that price"
         if self.context is not None and gaps[greedy] <= 0:
             worth = "serves other contexts"
-        elif self.basis is not None:
+        elif self.decided_by is not None:
             worth = "is worth that price, here and in other contexts"
         return f"it may lose more than '{self.labels[greedy]}', but what it tells {worth}"
 

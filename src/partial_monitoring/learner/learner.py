@@ -29,8 +29,8 @@ from partial_monitoring.learner.session import (
 )
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, status
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.policies.policy import Policy, draws_of
+from partial_monitoring.model.any_game import AnyGame, Context
+from partial_monitoring.policies.policy import Policy, draws_needed
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
 from partial_monitoring.validation import Array, boolean
@@ -300,7 +300,7 @@ class Learner:
         """Return E_t, with the estimate and what is still plausible; with contexts, in one."""
         return self._confidence_set(self._session, self._spec.place(context))
 
-    def _confidence_set(self, session: Session, place: Place) -> Any:
+    def _confidence_set(self, session: Session, place: Context) -> Any:
         found = getattr(self.policy, "confidence_set", None)
         if not callable(found):
             raise InvalidInput(
@@ -322,7 +322,7 @@ class Learner:
         """
         session, place = self._session, self._spec.place(context)
         confidence = self._confidence_set(session, place)
-        width = draws_of(self.policy, session.state)
+        width = draws_needed(self.policy, session.state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(session.state, middle, **place.options)
         gaps = None if choice.gaps is None else place.own(choice.gaps)

@@ -137,7 +137,7 @@ def _recognize(decision: Decision, own: Waiting) -> None:
 
 def _decision(session: Session, place: Context, choice: Choices) -> Decision:
     """Return what a policy chose, and why."""
-    action, where = place.local(int(choice.action[0])), place.local(int(choice.places[0]))
+    action, where = place.local(int(choice.action[0])), place.local(int(choice.positions[0]))
     considered = None if choice.candidates is None else choice.candidates[0]
     labels = place.game.actions if considered is None else _labels(place, considered)
     distribution = place.own(choice.distribution)
@@ -157,7 +157,7 @@ def _decision(session: Session, place: Context, choice: Choices) -> Decision:
         where,
         None if choice.index is None else place.own(choice.index),
         place.name,
-        choice.basis,
+        choice.decided_by,
         considered,
     )
 

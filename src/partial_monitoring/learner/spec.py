@@ -16,7 +16,7 @@ from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import initial_state_of
-from partial_monitoring.policies.policy import Policy, is_policy, uniforms_of
+from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array
 
@@ -103,7 +103,7 @@ class Spec:
         """
         block, draw = self._drawn
         if block != number // randomness.BLOCK:
-            draw = uniforms_of(self.policy, self.start.state, np.array([self.seed]))
+            draw = uniform_stream(self.policy, self.start.state, np.array([self.seed]))
             draw(number)
             self._drawn = number // randomness.BLOCK, draw
         return draw(number)

@@ -226,7 +226,7 @@ class KernelBoxGame(FunctionGame):
         """Return the point with a given number, shape (p,)."""
         return self.points_of(self.action_index(action))
 
-    def among(
+    def bandit_at(
         self,
         points: Array,
         actions: Iterable[object] | None = None,
@@ -269,7 +269,7 @@ class KernelBoxGame(FunctionGame):
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
         """Return the bandit that has only some of the points."""
-        return self.among(self.points_of([self.action_index(action) for action in actions]))
+        return self.bandit_at(self.points_of([self.action_index(action) for action in actions]))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return the table that shows this game: the edges of the box."""

@@ -61,11 +61,6 @@ class FunctionGame(AnyGame):
         return None if self.kernel_gram is None else int(self.kernel_gram.points.shape[1])
 
     @property
-    def mirrored(self) -> bool:
-        """Whether every action shows its own reward."""
-        return self.shows_own_reward
-
-    @property
     def unknown(self) -> str:
         """What is known of the parameter beforehand, in words."""
         kernel = "" if self.kernel_gram is None else f" of {self.kernel_gram.kernel!r}"

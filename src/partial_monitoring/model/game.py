@@ -364,7 +364,7 @@ def reduce(game: Game) -> ReducedGame:
 
 
 def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:
-    """Stack the maps of all actions with zero rows below the shorter ones."""
+    """AppendOnly the maps of all actions with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
         array = real_array("observation_maps", maps, ("k", "m", "d"))

@@ -38,12 +38,12 @@ class Choices:
     index: Array | None = None
     """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
     actions that it has ruled out."""
-    basis: str | None = None
+    decided_by: str | None = None
     """What else decided: "contexts", regret and information of all contexts together, or "plans",
     the gaps of whole plans, one action for each context."""
 
     @property
-    def places(self) -> Indices:
+    def positions(self) -> Indices:
         """The positions of the chosen actions in the arrays over actions, shape (n,)."""
         if self.candidates is None:
             return self.action
@@ -54,7 +54,7 @@ class Choices:
         """The information of the chosen actions, shape (n,); NaN if the policy knows none."""
         if self.information is None:
             return np.full(len(self.action), np.nan)
-        return np.asarray(self.information[np.arange(len(self.action)), self.places])
+        return np.asarray(self.information[np.arange(len(self.action)), self.positions])
 
 
 FILLERS: Mapping[str, float] = {
@@ -108,7 +108,7 @@ def gathered(views: Sequence[View], choices: Sequence[Choices]) -> Choices:
     if first.actions is None:
         return choices[0]
     n = len(choices[0].action) if len(views) == 1 else len(first.rows)
-    filled: dict[str, Any] = {"basis": choices[0].basis}
+    filled: dict[str, Any] = {"decided_by": choices[0].decided_by}
     for name in FILLERS:
         if getattr(choices[0], name) is not None:
             own = [(v, getattr(choice, name)) for v, choice in zip(views, choices, strict=True)]
@@ -172,20 +172,20 @@ def is_policy(policy: object) -> bool:
     return not isinstance(policy, type) and all(map(callable, parts))
 
 
-def uniforms_of(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:
+def uniform_stream(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:
     """Return the function that gives a policy its uniform numbers of a round (from 0).
 
     Shape (n,), or (n, draws) if the policy says how many it needs. The numbers of a round depend on
     the seed, the round and how many there are, and on nothing else.
     """
-    width = draws_of(policy, state)
+    width = draws_needed(policy, state)
     stream = randomness.Stream(seeds, randomness.POLICY, 1 if width is None else width)
     if width is None:
         return lambda t: stream.at(t)[:, 0]
     return stream.at
 
 
-def draws_of(policy: Policy[Any], state: Any) -> int | None:
+def draws_needed(policy: Policy[Any], state: Any) -> int | None:
     """Return how many uniform numbers a policy needs per round, or None if it does not say."""
     draws = getattr(policy, "draws", None)
     return None if draws is None else int(draws(state))
@@ -199,7 +199,7 @@ def draw(distribution: Array, uniforms: Array) -> Indices:
     return np.asarray(np.minimum(passed.sum(axis=1), last), dtype=np.int64)
 
 
-def all_on(action: Indices, k: int) -> Array:
+def point_mass(action: Indices, k: int) -> Array:
     """Return distributions that are all on the given actions (n,), shape (n, k)."""
     distribution = np.zeros((len(action), k))
     distribution[np.arange(len(action)), action] = 1.0

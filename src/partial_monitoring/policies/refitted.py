@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
-from partial_monitoring.estimation.kernel.stack import Stack
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draws_of, is_policy, joined
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed, is_policy, joined
 from partial_monitoring.validation import Array, Indices, real_number, whole_number
 
 MOST_FITTED = 400
@@ -29,8 +29,8 @@ class Fitted:
 
     game: FunctionGame
     state: Any
-    actions: Stack
-    shown: Stack
+    actions: AppendOnly
+    shown: AppendOnly
     due: int
     """The round before which the kernel is fitted again."""
 
@@ -116,15 +116,15 @@ class Refitted:
         blank = Fitted(
             game,
             state,
-            Stack.empty(1, dtype=np.int64),
-            Stack.empty(max(game.m, 1)),
+            AppendOnly.empty(1, dtype=np.int64),
+            AppendOnly.empty(max(game.m, 1)),
             self.first,
         )
         return RefittedState((blank,) * replicates, kernel, 2 * game.d)
 
     def draws(self, state: RefittedState) -> int:
         """Return how many uniform numbers the inner policy needs per round."""
-        return 1 if draws_of(self.inner, state.runs[0].state) is None else state.most_draws
+        return 1 if draws_needed(self.inner, state.runs[0].state) is None else state.most_draws
 
     def decide(
         self, state: RefittedState, uniforms: Array, available: Array | None = None
@@ -132,7 +132,7 @@ class Refitted:
         """Let the inner policy choose, each replicate with its own kernel."""
         each = []
         for run, own in zip(state.runs, uniforms, strict=True):
-            width = draws_of(self.inner, run.state)
+            width = draws_needed(self.inner, run.state)
             numbers = own[:1] if width is None else own[None, :width]
             each.append(self.inner.decide(run.state, numbers, available))
         return joined(each)

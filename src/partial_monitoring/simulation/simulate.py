@@ -16,7 +16,7 @@ from partial_monitoring.games.functions import KNOWN
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
-from partial_monitoring.policies.policy import Policy, is_policy, uniforms_of
+from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
@@ -114,7 +114,7 @@ def play(
     """Play one policy to the last checkpoint and record it."""
     n, horizon = len(environment.seeds), int(marks[-1])
     state = initial_state_of(policy, game, n)
-    uniforms = uniforms_of(policy, state, environment.seeds)
+    uniforms = uniform_stream(policy, state, environment.seeds)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
     counted = game.k if len(marks) * game.k <= MOST_COUNTS else 0
     plays = np.zeros((n, counted), dtype=np.int64)

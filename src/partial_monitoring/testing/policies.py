@@ -11,7 +11,7 @@ import numpy as np
 
 from partial_monitoring import games
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.stack import Stack
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.session import MOST_MASKED
 from partial_monitoring.model.any_game import AnyGame
@@ -20,9 +20,9 @@ from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
     Choices,
     Policy,
-    draws_of,
+    draws_needed,
     is_policy,
-    uniforms_of,
+    uniform_stream,
 )
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.simulate import play
@@ -111,7 +111,7 @@ def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, round
     n = len(seeds)
     world = Environment(game, np.repeat(theta[None], n, axis=0), seeds)
     state = policy.init(game, n)
-    uniforms = uniforms_of(policy, state, seeds)
+    uniforms = uniform_stream(policy, state, seeds)
     played = []
     for t in range(rounds):
         before = list(_arrays(state))
@@ -139,7 +139,7 @@ def _arrays(state: Any) -> Iterator[bytes]:
         yield state.tobytes()
     elif isinstance(state, AnyGame):  # whose arrays cannot be changed
         return
-    elif isinstance(state, Stack):  # what lies behind its rows is nobody's
+    elif isinstance(state, AppendOnly):  # what lies behind its rows is nobody's
         yield from _arrays(state.rows)
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))
@@ -166,14 +166,14 @@ def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     for name in ("gaps", "information", "ratio"):
         require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
     require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
-    chance = mu[np.arange(n), choice.places]
+    chance = mu[np.arange(n), choice.positions]
     require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
 
 
 def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
     """Whatever the uniform number is, actions come as often as their distribution says."""
     state = policy.init(game, 1)
-    if draws_of(policy, state) is not None:
+    if draws_needed(policy, state) is not None:
         return  # what else it draws decides, too
     seen: dict[str, Any] = {}
     if isinstance(game, ContextualGame):
@@ -192,7 +192,7 @@ def _check_available(policy: Policy[Any], game: AnyGame) -> None:
     if game.k > MOST_MASKED:
         return  # nobody can give a list so long
     state = policy.init(game, 1)
-    width = draws_of(policy, state)
+    width = draws_needed(policy, state)
     uniforms = np.full((1,) if width is None else (1, width), 0.3)
     contexts = range(len(game.games)) if isinstance(game, ContextualGame) else [None]
     for z in contexts:

@@ -18,10 +18,10 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.covariance import Covariance
 from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels.gram import cholesky
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.validation import Array, Indices
@@ -58,15 +58,15 @@ MOST_PLAYED = 500
 class BoxData:
     """What one replicate has seen."""
 
-    actions: Stack
+    actions: AppendOnly
     """The numbers of the points that were played, shape (t, 1)."""
-    shown: Stack
+    shown: AppendOnly
     """What they showed, shape (t, 1)."""
 
     @classmethod
     def empty(cls) -> BoxData:
         """Return what is known before the first round."""
-        return cls(Stack.empty(1, dtype=np.int64), Stack.empty(1))
+        return cls(AppendOnly.empty(1, dtype=np.int64), AppendOnly.empty(1))
 
     def after(self, action: int, shown: float) -> BoxData:
         """Return the data with one more observation."""
@@ -74,7 +74,7 @@ class BoxData:
 
 
 @dataclass(frozen=True, eq=False)
-class Conditioned:
+class BoxPosterior:
     """The estimate of a function on a box, ready to be looked at anywhere.
 
     Points that were played n times with mean y are one row with noise lambda / n; what is factored
@@ -101,7 +101,7 @@ class Conditioned:
     rounds: int
 
     @classmethod
-    def on(cls, game: KernelBoxGame, design: KernelDesign, data: BoxData) -> Conditioned:
+    def on(cls, game: KernelBoxGame, design: KernelDesign, data: BoxData) -> BoxPosterior:
         """Return the estimate from all that was seen."""
         played = data.actions.rows[:, 0]
         different, place, often = np.unique(played, return_inverse=True, return_counts=True)
@@ -172,7 +172,7 @@ class Conditioned:
         names = [self.game.action_label(int(a)) for a in actions] if named else None
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
-        game = self.game.among(self.game.points_of(numbers), names, chosen)
+        game = self.game.bandit_at(self.game.points_of(numbers), names, chosen)
         lam, gram = self.design.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
         widest = 2 * self.design.norm_bound * float(np.sqrt(gram.diagonal.max()))
@@ -204,11 +204,11 @@ def box_design(
     game: KernelBoxGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
 ) -> KernelDesign:
     """Return the design of the reference points of a box."""
-    reference = game.among(game.computed.points)
+    reference = game.bandit_at(game.computed.points)
     return kernel_design(reference, regularization=regularization, norm_bound=norm_bound)
 
 
-def looked_at(known: Conditioned, width: float) -> Indices:
+def candidate_points(known: BoxPosterior, width: float) -> Indices:
     """Return the numbers of the points to choose from in a round.
 
     ``width`` is beta^(1/2), how many roots of its variance a value may be above its estimate.
@@ -225,15 +225,15 @@ def looked_at(known: Conditioned, width: float) -> Indices:
     normal = ndtri(np.clip(spread.random(CLOUD), 1e-6, 1 - 1e-6))
     for weights in ((1.0, 0.0), (1.0, width), (0.0, 1.0)):
         first = np.argsort(-known.score(pool, *weights), kind="stable")[:STARTS]
-        peaks = np.array([_climbed(known, start, weights, normal) for start in pool[first]])
+        peaks = np.array([_ascended(known, start, weights, normal) for start in pool[first]])
         around = peaks[int(known.score(peaks, *weights).argmax())]
         clouds += [peaks, *(_cloud(game, around, scale * normal) for scale in SCALES)]
     fresh = game.nearest(np.concatenate(clouds))
     return np.asarray(np.unique(np.concatenate([known.actions[best], fresh])))
 
 
-def _climbed(
-    known: Conditioned, start: Array, weights: tuple[float, float], normal: Array
+def _ascended(
+    known: BoxPosterior, start: Array, weights: tuple[float, float], normal: Array
 ) -> Array:
     """Return a point with a larger score than the start: by its gradient, or closer and closer."""
     game = known.game

@@ -9,7 +9,12 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_design, looked_at
+from partial_monitoring.estimation.kernel.box import (
+    BoxData,
+    BoxPosterior,
+    box_design,
+    candidate_points,
+)
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.estimation.kernel.state import refuse_prior_mean
@@ -55,17 +60,19 @@ class BoxState:
             raise InvalidInput("available cannot be given for a box; restrict the box instead.")
         found = []
         for i, data in enumerate(self.data):
-            known = Conditioned.on(self.game, self.design, data)
+            known = BoxPosterior.on(self.game, self.design, data)
             beta = squared_radius(schedule, self.design, known.round, known.log_det)
-            points = looked_at(known, float(np.sqrt(beta[0])))
+            points = candidate_points(known, float(np.sqrt(beta[0])))
             confidence = KernelEllipsoid.around(known.estimate(points), schedule)
             found.append(View(confidence, slice(i, i + 1), points, len(points), listed=False))
         return found
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
         """Return E_t of the first replicate, at its candidate points, with their labels."""
-        known = Conditioned.on(self.game, self.design, self.data[0])
-        return KernelEllipsoid.around(known.estimate(looked_at(known, 1.0), named=True), schedule)
+        known = BoxPosterior.on(self.game, self.design, self.data[0])
+        return KernelEllipsoid.around(
+            known.estimate(candidate_points(known, 1.0), named=True), schedule
+        )
 
 
 @initial_state.register

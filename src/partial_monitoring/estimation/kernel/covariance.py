@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from partial_monitoring.estimation.kernel.stack import Stack
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.kernels.gram import (
     DenseGram,
     Functionals,
@@ -34,7 +34,7 @@ class Covariance:
     gram: Gram
     base: Array | None
     """Shape (d, d); without one it is K, which is not written down."""
-    rows: Stack
+    rows: AppendOnly
 
     def times(self, row: Functionals) -> Array:
         """Return C s for one row s, shape (d,)."""
@@ -72,7 +72,7 @@ class Covariance:
         rows = self.rows.added(row)
         if self.base is None or rows.count < FOLD:
             return Covariance(self.gram, self.base, rows)
-        return Covariance(self.gram, folded(self.base, rows.rows), Stack.empty(len(row), FOLD))
+        return Covariance(self.gram, folded(self.base, rows.rows), AppendOnly.empty(len(row), FOLD))
 
     @cached_property
     def matrix(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.linear.design import LOUDEST, MOST_PAIRED
+from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.validation import Array, frozen, non_negative_number, positive_number
@@ -55,10 +55,10 @@ class KernelDesign:
         return frozen(inner(self.gram, reward, reward))
 
     @cached_property
-    def loudness(self) -> Array:
+    def leverage(self) -> Array:
         """M_a M_a' of every action, whitened, in units of lambda, shape (k, m, m)."""
         shown, (k, m) = self.game.observation, self.game.observation.index.shape[:2]
-        if self.game.mirrored:
+        if self.game.shows_own_reward:
             whole = self.spread[:, None, None]
         else:
             whole = np.zeros((k, m, m))
@@ -97,19 +97,19 @@ class KernelDesign:
         return 2 * self.norm_bound * float(np.sqrt(max(float(squared.max()), 0.0)))
 
     @cached_property
-    def dominant(self) -> NDArray[np.bool_]:
+    def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the function, shape (k,): all or none."""
         size = max(float(self.spread.max()), 1e-300)
         return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
 
 
-def refuse_loud(loudest: float) -> None:
+def refuse_leverage(loudest: float) -> None:
     """Refuse observations that are too large, in units of lambda."""
-    if not loudest <= LOUDEST:
+    if not loudest <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observations must not be so large next to noise and regularization: the largest "
             f"entry of the observation kernel over squared noise_std and regularization is "
-            f"{loudest:.3g}, above {LOUDEST:g}; raise regularization or noise_std."
+            f"{loudest:.3g}, above {LARGEST_LEVERAGE:g}; raise regularization or noise_std."
         )
 
 
@@ -131,5 +131,5 @@ def kernel_design(
         rho,
         frozen(1.0 / np.asarray(game.noise_std)) if varies else np.ones(1),
     )
-    refuse_loud(float(design.loudness.max(initial=0.0)))
+    refuse_leverage(float(design.leverage.max(initial=0.0)))
     return design

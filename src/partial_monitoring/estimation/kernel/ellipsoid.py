@@ -112,7 +112,7 @@ class KernelEllipsoid:
     @property
     def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the function, shape (k,)."""
-        return self.data.design.dominant
+        return self.data.design.always_best
 
     @property
     def outside(self) -> Array:

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.covariance import FOLD, Covariance
 from partial_monitoring.estimation.kernel.design import KernelDesign
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels.gram import Functionals, cholesky, weighted_rows
 from partial_monitoring.validation import Array, Indices
 
@@ -55,7 +55,7 @@ class KernelEstimate:
     """M_a C M_a' / lambda, whitened, shape (n, k, m, m)."""
     covariances: tuple[Covariance, ...]
     """C of each replicate."""
-    log: tuple[Stack, ...]
+    log: tuple[AppendOnly, ...]
     """What each replicate has seen: the places and weights of a row, then what it showed."""
     refresh: Indices
     """The round before which everything is computed anew, shape (n,)."""
@@ -95,9 +95,9 @@ def initial(design: KernelDesign, replicates: int, *, width: int | None = None) 
         np.zeros(n),
         np.zeros((n, game.d)),
         np.tile(design.spread / design.regularization, (n, 1)),
-        np.tile(design.loudness, (n, 1, 1, 1)),
-        tuple(Covariance(design.gram, base, Stack.empty(game.d, FOLD)) for _ in range(n)),
-        tuple(Stack.empty(2 * wide + 1) for _ in range(n)),
+        np.tile(design.leverage, (n, 1, 1, 1)),
+        tuple(Covariance(design.gram, base, AppendOnly.empty(game.d, FOLD)) for _ in range(n)),
+        tuple(AppendOnly.empty(2 * wide + 1) for _ in range(n)),
         np.full(n, REFRESH if design.dense else SOON, dtype=np.int64),
     )
 
@@ -161,7 +161,7 @@ def _take_in(
     earned = game.reward.of(step) / np.sqrt(lam)  # (k,)
     arrays["variances"][i] -= earned**2
     signals = arrays["signals"][i]
-    if game.mirrored:
+    if game.shows_own_reward:
         signals[:, 0, 0] -= (earned * design.whitening) ** 2
     elif signals.size:
         shown = game.observation.of(step) * (design.whitening[:, None] / np.sqrt(lam))  # (k, m)
@@ -196,15 +196,15 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     arrays["numbers"][i] = target @ reach
     earned = game.reward.of(reach)  # (q, k)
     arrays["variances"][i] = (design.spread - (earned**2).sum(axis=0)) / lam
-    if game.mirrored:
+    if game.shows_own_reward:
         arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * design.whitening**2
     elif arrays["signals"][i].size:
         shown = game.observation.of(reach) * (design.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
-        arrays["signals"][i] = design.loudness - np.einsum("qam,qan->amn", shown, shown)
+        arrays["signals"][i] = design.leverage - np.einsum("qam,qan->amn", shown, shown)
     wait = estimate.round[i] if design.dense else max(len(often), SOON)
     arrays["refresh"][i] = estimate.round[i] + wait
     base = design.gram.matrix - reach.T @ reach if design.dense else None
-    fresh = Stack.empty(game.d, FOLD) if design.dense else stacked(reach)
+    fresh = AppendOnly.empty(game.d, FOLD) if design.dense else stacked(reach)
     covariances = list(estimate.covariances)
     covariances[i] = Covariance(design.gram, base, fresh)
     return replace(estimate, covariances=tuple(covariances), **arrays)

@@ -10,7 +10,7 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.kernel import posterior
-from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design, refuse_loud
+from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design, refuse_leverage
 from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.root import Root, prior_root
@@ -120,7 +120,7 @@ def _of_kernel_duels(
     items = kernel_design(
         game.as_items(), regularization=prior.regularization, norm_bound=prior.norm_bound
     )
-    refuse_loud(float(items.distances(0).max()) / items.regularization)
+    refuse_leverage(float(items.distances(0).max()) / items.regularization)
     estimate = posterior.initial(items, replicates, width=2)
     return KernelDuelState(estimate, _roots(estimate) if draws else ())
 

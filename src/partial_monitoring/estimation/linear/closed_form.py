@@ -18,32 +18,32 @@ def exact_gaps(data: Estimate, beta: Array) -> Array | None:
     """Return the largest gaps within groups (n, k), or None if groups must be asked one by one."""
     from partial_monitoring.numerics.compiled import groups, linear
 
-    design = data.design
+    design, features = data.design, data.design.centred_features
     if len(design.groups) > 2:
-        if design.unseen.shape[1] or int(np.diff(design.groups).max()) > COMPILED:
+        if design.hidden_features.shape[1] or int(np.diff(design.groups).max()) > COMPILED:
             return None
         return np.asarray(
-            groups.exact_gaps(data.means, data.inverse, beta, design.centred, design.groups)
+            groups.exact_gaps(data.means, data.inverse, beta, features, design.groups)
         )
     if len(design.offsets) <= COMPILED:
         return np.asarray(
-            linear.exact_gaps(data.means, data.inverse, beta, design.centred, design.apart)
+            linear.exact_gaps(data.means, data.inverse, beta, features, design.hidden_distances)
         )
     n, k = data.means.shape
     gaps = np.empty((n, k))
     block = max(1, BLOCK // k)  # the same whatever the number of replicates
     for row in range(n):
-        pulled = design.centred @ data.inverse[row]  # (k, r)
-        lengths = (pulled * design.centred).sum(axis=1)
+        pulled = features @ data.inverse[row]  # (k, r)
+        lengths = (pulled * features).sum(axis=1)
         for start in range(0, k, block):
             own = slice(start, start + block)
             gaps[row, own] = linear.furthest(
-                pulled[own] @ design.centred.T,  # (block, k)
+                pulled[own] @ features.T,  # (block, k)
                 start,
                 lengths,
                 data.means[row],
                 np.sqrt(beta[row]),
-                design.unseen,
+                design.hidden_features,
                 design.regularization,
             )
     return gaps
@@ -58,7 +58,7 @@ def greedy_gaps(data: Estimate, means: Array, beta: Array, *, through_mean: bool
 
     design = data.design
     if len(design.groups) > 2:
-        if design.unseen.shape[1]:
+        if design.hidden_features.shape[1]:
             return None
         return np.asarray(
             groups.greedy_gaps(
@@ -66,7 +66,7 @@ def greedy_gaps(data: Estimate, means: Array, beta: Array, *, through_mean: bool
                 data.variances,
                 data.inverse,
                 beta,
-                design.seen,
+                design.observed_features,
                 design.groups,
                 through_mean,
             )
@@ -76,9 +76,9 @@ def greedy_gaps(data: Estimate, means: Array, beta: Array, *, through_mean: bool
         data.variances,
         data.inverse,
         beta,
-        design.seen,
-        design.columns,
-        design.unseen,
+        design.observed_features,
+        design.features_by_coordinate,
+        design.hidden_features,
         design.regularization,
         through_mean,
     )
@@ -88,11 +88,11 @@ def greedy_gaps(data: Estimate, means: Array, beta: Array, *, through_mean: bool
 def distances(data: Estimate, row: int, action: int) -> Array:
     """Return |phi_a - phi_b|^2 in the norm of V_t^-1 of one replicate, for all a, shape (k,)."""
     design = data.design
-    cross = design.seen @ (data.inverse[row] @ design.seen[action])
+    cross = design.observed_features @ (data.inverse[row] @ design.observed_features[action])
     # Written with differences, so that it is exactly zero for copies of b.
     squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
-    if design.unseen.shape[1]:
-        away = design.unseen - design.unseen[action]
+    if design.hidden_features.shape[1]:
+        away = design.hidden_features - design.hidden_features[action]
         squared = squared + (away**2).sum(axis=1) / design.regularization
     return np.asarray(squared)
 
@@ -110,13 +110,13 @@ def duels(data: Estimate, means: Array, beta: Array) -> tuple[Array, Indices, Ar
         data.variances,
         data.inverse,
         beta,
-        design.seen,
-        design.columns,
-        design.unseen,
+        design.observed_features,
+        design.features_by_coordinate,
+        design.hidden_features,
         design.regularization,
     )
-    if design.dominant.any():
-        greedy = np.full_like(greedy, design.dominant.argmax())
-        away = design.seen - design.seen[greedy[0]]
+    if design.always_best.any():
+        greedy = np.full_like(greedy, design.always_best.argmax())
+        away = design.observed_features - design.observed_features[greedy[0]]
         squared = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
     return gaps, greedy, squared

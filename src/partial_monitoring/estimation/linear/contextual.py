@@ -25,6 +25,7 @@ from partial_monitoring.estimation.state import (
     Prior,
     View,
     initial_state,
+    is_unlisted,
     offered,
     some_action,
 )
@@ -49,7 +50,7 @@ class ContextualState:
 
         It is if an unlisted context exceeded the leverage of all listed ones.
         """
-        return self.design.loudness > _largest_leverage(self.parts)
+        return self.design.leverage > _largest_leverage(self.parts)
 
     @property
     def design(self) -> Design:
@@ -70,8 +71,8 @@ class ContextualState:
         for met in self.met(context):
             played, own = met.local(action[met.rows]), met.rows
             rows[own], residual[own] = _taken_in(met.design, played, observation[own], self.design)
-            if met.design.loudness > estimate.design.loudness:
-                design = replace(estimate.design, loudness=met.design.loudness)
+            if met.design.leverage > estimate.design.leverage:
+                design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
         return replace(self, estimate=updated_by_rows(estimate, rows, residual))
 
@@ -112,7 +113,7 @@ class ContextualState:
         """Return the contexts that occur in a round."""
         if context is None:
             raise InvalidInput("context must be given, the game has contexts.")
-        if isinstance(context, Game):
+        if is_unlisted(context):
             own = self.design.through(self.game.checked_context(context))
             return [Met(own, slice(None), None, context.k, partial(_own, context))]
         indices = np.asarray(context, dtype=np.int64)
@@ -159,7 +160,7 @@ def _of_contexts(
 ) -> ContextualState:
     whole = _parameter_design(game, prior)
     parts = tuple(whole.through(own) for own in game.games)
-    whole = replace(whole, loudness=_largest_leverage(parts))
+    whole = replace(whole, leverage=_largest_leverage(parts))
     return ContextualState(initial(whole, replicates, by_rows=True), game, parts)
 
 
@@ -184,7 +185,7 @@ def _parameter_design(game: ContextualGame, prior: Prior) -> Design:
 
 def _largest_leverage(parts: Sequence[Design]) -> float:
     """Return the largest leverage of a row of any context."""
-    return max(part.loudness for part in parts)
+    return max(part.leverage for part in parts)
 
 
 def _taken_in(

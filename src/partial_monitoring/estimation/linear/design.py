@@ -30,7 +30,7 @@ from partial_monitoring.validation import (
 MOST_IN_COLUMNS = 4096
 """Up to so many actions features are kept by coordinate as well."""
 
-LOUDEST = 1e12
+LARGEST_LEVERAGE = 1e12
 """Rows whose squared length is above this many lambda are refused."""
 
 MOST_PAIRED = 300
@@ -66,7 +66,7 @@ class Design:
     """Whitened M_a theta_0, shape (k, m)."""
     whitening: Array
     """What observations are multiplied with, shape (k,)."""
-    loudness: float
+    leverage: float
     """The largest squared length of a row of a whitened map, in units of lambda."""
     cut: Cut
     """Theta in the coordinates x."""
@@ -79,16 +79,16 @@ class Design:
     played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
 
     @cached_property
-    def seen(self) -> Array:
+    def observed_features(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
         return np.ascontiguousarray(self.slopes[:, : self.rank])
 
     @cached_property
-    def centred(self) -> Array:
+    def centred_features(self) -> Array:
         """The seen features minus their mean, shape (k, r)."""
         if self.parts:
-            return np.concatenate([part.centred for part in self.parts])
-        return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
+            return np.concatenate([part.centred_features for part in self.parts])
+        return np.ascontiguousarray(self.observed_features - self.observed_features.mean(axis=0))
 
     @cached_property
     def identity(self) -> bool:
@@ -97,16 +97,16 @@ class Design:
         return d == count and bool(np.array_equal(self.basis, np.eye(d)))
 
     @cached_property
-    def columns(self) -> Array:
+    def features_by_coordinate(self) -> Array:
         """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
         if self.game.k > MOST_IN_COLUMNS:
             return np.zeros((0, 0))
-        return np.ascontiguousarray(self.seen.T)
+        return np.ascontiguousarray(self.observed_features.T)
 
     @cached_property
-    def mirrored(self) -> bool:
+    def shows_own_reward(self) -> bool:
         """Whether every action shows its own reward, so that maps and features are the same."""
-        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.seen)
+        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.observed_features)
 
     @cached_property
     def counts(self) -> Indices:
@@ -114,9 +114,9 @@ class Design:
         return np.array(self.game.row_counts, dtype=np.int64)
 
     @cached_property
-    def apart(self) -> Array:
+    def hidden_distances(self) -> Array:
         """Squared distances of features in unseen directions over lambda, shape (k, k)."""
-        off = self.unseen[:, None] - self.unseen[None]
+        off = self.hidden_features[:, None] - self.hidden_features[None]
         return np.asarray((off**2).sum(axis=-1) / self.regularization)
 
     @property
@@ -154,13 +154,13 @@ class Design:
         return np.stack([self.game.parameters.support(features - phi) for phi in features])
 
     @cached_property
-    def dominant(self) -> NDArray[np.bool_]:
+    def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the parameter in Theta, shape (k,).
 
         Only the best one at the prior mean and its copies can be.
         """
         if self.parts:
-            return np.concatenate([part.dominant for part in self.parts])
+            return np.concatenate([part.always_best for part in self.parts])
         features = self.game.features
         best = int(self.offsets.argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
@@ -181,7 +181,7 @@ class Design:
         return float((directions @ self.prior_mean + self.norm_bound * lengths).max())
 
     @cached_property
-    def unseen(self) -> Array:
+    def hidden_features(self) -> Array:
         """The features in directions that no observation sees, shape (k, D - r)."""
         return np.ascontiguousarray(self.slopes[:, self.rank :])
 
@@ -205,7 +205,7 @@ class Design:
             maps=maps,
             expected=frozen(rows @ self.prior_mean),
             whitening=frozen(whitening),
-            loudness=_loudness(maps, self.regularization),
+            leverage=_leverage(maps, self.regularization),
             groups=np.array([0, game.k]),
         )
 
@@ -253,16 +253,16 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
 
 
-def _loudness(maps: Array, lam: float) -> float:
+def _leverage(maps: Array, lam: float) -> float:
     """Return the largest squared row over lambda, or refuse it."""
-    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
-    if not loudness <= LOUDEST:
+    leverage = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not leverage <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observation maps must not be so large next to noise and regularization: the largest "
-            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
-            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+            f"squared row over its squared noise_std and regularization is {leverage:.3g}, above "
+            f"{LARGEST_LEVERAGE:g}; raise regularization or noise_std, or rescale the maps."
         )
-    return loudness
+    return leverage
 
 
 def design(
@@ -317,7 +317,7 @@ def design(
         maps,
         frozen(rows @ prior),
         frozen(whitening),
-        _loudness(maps, lam),
+        _leverage(maps, lam),
         game.parameters.cut(prior, basis) if basis.shape[1] else Uncut(),
         np.array([0, game.k]),
     )

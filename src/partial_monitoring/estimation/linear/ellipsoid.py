@@ -92,7 +92,7 @@ class Ellipsoid:
     @property
     def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best in their group whatever the parameter in Theta, shape (k,)."""
-        return self.data.design.dominant
+        return self.data.design.always_best
 
     @cached_property
     def local_center(self) -> Array:
@@ -136,7 +136,7 @@ class Ellipsoid:
     def lengths(self) -> Array:
         """|phi_a| in the norm of V_t^-1 on the directions of Theta, shape (n, k)."""
         design = self.data.design
-        hidden = (design.unseen**2).sum(axis=1) / design.regularization
+        hidden = (design.hidden_features**2).sum(axis=1) / design.regularization
         return np.asarray(np.sqrt(self.data.variances + hidden))
 
     @property
@@ -229,8 +229,8 @@ class Ellipsoid:
         observed = np.ascontiguousarray(normals[:, : design.rank])
         deviation = posterior.deviations(data.gram, observed, design.regularization)
         rest = normals[:, design.rank :] / np.sqrt(design.regularization)
-        away = (design.seen @ deviation[:, :, None])[:, :, 0]
-        away += (design.unseen @ rest[:, :, None])[:, :, 0]
+        away = (design.observed_features @ deviation[:, :, None])[:, :, 0]
+        away += (design.hidden_features @ rest[:, :, None])[:, :, 0]
         return np.asarray(data.means + scale * away)
 
     # -- parts of it -----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from partial_monitoring.validation import Array, Indices
 REFRESH = 1000
 """After so many rounds everything derived is recomputed from the Gram matrix."""
 
-WILD = 1e6
+REFACTOR_ALWAYS = 1e6
 """With rows whose squared length is above this many lambda, that is done in every round."""
 
 
@@ -211,25 +211,25 @@ def refreshed(estimate: Estimate) -> Estimate:
         **_of_actions(design, inverse, x),
     )
     for row in np.flatnonzero(graded):
-        _go_back(fresh, int(row))
+        _refactored(fresh, int(row))
     return fresh
 
 
 def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
     """Return what follows for the actions of a design: means, variances and signals."""
-    pulled = design.seen @ inverse  # (n, k, r)
-    variances = (pulled * design.seen).sum(axis=-1)
-    if design.mirrored:
+    pulled = design.observed_features @ inverse  # (n, k, r)
+    variances = (pulled * design.observed_features).sum(axis=-1)
+    if design.shows_own_reward:
         signals = variances[:, :, None, None]
     else:
         n, (k, m, r) = len(inverse), design.maps.shape
         shown = (design.rows @ inverse).reshape(n, k, m, r)
         signals = (shown[:, :, :, None, :] * design.maps[None, :, None, :, :]).sum(axis=-1)
-    means = design.offsets + applied(design.seen, x)
+    means = design.offsets + applied(design.observed_features, x)
     return {"means": means, "variances": variances, "signals": signals}
 
 
-def _go_back(estimate: Estimate, row: int) -> None:
+def _refactored(estimate: Estimate, row: int) -> None:
     """Fill everything derived of one replicate from an orthogonal factor of its data.
 
     The singular values of the rows lambda^(1/2) I and plays_a^(1/2) M_a W, one below the other, are
@@ -255,8 +255,8 @@ def _go_back(estimate: Estimate, row: int) -> None:
     estimate.inverse[row] = root.T @ root
     estimate.log_det[row] = 2.0 * np.log(values / np.sqrt(lam)).sum()
     estimate.coordinates[row] = x
-    estimate.means[row] = design.offsets + design.seen @ x
-    estimate.variances[row] = ((design.seen @ root.T) ** 2).sum(axis=1)
+    estimate.means[row] = design.offsets + design.observed_features @ x
+    estimate.variances[row] = ((design.observed_features @ root.T) ** 2).sum(axis=1)
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
 
 
@@ -313,13 +313,13 @@ def _moved(
 
     design = estimate.design
     # Of actions that show their own reward the variances say it all.
-    shown = 0 if design.mirrored else design.maps.shape[1]
+    shown = 0 if design.shows_own_reward else design.maps.shape[1]
     gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
         rows,
         residual,
         design.maps[:, :shown],
-        design.seen,
-        design.columns,
+        design.observed_features,
+        design.features_by_coordinate,
         estimate.gram,
         estimate.inverse,
         estimate.vector,
@@ -329,9 +329,9 @@ def _moved(
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
         estimate.round,
-        1 if design.loudness > WILD else REFRESH,
+        1 if design.leverage > REFACTOR_ALWAYS else REFRESH,
     )
-    if design.mirrored:
+    if design.shows_own_reward:
         signals = variances[:, :, None, None]
     moved = Estimate(
         design,

@@ -75,7 +75,7 @@ class DuelState(LinearState):
         """Return the state after the outcomes (n, 1) of duels (n,)."""
         items = self.design
         first, second = np.divmod(action, items.game.k)
-        rows = items.seen[first] - items.seen[second]
+        rows = items.observed_features[first] - items.observed_features[second]
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
         return DuelState(updated_by_rows(self.estimate, rows[:, None, :], residual[:, None]))
 

@@ -54,7 +54,9 @@ def minimize_rows_jointly(gaps, information, weights, available, own, kappa, zer
 
     Gaps, information and available (n, Z, k), weights (n, Z), own (n,).
     """
-    first, second, share, value = minimize_replicates(gaps, information, weights, available, kappa, zero)
+    first, second, share, value = minimize_replicates(
+        gaps, information, weights, available, kappa, zero
+    )
     rows = np.arange(len(own))
     return first[rows, own], second[rows, own], share[rows, own], value
 

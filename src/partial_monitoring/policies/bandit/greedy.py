@@ -18,7 +18,7 @@ from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, all_on, draw
+from partial_monitoring.policies.policy import Choices, draw, point_mass
 from partial_monitoring.validation import Array, Indices, positive_number, real_number
 
 
@@ -54,7 +54,7 @@ class Greedy(EstimatingPolicy):
 
     def distribution(self, means: Array, rounds: Indices) -> Array:
         """Return the probabilities (n, k) from estimated rewards (n, k) in rounds (n,)."""
-        return all_on(means.argmax(axis=1), means.shape[1])
+        return point_mass(means.argmax(axis=1), means.shape[1])
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         """Choose actions."""

@@ -16,7 +16,7 @@ from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, all_on
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, boolean
 
 
@@ -45,7 +45,7 @@ class IndexPolicy(EstimatingPolicy):
         index = self.index(confidence, uniforms)
         action = self.best(confidence, index)
         means, k = confidence.means, index.shape[1]
-        distribution = all_on(action, k)
+        distribution = point_mass(action, k)
         # What may be lost: the highest upper bound minus the lower bound of the action.
         width = np.sqrt(confidence.beta)[:, None] * confidence.lengths
         highest = (means + width).max(axis=1, keepdims=True)

@@ -27,7 +27,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, all_on
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, Indices, one_of, positive_number
 
 WIDTHS = ("posterior", "confidence")
@@ -192,7 +192,7 @@ class DuelingTS(Sampling):
         gaps = base + np.take_along_axis(base, first[:, None], axis=1)
         psi = [confidence.distances(row, int(a)) for row, a in enumerate(first)]
         information = 0.5 * np.log1p(np.array(psi))
-        distribution = all_on(second, count)
+        distribution = point_mass(second, count)
         return Choices(
             first * count + second,
             distribution,

@@ -8,7 +8,7 @@ t and with n_c plays of action c,
     difference_ij = sum_c <v_ijc, frequencies of c>,
     width_ij      = Z_ij sum_c |v_ijc| / n_c^(1/2),     Z_ij = (alpha log t)^(1/2) for CBP.
 
-A pair is decided when |difference| >= width. What the decided pairs leave (see ``halfspaces``) are
+A pair is decided when |difference| >= width. What the decided pairs leave (see ``patterns``) are
 actions P and pairs E with their neighbourhoods N and observers V. Of
 
     S = P + N + (V and {c : n_c <= W_c^(2/3) f(t)}),    f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3),
@@ -30,9 +30,9 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
-from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
+from partial_monitoring.policies.finite.patterns import Patterns, Signs
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, all_on
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -54,7 +54,7 @@ class CBPState:
 
     design: Design
     """Of the least-squares estimate that ``Learner.status`` reports."""
-    halfspaces: Halfspaces
+    patterns: Patterns
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     plays: Indices
@@ -71,7 +71,7 @@ class CBPState:
     @property
     def geometry(self) -> Geometry:
         """The geometry of the game."""
-        return self.halfspaces.geometry
+        return self.patterns.geometry
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class CBP:
         refuse(self, game)
         shape = geometry(game, type(self).__name__, self.norm)
         n, k, count = replicates, game.k, len(shape.pairs)
-        halfspaces = Halfspaces(shape)
+        patterns = Patterns(shape)
         signs = np.zeros((n, count), dtype=np.int8)
-        candidates, observers, _ = halfspaces.masks(signs)
+        candidates, observers, _ = patterns.masks(signs)
         return CBPState(
             design(game),
-            halfspaces,
+            patterns,
             np.ones(n, dtype=np.int64),
             np.zeros((n, k), dtype=np.int64),
             np.zeros((n, k, game.m)),
@@ -144,7 +144,7 @@ class CBP:
         changed = np.flatnonzero((signs != state.signs).any(axis=1))
         if len(changed) == 0:
             return moved
-        found_candidates, found_observers, consistent = state.halfspaces.masks(signs[changed])
+        found_candidates, found_observers, consistent = state.patterns.masks(signs[changed])
         kept = changed[consistent]
         candidates, observers = state.candidates.copy(), state.observers.copy()
         candidates[kept] = found_candidates[consistent]
@@ -180,7 +180,7 @@ class CBP:
         index = np.where(shape.useful & (plays == 0), np.inf, index)
         best = index.max(axis=1, keepdims=True)
         action = (index >= best * (1.0 - TIE)).argmax(axis=1)
-        distribution = all_on(action, index.shape[1])
+        distribution = point_mass(action, index.shape[1])
         beta = self.bound(state.round) ** 2
         return Choices(action, distribution, beta=beta, index=index)
 
@@ -233,7 +233,7 @@ class RandCBP(CBP):
         """Choose actions after random decisions, with uniforms (n, draws)."""
         self._refuse(available)
         signs = decided(state, self.factors(state.round, uniforms))
-        candidates, observers, consistent = state.halfspaces.masks(signs)
+        candidates, observers, consistent = state.patterns.masks(signs)
         stands = ~consistent[:, None]
         return self._choices(
             state,

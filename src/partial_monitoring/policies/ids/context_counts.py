@@ -12,9 +12,8 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.state import Context
+from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.contextual import same_context
-from partial_monitoring.model.game import Game
 from partial_monitoring.policies.ids.plans import Plans
 from partial_monitoring.validation import Array, Indices
 
@@ -90,7 +89,7 @@ class CountingState(ContextualState):
     def find_context(self, context: Context | None) -> tuple[CountingState, Indices]:
         """Return the numbers (n,) of the contexts that came, in a state that knows them."""
         n = len(self.seen)
-        if not isinstance(context, Game):
+        if not is_unlisted(context):
             self.met(context)
             return self, np.asarray(context, dtype=np.int64)
         for z, own in enumerate(self.unlisted):
@@ -101,6 +100,10 @@ class CountingState(ContextualState):
         kept = kept[-MOST_UNLISTED:]
         grown = replace(self, unlisted=kept, contexts=AllContexts.of(self, kept))
         return grown, np.full(n, len(self.parts) + len(kept) - 1)
+
+    def answered(self, context: Any) -> int:
+        """Return the number of actions of an answer in a context."""
+        return int(context.k if is_unlisted(context) else self.game.k)
 
     def counted(self, context: Indices) -> CountingState:
         """Return the state after the contexts (n,) have come once more."""

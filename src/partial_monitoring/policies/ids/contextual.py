@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.state import Context, some_action
+from partial_monitoring.estimation.state import Context, is_unlisted, some_action
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.model.game import Game
 from partial_monitoring.policies.ids.context_counts import AllContexts, CountingState, chances
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
@@ -58,7 +57,7 @@ class ContextualIDS(IDS):
     integrated
         Estimate the gaps of whole plans, one action for each context, which is tighter; for games
         with few plans, known chances and the exact solver. A round in which not all actions are
-        available is decided without; the ``basis`` of a decision says so.
+        available is decided without; the ``decided_by`` of a decision says so.
 
     Examples
     --------
@@ -131,10 +130,10 @@ class ContextualIDS(IDS):
         if available is not None:
             offered[each, own, : len(available)] &= np.asarray(available, dtype=bool)
             some_action(offered[each, own])
-        distribution, ratio, basis = self._distribution(
+        distribution, ratio, decided_by = self._distribution(
             state, known, offered, own, whole=available is None
         )
-        shown = slice(context.k if isinstance(context, Game) else state.game.k)
+        shown = slice(state.answered(context))
         return Choices(
             draw(distribution, uniforms),
             distribution[:, shown],
@@ -143,12 +142,12 @@ class ContextualIDS(IDS):
             ratio,
             known.beta,
             known.center,
-            basis=basis,
+            decided_by=decided_by,
         )
 
     def _alone(self, context: Context | None) -> bool:
         """Whether a context is outside the distribution, so that conditional IDS decides in it."""
-        return isinstance(context, Game) and self.chances == "known"
+        return is_unlisted(context) and self.chances == "known"
 
     def _distribution(
         self,

@@ -23,7 +23,7 @@ from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.ids.sampling import SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, all_on, draw
+from partial_monitoring.policies.policy import Choices, draw, point_mass
 from partial_monitoring.validation import Array, Indices
 
 
@@ -77,7 +77,7 @@ class DuelingIDS:
         gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
         information = 0.5 * np.log1p(psi)
         if best.any():
-            distribution = all_on(greedy, count)
+            distribution = point_mass(greedy, count)
         else:
             answer = as_rule(self.sampling).solve(gaps, information, confidence)
             distribution = answer.distribution(count)

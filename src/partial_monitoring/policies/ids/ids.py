@@ -23,7 +23,7 @@ from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.lazy_gaps import LazySet
 from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, all_on
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, real_array
 
 
@@ -85,7 +85,7 @@ class IDS(EstimatingPolicy):
             gaps = np.where(best, 0.0, gaps)
         if best.any() and (view.alone or not rule.explores_for_others):
             action = np.full(len(gaps), best.argmax())
-            distribution, ratio = all_on(action, k), np.zeros(len(gaps))
+            distribution, ratio = point_mass(action, k), np.zeros(len(gaps))
         else:
             answer = rule.solve(gaps, information, confidence)
             action, distribution = answer.draw(uniforms), answer.distribution(k)

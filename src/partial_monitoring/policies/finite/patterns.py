@@ -36,7 +36,7 @@ class Left(NamedTuple):
     """E(t): numbers of the pairs of neighbours that can still be best together."""
 
 
-class Halfspaces:
+class Patterns:
     """What every pattern of a game leaves; each pattern is solved once and remembered."""
 
     def __init__(self, geometry: Geometry) -> None:
