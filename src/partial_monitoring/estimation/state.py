@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ Context = Indices | Game
 """The contexts of the replicates (n,), or one that the game does not list, by its own game."""
 
 
-def is_unlisted(context: Context | None) -> bool:
+def is_unlisted(context: Context | None) -> TypeGuard[Game]:
     """Whether a context is one that the game does not list, given by its own game."""
     return isinstance(context, Game)
 

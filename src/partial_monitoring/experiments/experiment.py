@@ -25,7 +25,7 @@ from partial_monitoring.simulation.simulate import (
     named_policies,
     seed_numbers,
 )
-from partial_monitoring.simulation.truths import Among, Truth, Worst, name_of, read_truth
+from partial_monitoring.simulation.truths import Truth, name_of, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
@@ -217,11 +217,9 @@ def _setting(
     if isinstance(noise, str) and noise not in NOISE:
         raise unknown_name("noise", noise, NOISE)
     try:
-        if isinstance(truth, Among):
-            count = len(truth.parameters)
-            Environment(game, truth.parameters, np.arange(count), noise)
-        elif not isinstance(truth, Worst):
-            Environment(game, truth.draw(game, seeds), seeds, noise)
+        if not truth.searched:
+            possible = truth.possible(game, seeds)
+            Environment(game, possible, np.arange(len(possible)), noise)
     except InvalidInput as error:
         raise InvalidInput(f"game {game_name!r}: {error}") from None
     refused = {}

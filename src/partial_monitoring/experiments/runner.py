@@ -19,7 +19,7 @@ from partial_monitoring.policies import policy_to_dict
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.result import TABLES, Comparison
 from partial_monitoring.simulation.simulate import worst_for
-from partial_monitoring.simulation.truths import FixedTruth, Worst
+from partial_monitoring.simulation.truths import FixedTruth
 from partial_monitoring.validation import Array, Indices, whole_number
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
     configurations = {}
     for setting in plan.settings:
         truth = setting.truth
-        if isinstance(truth, Worst):
+        if truth.searched:
             truth = FixedTruth(_worst(plan, setting, store))
         for name in setting.players:
             configurations[setting.game_name, setting.truth_name, name] = Configuration(

@@ -20,10 +20,6 @@ from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.simulate import play
 from partial_monitoring.simulation.truths import (
-    Among,
-    FixedTruth,
-    Function,
-    Random,
     Truth,
     name_of,
 )
@@ -73,7 +69,7 @@ class Configuration:
     """Everything about some runs except their seeds."""
 
     game: AnyGame
-    truth: FixedTruth | Random | Among | Function
+    truth: Truth
     policy: Policy[Any]
     checkpoints: Indices
     """Rounds at which the runs are recorded; the last one is the horizon."""
@@ -118,9 +114,8 @@ class Configuration:
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        function = self.truth.function if isinstance(self.truth, Function) else None
         theta = self.truth.draw(self.game, seeds)
-        world = Environment(self.game, theta, seeds, self.noise, function)
+        world = Environment(self.game, theta, seeds, self.noise, self.truth.function)
         run = play(self.game, self.policy, world, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt

@@ -58,39 +58,53 @@ def function_of(game: AnyGame, name: str) -> functions.Function:
     return functions.named(name)
 
 
+class Truth:
+    """The true parameters of some runs."""
+
+    function: Callable[[Array], Any] | None = None
+    """The function that they stand for, in a kernel game with a known one."""
+    searched = False
+    """Whether they are only known after a search."""
+
+    @property
+    def name(self) -> str:
+        """A short name."""
+        return type(self).__name__.lower()
+
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
+        """Return one parameter per seed, shape (n, d)."""
+        raise NotImplementedError
+
+    def possible(self, game: AnyGame, seeds: Indices) -> Array:
+        """Return the parameters that may be drawn with some seeds, shape (q, d)."""
+        return self.draw(game, seeds)
+
+
 @dataclass(frozen=True, eq=False)
-class FixedTruth:
+class FixedTruth(Truth):
     """The same parameter in every run."""
 
     theta: Array
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
         return np.repeat(self.theta[None], len(seeds), axis=0)
 
     @property
     def name(self) -> str:
-        """The first numbers of the parameter."""
         shown = [number(float(x)) for x in self.theta[:5]]
         return f"({', '.join(shown)}{', …' if len(self.theta) > 5 else ''})"
 
 
 @dataclass(frozen=True, eq=False)
-class Random:
+class Random(Truth):
     """A parameter of its own for each seed: uniform on bounded sets, near the prior on others."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
         return game.draw_truths(seeds)
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return "random"
 
 
 @dataclass(frozen=True, eq=False)
-class Among:
+class Among(Truth):
     """One of several parameters for each seed, with given probabilities."""
 
     parameters: Array
@@ -99,45 +113,39 @@ class Among:
     """Shape (n,)."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
         uniforms = [randomness.generator(int(seed), randomness.THETA, 1).random() for seed in seeds]
         chosen = np.searchsorted(np.cumsum(self.weights), uniforms, side="right")
         return self.parameters[np.minimum(chosen, len(self.weights) - 1)]
 
+    def possible(self, game: AnyGame, seeds: Indices) -> Array:
+        return self.parameters
+
     @property
     def name(self) -> str:
-        """The number of parameters."""
         return f"one of {len(self.parameters)}"
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Function(Truth):
     """The same function in every run of a kernel game."""
 
     function: Callable[[Array], Any]
     """(n, p) -> (n,); to be kept in a store it needs a name."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return its numbers once per seed, shape (n, d)."""
         return true_parameters(game, self.function, seeds)
 
     @property
     def name(self) -> str:
-        """The name of the function, if it has one."""
         return str(getattr(self.function, "__name__", "function"))
 
 
 @dataclass(frozen=True)
-class Worst:
+class Worst(Truth):
     """A parameter on which the first policy has large regret, to be found by a search."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return "worst"
+    searched = True
 
-
-Truth = FixedTruth | Random | Among | Function | Worst
 
 KINDS = (FixedTruth, Random, Among, Function, Worst)
 

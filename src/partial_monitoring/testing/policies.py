@@ -180,7 +180,7 @@ def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
         seen = {"context": np.zeros(1, dtype=np.int64)}
     grid = (np.arange(200) + 0.5) / 200
     answers = [policy.decide(state, np.array([u]), **seen) for u in grid]
-    places = np.array([int(answer.places[0]) for answer in answers])
+    places = np.array([int(answer.positions[0]) for answer in answers])
     mu = answers[0].distribution[0]
     often = np.bincount(places, minlength=len(mu)) / len(grid)
     require(
