@@ -12,3 +12,13 @@ pytest.register_assert_rewrite("tests.oracles")
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("nightly", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports hold empty figures; what is drawn is tested in tests/report."""
+    for kind in ("svg", "pdf"):
+        empty = "<svg></svg>" if kind == "svg" else "%PDF"
+        monkeypatch.setattr(
+            f"partial_monitoring.report.figures.{kind}", lambda figure, empty=empty: empty.encode()
+        )

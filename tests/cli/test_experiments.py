@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 import partial_monitoring as pm
@@ -92,6 +93,7 @@ def test_everything_of_a_file_can_be_said(tmp_path: Path) -> None:
     assert after == before
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_run_writes_the_page_and_resumes(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('horizon = 40\nseeds = 3\ngames = ["apple_tasting"]\npolicies = ["ids"]\n')
@@ -104,6 +106,7 @@ def test_run_writes_the_page_and_resumes(tmp_path: Path) -> None:
     assert rows[0]["policy"] == "ids"
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_report_shows_what_is_kept(tmp_path: Path) -> None:
     for policy in ("ids", "cbp"):
         words = ("apple_tasting", "--policy", policy, "--theta", "0.7,0.3", *QUICK)
@@ -158,6 +161,7 @@ def test_errors_are_one_sentence_with_exit_code_2(words: tuple[str, ...], messag
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_the_demo_ends_with_the_table_and_the_page(tmp_path: Path) -> None:
     words = ("demo", "--out", str(tmp_path), "--horizon", "40", "--seeds", "2")
     result = pm_command(*words)
@@ -168,16 +172,18 @@ def test_the_demo_ends_with_the_table_and_the_page(tmp_path: Path) -> None:
 
 
 def test_names_are_completed() -> None:
-    def completions(*words: str) -> str:
-        line = " ".join(("pm", *words))
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("pm"))],
-            env=os.environ | {"_PM_COMPLETE": "bash_complete", "COMP_WORDS": line,
-                              "COMP_CWORD": str(len(words))},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return done.stdout
+    def completions(*words: str) -> list[str]:
+        shell = ShellComplete(main, {}, "pm", "_PM_COMPLETE")
+        return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
 
-    assert "dynamic_pricing" in completions("show", "dyn")
     assert "simulate" in completions("sim")
     assert "randcbp" in completions("simulate", "apple_tasting", "--policy", "rand")
+
+
+def test_names_are_completed_in_a_shell() -> None:
+    asked = {"_PM_COMPLETE": "bash_complete", "COMP_WORDS": "pm show dyn", "COMP_CWORD": "2"}
+    command = [str(Path(sys.executable).with_name("pm"))]
+    done = subprocess.run(
+        command, env=os.environ | asked, capture_output=True, text=True, check=False
+    )
+    assert "dynamic_pricing" in done.stdout

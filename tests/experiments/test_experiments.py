@@ -114,7 +114,6 @@ def test_games_with_contexts(tmp_path: Path) -> None:
     )
     table = experiment.run(tmp_path)
     assert_same(experiment.run(tmp_path), table)
-    assert_same(experiment.run(engine="processes", workers=2), table)
     for one, two in zip(
         experiment.compare(tmp_path), stored_comparisons(Store(tmp_path)), strict=True
     ):

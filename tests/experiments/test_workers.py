@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import compute as pc
 
 import partial_monitoring as pm
 from partial_monitoring.experiments import runner
@@ -13,45 +15,61 @@ from partial_monitoring.experiments.runs import Configuration as Cell
 from partial_monitoring.experiments.workers import WorkersLost
 from partial_monitoring.simulation.truths import FixedTruth as Fixed
 from tests.oracles.fragile import AlwaysDies, Counted, DiesOnce
-from tests.oracles.small_experiments import assert_same, small
+from tests.oracles.small_experiments import assert_same
+
+HORIZON, SEEDS = 20, 4
+GAMES = {"apples": "apple_tasting", "survey": "survey"}
+THETA = {"apples": [0.7, 0.3], "survey": "random"}
+POLICIES = {"ids": pm.IDS(), "cbp": pm.CBP(), "contextual": pm.ContextualIDS()}
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_every_engine_gives_the_same_numbers(engine: str, tmp_path: Path) -> None:
-    assert_same(small().run(tmp_path, engine=engine, workers=2), small().run())
+def experiment(policies: dict[str, Any]) -> pm.Experiment:
+    return pm.Experiment(GAMES, policies, THETA, horizon=HORIZON, seeds=SEEDS, checkpoints=[10])
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_a_worker_that_dies_costs_only_its_chunk(engine: str, tmp_path: Path) -> None:
-    flag = tmp_path / "died"
-    policy = {"fragile": DiesOnce(str(flag))}
-    experiment = pm.Experiment("apple_tasting", policy, [0.7, 0.3], horizon=20, seeds=4)
-    table = experiment.run(tmp_path / "store", engine=engine, workers=2)
-    assert flag.exists()
-    plain = pm.Experiment("apple_tasting", {"fragile": pm.IDS()}, [0.7, 0.3], horizon=20, seeds=4)
-    assert_same(table, plain.run())
+def rows_of(table: Any, *policies: str) -> Any:
+    return table.filter(pc.is_in(table["policy"], pa.array(policies)))
 
 
-def test_chunks_beside_one_that_dies_are_played_once(tmp_path: Path) -> None:
-    """The other worker is in the middle of its chunk when the first one is killed."""
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    policies = {
-        "fragile": DiesOnce(str(tmp_path / "died")),
-        "slow": Counted(str(marks), seconds=0.2),
-    }
-    pm.Experiment("apple_tasting", policies, [0.7, 0.3], horizon=20, seeds=1).run(
-        engine="processes", workers=2
-    )
-    assert (tmp_path / "died").exists()
-    assert len(list(marks.iterdir())) == 1
+@pytest.fixture(scope="module", params=["processes", "dask"])
+def by_workers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return what two workers play, one of which is killed once, and whether it was."""
+    folder = tmp_path_factory.mktemp(request.param)
+    flag = folder / "died"
+    fragile = experiment({"fragile": DiesOnce(str(flag)), **POLICIES})
+    return fragile.run(folder / "store", engine=request.param, workers=2), flag.exists()
 
 
-def test_workers_that_always_die_end_the_experiment() -> None:
-    policy = {"deadly": AlwaysDies("")}
-    experiment = pm.Experiment("apple_tasting", policy, [0.7, 0.3], horizon=20, seeds=2)
-    with pytest.raises(WorkersLost, match="a chunk killed its worker 3 times; 2 chunks are left"):
+def test_every_engine_gives_the_same_numbers(by_workers: Any) -> None:
+    assert_same(rows_of(by_workers[0], *POLICIES), experiment(POLICIES).run())
+
+
+def test_a_worker_that_dies_costs_only_its_chunk(by_workers: Any) -> None:
+    table, died = by_workers
+    assert died
+    plain = experiment({"fragile": pm.IDS()}).run()
+    apples = plain.filter(pc.equal(plain["game"], "apples"))  # it plays no contexts
+    assert_same(rows_of(table, "fragile"), apples)
+
+
+@pytest.fixture(scope="module")
+def deadly(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
+    """Return how workers that always die end, and how often a chunk beside them was begun."""
+    marks = tmp_path_factory.mktemp("marks")
+    policies = {"deadly": AlwaysDies(str(marks)), "slow": Counted(str(marks), seconds=60.0)}
+    experiment = pm.Experiment("apple_tasting", policies, [0.7, 0.3], horizon=20, seeds=1)
+    with pytest.raises(WorkersLost) as caught:
         experiment.run(engine="processes", workers=2)
+    return str(caught.value), len(list(marks.iterdir()))
+
+
+def test_workers_that_always_die_end_the_experiment(deadly: tuple[str, int]) -> None:
+    assert deadly[0] == "a chunk killed its worker 3 times; 2 chunks are left."
+
+
+def test_chunks_beside_one_that_dies_are_played_once(deadly: tuple[str, int]) -> None:
+    """The other worker is in the middle of its chunk when the first one is killed."""
+    assert deadly[1] == 1
 
 
 def test_seeds_are_spread_over_workers_in_small_chunks() -> None:

@@ -206,7 +206,7 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix((columns, columns)),
         objective,
-        sparse.csc_matrix(sparse.vstack([sparse.csc_matrix(cone.matrix) for cone in filled])),
+        sparse.csc_matrix(sparse.vstack([sparse.csr_matrix(cone.matrix) for cone in filled])),
         np.concatenate([cone.bound for cone in filled]),
         [kinds[cone.kind](len(cone.bound)) for cone in filled],
         settings,
