@@ -15,6 +15,7 @@ from partial_monitoring.estimation.kernel.design import KernelModel
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.shapes import Everything
 from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.numerics.threads import one_thread
 from partial_monitoring.policies.policy import Choices, joined
 from partial_monitoring.validation import Array, Indices
 
@@ -41,8 +42,9 @@ class BoxState:
     @property
     def estimate(self) -> KernelEstimate:
         """The estimate of the first replicate, at the points that are worth a look."""
-        known = Conditioned.on(self.game, self.model, self.data[0])
-        return known.estimate(looked_at(known, 1.0), named=True)
+        with one_thread():
+            known = Conditioned.on(self.game, self.model, self.data[0])
+            return known.estimate(looked_at(known, 1.0), named=True)
 
 
 def initial_over_box(game: KernelBoxGame, replicates: int, **options: Any) -> BoxState:
@@ -61,13 +63,14 @@ def decide_over_box(
     if available is not None:
         raise InvalidInput("available cannot be given for a box; restrict the box instead.")
     choices = []
-    for i, data in enumerate(state.data):
-        known = Conditioned.on(state.game, state.model, data)
-        width = float(np.sqrt(squared_radius(known, schedule)[0]))
-        points = looked_at(known, width)
-        own = decide(known.estimate(points), Everything(), uniforms[i : i + 1], None)
-        chosen = points[own.action]
-        choices.append(replace(own, action=chosen, position=own.action, candidates=points[None]))
+    with one_thread():
+        for i, data in enumerate(state.data):
+            known = Conditioned.on(state.game, state.model, data)
+            width = float(np.sqrt(squared_radius(known, schedule)[0]))
+            points = looked_at(known, width)
+            own = decide(known.estimate(points), Everything(), uniforms[i : i + 1], None)
+            chosen, candidates = points[own.action], points[None]
+            choices.append(replace(own, action=chosen, position=own.action, candidates=candidates))
     return joined(choices)
 
 
