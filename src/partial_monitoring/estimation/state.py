@@ -7,7 +7,7 @@ here, once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, Protocol, Self, TypeGuard
@@ -82,7 +82,7 @@ class State(Protocol):
         schedule: Schedule,
         available: Array | None = None,
         context: Context | None = None,
-    ) -> Sequence[View]:
+    ) -> Iterable[View]:
         """Return what the replicates decide from in this round."""
         ...
 

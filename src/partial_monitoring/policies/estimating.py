@@ -56,11 +56,12 @@ class EstimatingPolicy:
         context: Context | None = None,
     ) -> Choices:
         """Choose actions, with contexts in the game of each."""
-        views = state.views(self.confidence, available, context)
-        for view in views:
+        chosen = []
+        for view in state.views(self.confidence, available, context):
             if view.unlisted:
                 refuse_actions(self, view.confidence.game, contexts=True)
-        return gathered(views, [self.choose(view, uniforms[view.rows]) for view in views])
+            chosen.append((view, self.choose(view, uniforms[view.rows])))
+        return gathered(chosen)
 
     def update(
         self, state: State, action: Indices, observation: Array, context: Context | None = None

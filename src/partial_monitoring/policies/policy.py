@@ -99,20 +99,18 @@ class Policy(Protocol[State]):
         ...
 
 
-def gathered(views: Sequence[View], choices: Sequence[Choices]) -> Choices:
-    """Return the choices in several views of one round as the choices of all replicates."""
-    first = views[0]
+def gathered(chosen: Sequence[tuple[View, Choices]]) -> Choices:
+    """Return the choices in the views of one round as the choices of all replicates."""
+    first, choice = chosen[0]
     if not first.listed:
-        pairs = zip(views, choices, strict=True)
-        return joined([_among_candidates(view, choice) for view, choice in pairs])
+        return joined([_among_candidates(view, own) for view, own in chosen])
     if first.actions is None:
-        return choices[0]
-    n = len(choices[0].action) if len(views) == 1 else len(first.rows)
-    filled: dict[str, Any] = {"decided_by": choices[0].decided_by}
+        return choice
+    n = len(choice.action) if len(chosen) == 1 else len(first.rows)
+    filled: dict[str, Any] = {"decided_by": choice.decided_by}
     for name in FILLERS:
-        if getattr(choices[0], name) is not None:
-            own = [(v, getattr(choice, name)) for v, choice in zip(views, choices, strict=True)]
-            filled[name] = _filled(name, own, n)
+        if getattr(choice, name) is not None:
+            filled[name] = _filled(name, [(view, getattr(own, name)) for view, own in chosen], n)
     return Choices(**filled)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.estimation.kernel.state import refuse_prior_mean
 from partial_monitoring.estimation.state import Context, Prior, View, initial_state
 from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.numerics.threads import one_thread
 from partial_monitoring.validation import Array, Indices
 
 
@@ -54,25 +55,27 @@ class BoxState:
         schedule: Schedule,
         available: Array | None = None,
         context: Context | None = None,
-    ) -> Sequence[View]:
-        """Return one view for each replicate: its candidate points."""
+    ) -> Iterator[View]:
+        """Yield one view for each replicate: its candidate points.
+
+        Matrices are small here: what is done with a view is done on one thread, too.
+        """
         if available is not None:
             raise InvalidInput("available cannot be given for a box; restrict the box instead.")
-        found = []
-        for i, data in enumerate(self.data):
-            known = BoxPosterior.on(self.game, self.design, data)
-            beta = squared_radius(schedule, self.design, known.round, known.log_det)
-            points = candidate_points(known, float(np.sqrt(beta[0])))
-            confidence = KernelEllipsoid.around(known.estimate(points), schedule)
-            found.append(View(confidence, slice(i, i + 1), points, len(points), listed=False))
-        return found
+        with one_thread():
+            for i, data in enumerate(self.data):
+                known = BoxPosterior.on(self.game, self.design, data)
+                beta = squared_radius(schedule, self.design, known.round, known.log_det)
+                points = candidate_points(known, float(np.sqrt(beta[0])))
+                confidence = KernelEllipsoid.around(known.estimate(points), schedule)
+                yield View(confidence, slice(i, i + 1), points, len(points), listed=False)
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
         """Return E_t of the first replicate, at its candidate points, with their labels."""
-        known = BoxPosterior.on(self.game, self.design, self.data[0])
-        return KernelEllipsoid.around(
-            known.estimate(candidate_points(known, 1.0), named=True), schedule
-        )
+        with one_thread():
+            known = BoxPosterior.on(self.game, self.design, self.data[0])
+            estimate = known.estimate(candidate_points(known, 1.0), named=True)
+            return KernelEllipsoid.around(estimate, schedule)
 
 
 @initial_state.register

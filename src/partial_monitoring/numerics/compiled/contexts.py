@@ -8,14 +8,25 @@ ratio falls along it until it rises, which it does in the middle of an edge of o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.numerics.compiled.frontier import ends_of, in_units, totals, walk
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.ratio import minimize_row, ratio
+from partial_monitoring.validation import Array, Indices
 
 
-def minimize_each(gaps, information, available, contexts, kappa, zero):
+def minimize_each(
+    gaps: Array,
+    information: Array,
+    available: NDArray[np.bool_],
+    contexts: NDArray[Any],
+    kappa: float,
+    zero: float,
+) -> Any:
     """Solve some contexts by themselves: (first, second, share), each as many as contexts."""
     chosen = (np.ascontiguousarray(table[contexts]) for table in (gaps, information, available))
     return minimize_available(*chosen, kappa, True, zero)
@@ -42,14 +53,29 @@ def minimize_available(gaps, information, available, kappa, exact, zero):
     return first, second, share
 
 
-def minimize_jointly(gaps, information, weights, available, kappa, zero):
+def minimize_jointly(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, float]:
     """Return (first, second, share of the second), each of length Z, and their ratio."""
     problem = (gaps[None], information[None], weights[None], available[None])
     first, second, share, value = minimize_replicates(*problem, kappa, zero)
-    return first[0], second[0], share[0], value[0]
+    return first[0], second[0], share[0], float(value[0])
 
 
-def minimize_rows_jointly(gaps, information, weights, available, own, kappa, zero):
+def minimize_rows_jointly(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    own: Indices,
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, Array]:
     """Solve one problem per replicate: (first, second, share) of its own context, and the ratio.
 
     Gaps, information and available (n, Z, k), weights (n, Z), own (n,).
@@ -61,7 +87,14 @@ def minimize_rows_jointly(gaps, information, weights, available, own, kappa, zer
     return first[rows, own], second[rows, own], share[rows, own], value
 
 
-def minimize_replicates(gaps, information, weights, available, kappa, zero):
+def minimize_replicates(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, Array]:
     """Solve one problem per replicate: (first, second, share), each (n, Z), and the ratios (n,).
 
     Contexts without weight, and one that has all of it, are solved by themselves. Gaps up to
