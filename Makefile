@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
+.NOTPARALLEL:
 .PHONY: help demo test lint nightly bench paper docs clean
 
 help:
@@ -15,10 +16,10 @@ help:
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
-demo: $(VENV)/.report
+demo: $(VENV)/.warm
 	@$(BIN)/pm demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.warm
 	$(BIN)/python -m pytest -q -n auto -m "not nightly"
 
 lint: $(VENV)/.dev
@@ -59,6 +60,11 @@ $(VENV)/.bench: $(VENV)/.dev
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --quiet --editable '.[docs]'
+	@touch $@
+
+# Compiles once after an installation, not in every process that plays.
+$(VENV)/.warm: $(VENV)/.report
+	$(BIN)/python -m partial_monitoring.cli.warm
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml

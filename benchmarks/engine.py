@@ -11,9 +11,9 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks import reference
 from benchmarks.timing import fastest, most_memory, show
+from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.compiled import polyhedron
 from partial_monitoring.numerics.compiled.ratio import minimize_rows
-from partial_monitoring.policies.estimating import LinearState
 
 Array = np.ndarray
 

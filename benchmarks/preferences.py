@@ -12,7 +12,7 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks.botorch_peer import pairwise_gp, torch_of_botorch
 from benchmarks.timing import show
-from partial_monitoring.policies.policy import draws_of
+from partial_monitoring.policies.policy import draws_needed
 
 Array = np.ndarray
 
@@ -108,7 +108,7 @@ def by_policy(
     game = pm.games.kernelized_dueling(x, kernel=kernel, feedback=feedback, norm_bound=norm)
     policy, rng = make(float(game.noise_std) ** 2 / float(g.var())), np.random.default_rng(seed)
     state, regret = policy.init(game, 1), []
-    width = draws_of(policy, state)
+    width = draws_needed(policy, state)
     start = process_time()
     for _ in range(DUELS):
         uniforms = rng.random(1 if width is None else (1, width))

@@ -9,9 +9,9 @@ import numpy as np
 
 import partial_monitoring as pm
 from papers.kirschner2023.findings import EXPONENTS, by_game
-from partial_monitoring.report.colors import Style, policy_styles
 from partial_monitoring.report.figures import LINES, look, svg
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.report.series import Style, policy_styles
+from partial_monitoring.simulation.result import Comparison
 
 COLUMNS = 3
 

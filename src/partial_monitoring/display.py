@@ -1,9 +1,9 @@
-"""How games look: one small table model, rendered as plain text, in colour, or as HTML."""
+"""Tables as plain text, in colour, or as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, TypeVar
@@ -15,18 +15,11 @@ from partial_monitoring.validation import Array
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from partial_monitoring.model.contextual import ContextualGame
-    from partial_monitoring.model.finite import FiniteGame
-    from partial_monitoring.model.game import Game
-
 T = TypeVar("T")
 
 MOST_ROWS = 14
 MOST_COLUMNS = 8
 """Tables with more rows or columns than this show the first and the last ones only."""
-
-MOST_OBSERVATIONS = 6
-"""Actions that show more than this list the first ones only."""
 
 COLORS = ("blue", "dark_orange3", "green4", "magenta", "cyan", "red3", "yellow4", "purple3")
 """Terminal colours of the signals, in order of appearance."""
@@ -47,20 +40,20 @@ CELL_STYLE = "text-align:left;padding:.15em 1.2em .15em 0"
 
 ELLIPSIS = "…"
 
-NOISE_IN_WORDS = {
-    "gaussian": "what is shown carries Gaussian noise of {size}",
-    "bernoulli": "what is shown is 0 or 1, with that mean",
-    "sign": "what is shown is -1 or 1, with that mean",
-}
-
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A text with an optional tag shown after it in the tag's colour (the signal of a cell)."""
 
     text: str
     tag: str = ""
     color: int = 0
+
+
+Cell = TableCell
+
+GAP = TableCell(ELLIPSIS)
+"""Stands for the cells of a row or column that are left out."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class Sheet:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...] = ()
 
 
@@ -101,90 +94,6 @@ def linear_form(coefficients: Array, *, most_terms: int = 4) -> str:
     text = text[3:] if text.startswith(" + ") else "-" + text[3:]
     hidden = len(terms) - most_terms
     return text + (f" + {ELLIPSIS} ({hidden} more)" if hidden > 0 else "")
-
-
-def finite_sheets(game: FiniteGame, title: str) -> list[Sheet]:
-    """One table: rows are actions, columns outcomes, cells the reward and the signal."""
-    colors = {symbol: i for i, symbol in enumerate(dict.fromkeys(_flat(game.symbols)))}
-    shown_outcomes = _ends(range(game.d), most=MOST_COLUMNS)
-    rows = []
-    for a in _ends(range(game.k)):
-        if a is None:
-            rows.append((Cell(ELLIPSIS), *(Cell("") for _ in shown_outcomes)))
-            continue
-        cells = [Cell(game.actions[a])]
-        for x in shown_outcomes:
-            if x is None:
-                cells.append(Cell(ELLIPSIS))
-            else:
-                symbol = game.signals[a][x]
-                cells.append(Cell(number(game.features[a, x]), str(symbol), colors[symbol]))
-        rows.append(tuple(cells))
-    columns = ["", *(ELLIPSIS if x is None else game.outcomes[x] for x in shown_outcomes)]
-    silent = [label for label, row in zip(game.actions, game.symbols, strict=True) if len(row) == 1]
-    notes = ["each cell: what you earn, then the signal you see"]
-    if silent:
-        notes.append("shows the same signal whatever happens: " + _listing(silent))
-    return [Sheet(title, tuple(columns), tuple(rows), tuple(notes))]
-
-
-def linear_sheets(game: Game, title: str) -> list[Sheet]:
-    """One table: rows are actions, with the reward and the observations as linear forms."""
-    noise = np.broadcast_to(game.noise_std, (game.k,))
-    varies = np.ndim(game.noise_std) > 0
-    rows = []
-    for a in _ends(range(game.k)):
-        if a is None:
-            rows.append((Cell(ELLIPSIS),) + (Cell(""),) * (2 + varies))
-            continue
-        seen = ", ".join(linear_form(row) for row in game.rows(a)[:MOST_OBSERVATIONS]) or "nothing"
-        hidden = game.row_count(a) - MOST_OBSERVATIONS
-        seen += f", {ELLIPSIS} ({hidden} more)" if hidden > 0 else ""
-        cells = [Cell(game.action_label(a)), Cell(linear_form(game.reward_row(a))), Cell(seen)]
-        rows.append(tuple([*cells, Cell(number(noise[a]))] if varies else cells))
-    columns = ("action", "earns", "shows") + (("noise",) if varies else ())
-    notes = [f"the unknown θ lies in {describe_parameters(game)}"]
-    size = "the given size" if varies else f"size {number(noise[0])}"
-    notes.append(NOISE_IN_WORDS[game.noise].format(size=size))
-    return [Sheet(title, columns, tuple(rows), tuple(notes))]
-
-
-def contextual_sheets(game: ContextualGame, title: str) -> list[Sheet]:
-    """One table per context (the first and the last ones when there are many)."""
-    sheets = []
-    for z in _ends(range(len(game.contexts)), most=6):
-        if z is None:
-            sheets.append(Sheet(f"{ELLIPSIS} {len(game.contexts) - 3} more contexts", (), ()))
-            continue
-        chance = number(float(game.context_distribution[z]))
-        sheets += game.at(z).sheets(f"context {game.contexts[z]} (probability {chance})")
-    tables = [sheet for sheet in sheets if sheet.columns]
-    common = tuple(note for note in tables[0].notes if all(note in t.notes for t in tables))
-    own = [replace(s, notes=tuple(note for note in s.notes if note not in common)) for s in sheets]
-    return [Sheet(title, (), (), common), *own]
-
-
-def describe_parameters(game: Game) -> str:
-    """Name the parameter set in words."""
-    from partial_monitoring import parameter_sets as sets
-
-    unknown = getattr(game, "unknown", None)
-    if unknown is not None:
-        return str(unknown)
-    match game.parameters:
-        case sets.AllParameters(d=d):
-            return f"all of R^{d}"
-        case sets.Ball(center=center, radius=radius):
-            place = "0" if not center.any() else f"({', '.join(map(number, center))})"
-            return f"the ball of radius {number(radius)} around {place} in R^{game.d}"
-        case sets.Box(low=low, high=high):
-            if np.ptp(low) == 0 and np.ptp(high) == 0:
-                return f"the box [{number(low[0])}, {number(high[0])}]^{game.d}"
-            return f"a box in R^{game.d}"
-        case sets.Simplex(d=d):
-            return f"the probability simplex over {d} outcomes"
-        case other:
-            return f"a {type(other).__name__.lower()} of dimension {other.dimension} in R^{game.d}"
 
 
 def as_text(sheets: Sequence[Sheet], *, width: int = 100) -> str:
@@ -248,7 +157,7 @@ def _html_sheet(sheet: Sheet) -> str:
     )
 
 
-def _html_cell(cell: Cell) -> str:
+def _html_cell(cell: TableCell) -> str:
     tag = ""
     if cell.tag:
         color = HEX_COLORS[cell.color % len(HEX_COLORS)]
@@ -256,16 +165,8 @@ def _html_cell(cell: Cell) -> str:
     return f"<td style='{CELL_STYLE}'>{escape(cell.text)}{tag}</td>"
 
 
-def _ends(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:
-    """Return all items, or the first ones, None for the gap, and the last one."""
+def shortened(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:
+    """Return all items, or the first ones, None for those left out, and the last one."""
     if len(items) <= most:
         return list(items)
     return [*items[: most - 4], None, items[-1]]
-
-
-def _flat(rows: Iterable[Iterable[T]]) -> Iterable[T]:
-    return (item for row in rows for item in row)
-
-
-def _listing(names: Sequence[str]) -> str:
-    return ", ".join(ELLIPSIS if name is None else name for name in _ends(names))

@@ -18,8 +18,8 @@ from partial_monitoring.validation import Array, whole_number
 BLOCK = 512
 """Rounds whose numbers are drawn together."""
 
-POLICY, NOISE, CONTEXT = 1, 2, 3
-"""Purposes: what the policy draws, what the world draws, which context comes."""
+POLICY, NOISE, CONTEXT, THETA = 1, 2, 3, 4
+"""Purposes: draws of the policy, noise and outcomes, contexts, true parameters."""
 
 
 def checked_seed(name: str, seed: object) -> int:

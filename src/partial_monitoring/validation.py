@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, unknown_name
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -134,8 +134,26 @@ def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, 
         raise InvalidInput(f"{name} must have {count} labels; got {len(result)}: {list(result)}.")
     if len(set(result)) < count:
         twice = Counter(result).most_common(1)[0][0]
-        raise InvalidInput(f"{name} must be different from each other; {twice!r} stands twice.")
+        raise InvalidInput(f"{name} must be different from each other; {twice!r} appears twice.")
     return result
+
+
+def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
+    """Return the index of an item given by index (an integer) or by label (a string)."""
+    if isinstance(item, str):
+        if item not in names:
+            raise unknown_name(kind, item, names)
+        return names.index(item)
+    if not is_whole(item) or not 0 <= item < len(names):
+        raise InvalidInput(f"{kind} must be a label or an index below {len(names)}; got {item!r}.")
+    return int(item)
+
+
+def known_keys(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a table, such as "a linear game", that has a key which is not known."""
+    for key in table:
+        if key not in known:
+            raise unknown_name(f"key of {kind}", key, known)
 
 
 def probabilities(name: str, value: ArrayLike, count: int) -> Array:

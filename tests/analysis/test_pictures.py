@@ -17,7 +17,8 @@ from matplotlib.text import Text
 import partial_monitoring as pm
 from partial_monitoring import analysis as observability
 from partial_monitoring.analysis import pictures
-from partial_monitoring.analysis.pictures import charts, parts, polygons
+from partial_monitoring.analysis.pictures import frame as frames
+from partial_monitoring.analysis.pictures import parts
 from tests.oracles.known_games import FOLDER
 
 KNOWN = sorted((FOLDER / "known").glob("*.json"))
@@ -178,7 +179,7 @@ def the_legend_explains_the_strokes_that_occur(name: str) -> None:
 
 @pytest.mark.parametrize("name", AREAS)
 def test_the_cells_fill_the_parameter_set(name: str) -> None:
-    areas = [polygons.area_and_centroid(corners)[0] for corners in cells(drawn(name)).values()]
+    areas = [frames.area_and_centroid(corners)[0] for corners in cells(drawn(name)).values()]
     assert len(areas) == len(analysis(name).representatives)
     assert min(areas) > 0
     assert sum(areas) == pytest.approx(AREAS[name], rel=1e-4)
@@ -187,7 +188,7 @@ def test_the_cells_fill_the_parameter_set(name: str) -> None:
 @pytest.mark.parametrize("name", AREAS)
 def test_each_cell_is_where_its_action_is_best_and_strokes_are_ties(name: str) -> None:
     found, figure = analysis(name), drawn(name)
-    chart = charts.chart_of(found)
+    chart = frames.frame_of(found)
     offsets, slopes = chart.rewards
     for a, corners in cells(figure).items():
         rewards = offsets + corners @ slopes.T
@@ -202,10 +203,10 @@ def test_each_cell_is_where_its_action_is_best_and_strokes_are_ties(name: str) -
 def test_random_cells_fill_the_triangle(seed: int) -> None:
     rng = np.random.default_rng(seed)
     found = pm.analyze(pm.FiniteGame(rng.integers(-3, 4, (5, 3)), ["abc"] * 5))
-    chart = charts.chart_of(found)
-    region, endless = charts.outline(chart)
+    chart = frames.frame_of(found)
+    region, endless = frames.outline(chart)
     areas = [
-        polygons.area_and_centroid(polygons.clipped(region, *chart.leads(a)))[0]
+        frames.area_and_centroid(frames.clipped(region, *chart.leads(a)))[0]
         for a in found.representatives
     ]
     assert not endless
@@ -224,7 +225,7 @@ def test_bands_cover_the_segment_and_thick_lines_are_the_best_rewards(name: str)
     best = np.concatenate([lines[f"best-{a}"] for a in found.representatives])
     low, high = lines[f"line-{found.pareto[0]}"][:, 0]
     assert np.ptp(np.reshape(best[:, 0], (-1, 2)), axis=1).sum() == pytest.approx(high - low)
-    offsets, slopes = charts.chart_of(found).rewards
+    offsets, slopes = frames.frame_of(found).rewards
     rewards = offsets[:, None] + slopes * best[:, 0]
     assert best[:, 1] == pytest.approx(rewards.max(axis=0), abs=1e-9)
 
@@ -373,7 +374,7 @@ def test_missing_matplotlib_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
 )
 def test_spread_keeps_order_and_distance(boxes: list[tuple[float, float]]) -> None:
     places, sizes = np.array(sorted(boxes)).T
-    moved = polygons.spread(places, sizes, -10, 10)
+    moved = frames.moved_apart(places, sizes, -10, 10)
     gaps = (sizes[1:] + sizes[:-1]) / 2
     assert (np.diff(moved) >= gaps - 1e-9).all()
     assert moved[0] - sizes[0] / 2 >= -10
@@ -388,7 +389,7 @@ def test_the_roomiest_place_holds_the_box(seed: int) -> None:
     angles = np.sort(rng.uniform(0, 2 * np.pi, 7))
     polygon = np.column_stack([3 * np.cos(angles), np.sin(angles)])
     half = rng.uniform(0.05, 0.4, 2)
-    place, room = polygons.roomiest(polygon, half)
+    place, room = frames.roomiest(polygon, half)
     corners = place + 0.999 * room * half * [[1, 1], [1, -1], [-1, 1], [-1, -1]]
     steps = np.roll(polygon, -1, axis=0) - polygon
     away = corners[:, None] - polygon

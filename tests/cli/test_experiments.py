@@ -142,7 +142,7 @@ def test_policies_on_the_command_line() -> None:
         (("simulate", "apple_tasting", "--policy", "idz"), "pm: no policy named 'idz'; did you"),
         (("simulate", "apple_tasting", "--policy", "ids:gapp=mean"), "pm: no option of ids named"),
         (("simulate", "apple_tasting", "--policy", "ids:mean"), "pm: --policy must be NAME"),
-        (("simulate", "apple_tasting", "--policy", "ids", "--policy", "ids"), "stands twice"),
+        (("simulate", "apple_tasting", "--policy", "ids", "--policy", "ids"), "appears twice"),
         (("simulate", "apple_tasting", "--horizon", "-1"), "pm: horizon must be a whole number"),
         (("simulate", "apple_tasting", "--theta", "0.5,0.6"), "a Simplex; got [0.5, 0.6]"),
         (("simulate", "apple_tasting", "--theta", "1,0,0"), "shape"),

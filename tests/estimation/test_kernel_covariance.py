@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import design as kernel_design
 from partial_monitoring.estimation.kernel import posterior as kernel
 from partial_monitoring.estimation.kernel.covariance import folded
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
@@ -14,7 +14,7 @@ POINTS = np.random.default_rng(0).random((40, 2))
 
 def played(actions: list[int], start: KernelEstimate | None = None) -> KernelEstimate:
     game = pm.games.kernelized_bandit(POINTS, kernel=pm.kernels.SquaredExponential(0.3))
-    estimate = kernel.initial(kernel_model.kernel_model(game), 1) if start is None else start
+    estimate = kernel.initial(kernel_design.kernel_design(game), 1) if start is None else start
     for a in actions:
         estimate = kernel.updated(estimate, np.array([a]), np.array([[np.sin(a)]]))
     return estimate
@@ -41,7 +41,7 @@ def test_folding_subtracts_and_keeps_what_it_is_given(size: int) -> None:
 def test_covariance_need_not_be_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     actions = np.random.default_rng(1).integers(12, size=600).tolist()
     dense = played(actions)
-    monkeypatch.setattr(kernel_model, "DENSE", 10)
+    monkeypatch.setattr(kernel_design, "DENSE", 10)
     lazy = played(actions)
     assert dense.covariances[0].base is not None
     assert lazy.covariances[0].base is None
@@ -51,7 +51,7 @@ def test_covariance_need_not_be_written_down(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("dense", [10, 2500])
 def test_states_are_values(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_model, "DENSE", dense)
+    monkeypatch.setattr(kernel_design, "DENSE", dense)
     first = [3, 5, 3, 9] * 15
     state = played(first)
     one, other = played([1, 2, 3, 4, 5], state), played([6, 7, 8, 9, 10], state)
@@ -62,10 +62,10 @@ def test_states_are_values(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dense", [10, 2500])
 def test_columns_are_those_of_the_matrix(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_model, "DENSE", dense)
+    monkeypatch.setattr(kernel_design, "DENSE", dense)
     covariance = played([3, 5, 9] * 30).covariances[0]
     for index, weight in (([4], [2.0]), ([4, 7], [1.0, -1.0]), ([1, 4, 7], [0.5, 2.0, -1.0])):
-        row = kernel.Rows(np.array(index), np.array(weight))
+        row = kernel.Functionals(np.array(index), np.array(weight))
         expected = covariance.matrix[:, index] @ np.array(weight)
         np.testing.assert_allclose(covariance.times(row), expected, atol=1e-12)
         np.testing.assert_allclose(covariance.times(row), expected, atol=1e-12)

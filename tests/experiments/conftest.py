@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.experiments.runs import Configuration as Cell
 from partial_monitoring.simulation.result import Result
 
 

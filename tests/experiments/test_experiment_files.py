@@ -9,7 +9,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.truths import Among, Fixed, Random, Worst
+from partial_monitoring.simulation.truths import Among, Random, Worst
+from partial_monitoring.simulation.truths import FixedTruth as Fixed
 
 FULL = """
 name = "prices"

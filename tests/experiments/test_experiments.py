@@ -12,10 +12,10 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments import runs as cells
-from partial_monitoring.experiments.runs import Cell, Run
-from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.stored import stored_comparisons
-from partial_monitoring.simulation.truths import Fixed
+from partial_monitoring.experiments.runs import Configuration as Cell
+from partial_monitoring.experiments.runs import SeededRun as Run
+from partial_monitoring.experiments.store import Store, stored_comparisons
+from partial_monitoring.simulation.truths import FixedTruth as Fixed
 from tests.oracles.fragile import halves
 from tests.oracles.small_experiments import assert_same, small
 

@@ -18,14 +18,13 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.content_key import described
-from partial_monitoring.experiments.runs import Cell
-from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.stored import stored_comparisons
+from partial_monitoring.experiments.runs import Configuration as Cell
+from partial_monitoring.experiments.store import Store, stored_comparisons
 from partial_monitoring.experiments.workers import Task, WorkersLost
-from partial_monitoring.report.reproduce import describe
+from partial_monitoring.report.page import describe
 from partial_monitoring.simulation import simulate as simulation
 from partial_monitoring.simulation.progress import Progress
-from partial_monitoring.simulation.truths import Fixed
+from partial_monitoring.simulation.truths import FixedTruth as Fixed
 from tests.oracles.fragile import AlwaysDies
 
 ROOT = Path(__file__).parents[2]

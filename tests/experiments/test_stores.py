@@ -15,8 +15,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.stored import stored_comparisons
+from partial_monitoring.experiments.store import Store, stored_comparisons
 from partial_monitoring.simulation.result import Result
 from tests.oracles.fragile import Slow
 from tests.oracles.small_experiments import assert_same, small

@@ -11,9 +11,9 @@ from pyarrow import compute as pc
 
 import partial_monitoring as pm
 from partial_monitoring.experiments import runner
-from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.experiments.runs import Configuration as Cell
 from partial_monitoring.experiments.workers import WorkersLost
-from partial_monitoring.simulation.truths import Fixed
+from partial_monitoring.simulation.truths import FixedTruth as Fixed
 from tests.oracles.fragile import AlwaysDies, Counted, DiesOnce
 from tests.oracles.small_experiments import assert_same
 

@@ -221,7 +221,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: g.contextual_apple_tasting([[1, 1]]), "descriptions must be weights of at least"),
     (lambda: g.contextual_apple_tasting(np.zeros((0, 2))), "descriptions must hold at least one"),
     (lambda: g.contextual_linear_bandit([[1, 0]]), "features must have shape (contexts, k, d)"),
-    (lambda: g.dynamic_pricing([1, 1]), "actions must be different from each other; '$1' stands"),
+    (lambda: g.dynamic_pricing([1, 1]), "actions must be different from each other; '$1' appears"),
     (lambda: g.dynamic_pricing([]), "rewards must not be empty; got shape (0, 0)."),
     (lambda: g.dynamic_pricing(cost=np.nan), "cost must be finite; got nan."),
 ]

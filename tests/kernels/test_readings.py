@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import Matern, SquaredExponential, readings
-from partial_monitoring.kernels.gram import Computed, Rows, Written, factor, inner
+from partial_monitoring.kernels.gram import DenseGram, Functionals, KernelGram, factor, inner
 
 Array = NDArray[np.float64]
 X = np.array([[0.0, 0.3], [0.2, 0.1], [0.7, 0.9], [0.4, 0.4]])
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_refused(name: str) -> None:
 def test_rows_read_what_their_vectors_do() -> None:
     rng = np.random.default_rng(0)
     for shape in ((5, 3), (4, 2, 3), (4, 1), (3, 2, 1)):
-        rows = Rows(rng.integers(0, 6, shape), rng.normal(size=shape))
+        rows = Functionals(rng.integers(0, 6, shape), rng.normal(size=shape))
         numbers = rng.normal(size=(2, 6))
         full = rows.dense(6)
         np.testing.assert_allclose(rows.of(numbers), np.tensordot(numbers, full, (1, -1)))
@@ -156,16 +156,16 @@ def test_a_gram_matrix_column_by_column(derived: bool, monkeypatch: pytest.Monke
     """Columns, diagonal and inner products are those of the matrix, in blocks of any size."""
     rng = np.random.default_rng(1)
     axes = np.array([-1, 0, 1, -1]) if derived else np.full(4, -1)
-    gram = Computed(SquaredExponential((0.4, 0.7)), X, axes)
+    gram = KernelGram(SquaredExponential((0.4, 0.7)), X, axes)
     matrix = gram.matrix
     assert (np.linalg.eigvalsh(matrix) > -1e-12).all()
     np.testing.assert_allclose(gram.columns(np.array([2, 0])), matrix[:, [2, 0]], atol=1e-13)
     np.testing.assert_allclose(gram.diagonal, matrix.diagonal(), atol=1e-13)
-    left, right = (Rows(rng.integers(0, 4, (6, w)), rng.normal(size=(6, w))) for w in (1, 3))
+    left, right = (Functionals(rng.integers(0, 4, (6, w)), rng.normal(size=(6, w))) for w in (1, 3))
     expected = ((left.dense(4) @ matrix) * right.dense(4)).sum(axis=1)
     for block in (1, 7, 2**22):
         monkeypatch.setattr("partial_monitoring.kernels.gram.BLOCK", block)
-        for own in (gram, Written(matrix)):
+        for own in (gram, DenseGram(matrix)):
             np.testing.assert_allclose(inner(own, left, right), expected, atol=1e-12)
             same = ((left.dense(4) @ matrix) * left.dense(4)).sum(axis=1)
             np.testing.assert_allclose(inner(own, left, left), same, atol=1e-12)
@@ -176,6 +176,6 @@ def test_a_gram_matrix_column_by_column(derived: bool, monkeypatch: pytest.Monke
 def test_what_is_too_large_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partial_monitoring.kernels.gram.MOST_ENTRIES", 10)
     with pytest.raises(InvalidInput, match="of 4 numbers is too large to be written down"):
-        Computed(Matern(0.5), X, np.full(4, -1)).matrix  # noqa: B018
+        KernelGram(Matern(0.5), X, np.full(4, -1)).matrix  # noqa: B018
     with pytest.raises(InvalidInput, match="3 rows of length 4 are too many to write down"):
-        Rows(np.zeros((3, 1), dtype=np.int64), np.ones((3, 1))).dense(4)
+        Functionals(np.zeros((3, 1), dtype=np.int64), np.ones((3, 1))).dense(4)

@@ -11,7 +11,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.simulation.environment import Environment
 
 SURVEY = pm.games.survey(3, answer_rate=0.4)
 PRICING = pm.games.segment_pricing()
@@ -34,7 +34,7 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, name: str, tmp_pat
     result = pm.simulate(
         game, {"it": policy}, theta, horizon=40, seeds=[7], checkpoints=range(1, 41)
     )
-    world = ContextualWorld(game, theta[None], np.array([7]))
+    world = Environment(game, theta[None], np.array([7]))
     learner = pm.Learner(game, policy, seed=7)
     played = np.zeros(game.k, dtype=int)
     for t in range(40):
@@ -146,10 +146,10 @@ def test_history_and_decisions_are_plain_data(tmp_path: Path) -> None:
 def test_contexts_are_counted_when_they_are_told() -> None:
     learner = pm.Learner(SURVEY, pm.ContextualIDS(chances="growing"))
     asked = [learner.ask(context="silent") for _ in range(3)]
-    assert learner._state.seen.tolist() == [[0, 0]]
+    assert learner._session.state.seen.tolist() == [[0, 0]]
     for decision in asked[:2]:
         learner.tell(decision, None)
-    assert learner._state.seen.tolist() == [[0, 2]]
+    assert learner._session.state.seen.tolist() == [[0, 2]]
 
 
 def test_policies_look_at_unlisted_contexts_before_they_play() -> None:

@@ -13,8 +13,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Matern
 from partial_monitoring.policies import POLICIES
-from partial_monitoring.simulation.simulate import world_of
-from partial_monitoring.simulation.truth import function_values, random_truths
+from partial_monitoring.simulation.environment import Environment
 from tests.oracles.kernel_routes import GAMES, bandit, points, truth
 
 PLAYED: dict[str, Any] = {
@@ -134,7 +133,7 @@ def test_a_learner_does_what_a_simulation_does(name: str) -> None:
     )
     plays = np.diff(result.plays["p"][0], axis=0, prepend=0)
     learner = pm.Learner(game, policy, 6, allow_hopeless=True)
-    world = world_of(game, theta[None], np.array([6]))
+    world = Environment(game, theta[None], np.array([6]))
     for t in range(40):
         decision = learner.ask()
         assert decision.action == plays[t].argmax()
@@ -192,7 +191,7 @@ def test_a_function_is_its_values_at_the_points() -> None:
         return np.exp(-((x - 0.4) ** 2).sum(axis=1))
 
     values = bump(points(8, 2))
-    np.testing.assert_array_equal(function_values(game, bump), values)
+    np.testing.assert_array_equal(game.function_values(bump), values)
     by_function, by_values, by_seed = (
         run(game, theta) for theta in (bump, values, np.stack([values, values]))
     )
@@ -215,17 +214,17 @@ def test_one_function_per_seed() -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_random_functions_have_the_norm_of_the_bound(name: str) -> None:
     game = GAMES[name]()
-    drawn = random_truths(game, np.arange(4))
+    drawn = game.draw_truths(np.arange(4))
     inverse = np.linalg.pinv(game.gram.matrix, rcond=1e-11, hermitian=True)
     norms = np.sqrt(np.einsum("nd,de,ne->n", drawn, inverse, drawn))
     np.testing.assert_allclose(norms, game.norm_bound, rtol=1e-4)
     assert game.d == 1 or not np.allclose(drawn[0], drawn[1])
-    np.testing.assert_array_equal(drawn[2:3], random_truths(game, np.array([2])))
+    np.testing.assert_array_equal(drawn[2:3], game.draw_truths(np.array([2])))
 
 
 def test_random_functions_of_many_points() -> None:
     game = bandit(400, Matern(1.5, 0.2), norm_bound=2.0)
-    drawn = random_truths(game, np.arange(2))
+    drawn = game.draw_truths(np.arange(2))
     norm = np.sqrt(drawn[0] @ np.linalg.solve(game.gram.matrix, drawn[0]))
     assert norm == pytest.approx(2.0, rel=1e-6)
 
@@ -248,7 +247,7 @@ def test_worlds_of_many_candidates_do_not_write_maps_down(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = run(GAMES[name](), "random").regret["ids"]
-    monkeypatch.setattr("partial_monitoring.simulation.world.MOST_MEANS", 0)
+    monkeypatch.setattr("partial_monitoring.model.game.MOST_MEANS", 0)
     game = GAMES[name]()
     np.testing.assert_allclose(run(game, "random").regret["ids"], usual, atol=1e-12)
     assert "observation_maps" not in vars(game)

@@ -10,9 +10,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model
-from partial_monitoring.simulation.box_world import BoxWorld
-from partial_monitoring.simulation.truth import random_truths
+from partial_monitoring.estimation.kernel.box import BoxData, BoxPosterior, box_design
+from partial_monitoring.simulation.environment import Environment
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 
@@ -32,13 +31,17 @@ def test_a_box_needs_a_semidefinite_kernel() -> None:
 
 def test_a_kernel_that_fails_where_it_was_played_is_refused() -> None:
     """The reference points need not give it away."""
+
+    def hidden(x: Any, y: Any) -> Any:
+        return KERNEL(x, y) if len(x) == len(y) == 128 else no_kernel(x, y)
+
     near = box()
-    game = near.with_kernel(no_kernel)
+    game = near.with_kernel(hidden)
     data = BoxData.empty()
     for action in game.nearest(np.linspace(0, 1, 30)[:, None]):
         data = data.after(int(action), 0.0)
     with pytest.raises(InvalidInput, match="kernel must be positive semidefinite; its Gram"):
-        Conditioned.on(game, box_model(near, regularization=1e-4), data)
+        BoxPosterior.on(game, box_design(near, regularization=1e-4), data)
 
 
 def test_observations_over_a_box_are_gaussian() -> None:
@@ -81,7 +84,7 @@ def test_policies_on_a_box_are_checked(p: int) -> None:
 
 def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
     game, seeds = box(), np.arange(2)
-    theta, solved = random_truths(game, seeds), []
+    theta, solved = game.draw_truths(seeds), []
     weights = pm.KernelBoxGame.weights
 
     def counted(self: pm.KernelBoxGame, own: Any) -> Any:
@@ -89,7 +92,7 @@ def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) 
         return weights(self, own)
 
     monkeypatch.setattr(pm.KernelBoxGame, "weights", counted)
-    world = BoxWorld(game, theta, seeds, "none")
+    world = Environment(game, theta, seeds, "none")
     shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
     assert len(solved) == 2
     points = game.points_of([10**5, 10**6])
@@ -108,5 +111,5 @@ def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.Monkey
     def search(*_: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.looked_at", search)
+    monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.candidate_points", search)
     assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)

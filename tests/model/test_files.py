@@ -138,11 +138,11 @@ BAD: list[tuple[Any, str]] = [
     ),
     (
         {"contexts": [DUEL], "parameters": {"type": "all"}},
-        "contexts[0]: parameters stand either in each context or outside; got both.",
+        "contexts[0]: parameters must be given either in each context or outside; got both.",
     ),
     (
         {"contexts": [FINITE | {"outcomes": ["a", "b"]}], "outcomes": ["a", "b"]},
-        "contexts[0]: outcomes stand either in each context or outside; got both.",
+        "contexts[0]: outcomes must be given either in each context or outside; got both.",
     ),
 ]
 
@@ -180,7 +180,7 @@ def test_bad_files_name_the_file_and_the_key(data: Any, message: str, tmp_path: 
             "a.json",
             '{"parameters": {"type": "all"}, "contexts": [{"features": [[1]], "observation_maps": '
             '[[]], "parameters": {"type": "simplex"}}]}',
-            "contexts[0]: parameters stand either in each context or outside; got both.",
+            "contexts[0]: parameters must be given either in each context or outside; got both.",
         ),
         (
             "a.json",

@@ -64,10 +64,10 @@ def test_three_kernels_become_one_gram_matrix() -> None:
     assert (game.k, game.m, game.d) == (6, 2, 18)
     assert game.linear.d == 5
     np.testing.assert_array_equal(game.gram.matrix[:6, :6], game.features @ game.gram.matrix[:, :6])
-    assert three().mirrored
+    assert three().shows_own_reward
     assert three().d == 3
     other = three(cross_kernel=0.5 * K[:, :, None])  # rewards and observations differ
-    assert not other.mirrored
+    assert not other.shows_own_reward
     assert other.d == 6
 
 
@@ -142,7 +142,7 @@ def test_a_short_file_is_a_bandit() -> None:
     data = {"kernel": {"type": "squared_exponential", "lengthscale": 0.3}, "points": [[0], [1]]}
     game = game_from_dict(data)
     assert isinstance(game, pm.KernelGame)
-    assert game.mirrored
+    assert game.shows_own_reward
     assert not isinstance(game_from_dict(data | {"duels": False}), pm.KernelDuelingGame)
     duels = game_from_dict(data | {"duels": True, "items": ["a", "b"]})
     assert isinstance(duels, pm.KernelDuelingGame)
@@ -177,7 +177,7 @@ FILES: list[tuple[dict[str, Any], str]] = [
     (POINTS | {"duels": True, "items": ["a"]}, "items must have 2 labels"),
     (POINTS | {"duels": True, "actions": ["a"]}, "no key of a kernel game named 'actions'"),
     (POINTS | {"reward": ROWS["reward"]}, "both keys 'reward' and 'feedback', or none"),
-    (POINTS | {"axes": [0, 0]}, "axes must stand beside the keys 'reward' and 'feedback'"),
+    (POINTS | {"axes": [0, 0]}, "axes must be given with the keys 'reward' and 'feedback'"),
     (POINTS | {"noise_std": -1}, "noise_std must be positive"),
     (POINTS | {"norm_bound": "large"}, "norm_bound must be real numbers"),
     (POINTS | {"noise": "loud"}, "noise must be one of"),
@@ -379,5 +379,5 @@ def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     data["game"]["axes"] = [0, 0]
     path.write_text(json.dumps(data))
-    with pytest.raises(InvalidInput, match="is not a saved learner: axes must stand beside"):
+    with pytest.raises(InvalidInput, match="is not a saved learner: axes must be given with"):
         pm.Learner.load(path)

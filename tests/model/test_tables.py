@@ -68,7 +68,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda p: pm.from_table(EARN, {"look": SEE["look"]}), "see has other rows than earn: 'skip'"),
     (
         lambda p: pm.from_table(EARN | {"skip": {"fine": 1}}, SEE),
-        "row 'skip' of earn has other columns: 'bad' stands in only one of them.",
+        "row 'skip' of earn has other columns: 'bad' appears in only one of them.",
     ),
     (
         lambda p: pm.from_table({"a": {"x": ("much", "s")}}),

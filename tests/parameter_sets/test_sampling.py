@@ -10,7 +10,6 @@ from scipy import stats
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.truth import random_theta
 
 SEEDS = np.arange(400)
 SIDES = np.concatenate([np.eye(2), -np.eye(2)])
@@ -47,14 +46,14 @@ SETS: dict[str, tuple[pm.Polytope, Any, Any]] = {
 def test_random_truths_are_uniform(name: str) -> None:
     """Kolmogorov's test; a false alarm has probability 1e-4 for each set."""
     parameters, look, distribution = SETS[name]
-    theta = random_theta(parameters, SEEDS)
+    theta = parameters.sample(SEEDS)
     assert parameters.contains(theta).all()
     assert stats.kstest(look(theta), distribution).pvalue > 1e-4
 
 
 def test_random_truths_in_many_dimensions() -> None:
     """The squared length in the unit ball of R^6 to the power of 3 is uniform."""
-    theta = random_theta(pm.AllParameters(6), SEEDS)
+    theta = pm.AllParameters(6).sample(SEEDS)
     assert stats.kstest((theta**2).sum(axis=1) ** 3, "uniform").pvalue > 1e-4
 
 

@@ -14,8 +14,8 @@ import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.policies.policy import uniform_stream
+from partial_monitoring.simulation.environment import Environment
 
 PRICING = pm.games.dynamic_pricing([1, 2, 3, 4])
 BANDIT = pm.games.linear_bandit()
@@ -39,9 +39,9 @@ def actions_of(policy: Any, game: pm.Game, seeds: list[int], rounds: int) -> lis
     """Play seeds side by side by hand and return the actions of each."""
     numbers = np.array(seeds)
     theta = np.stack([game.parameters.relative_interior_point()] * len(seeds))
-    world = World(game, theta, numbers)
+    world = Environment(game, theta, numbers)
     state = policy.init(game, len(seeds))
-    uniforms = uniforms_of(policy, state, numbers)
+    uniforms = uniform_stream(policy, state, numbers)
     played = []
     for t in range(rounds):
         action = policy.decide(state, uniforms(t)).action
@@ -53,14 +53,14 @@ def actions_of(policy: Any, game: pm.Game, seeds: list[int], rounds: int) -> lis
 def told_learner(policy: Any, game: pm.Game, seed: int, rounds: int) -> pm.Learner:
     """Play a learner against the world that ``simulate`` would give its seed."""
     learner = pm.Learner(game, policy, seed)
-    world = World(game, game.parameters.relative_interior_point()[None], np.array([seed]))
+    world = Environment(game, game.parameters.relative_interior_point()[None], np.array([seed]))
     for t in range(rounds):
         decision = learner.ask()
         learner.tell(decision, shown(game, decision.action, world, t))
     return learner
 
 
-def shown(game: pm.Game, action: int, world: World, t: int) -> Any:
+def shown(game: pm.Game, action: int, world: Environment, t: int) -> Any:
     seen = world.observe(np.array([action]), t)[0]
     if isinstance(game, pm.FiniteGame):
         return game.symbols[action][int(seen.argmax())]
@@ -91,7 +91,7 @@ def test_decisions_go_on_after_loading(policy: Any, game: pm.Game, tmp_path: Pat
     learner.save(tmp_path / "learner.json")
     again = pm.Learner.load(tmp_path / "learner.json")
     assert again.policy == policy
-    world = World(game, game.parameters.relative_interior_point()[None], np.array([2]))
+    world = Environment(game, game.parameters.relative_interior_point()[None], np.array([2]))
     for t in range(40, 60):
         one, two = learner.ask(), again.ask()
         assert one.action == two.action
@@ -122,7 +122,7 @@ def test_policies_by_name() -> None:
 def test_decisions_are_well_formed(policy: Any, game: pm.Game) -> None:
     """The action has all the probability and the largest index; nothing is negative (T2)."""
     state = policy.init(game, 3)
-    uniforms = uniforms_of(policy, state, np.arange(3))
+    uniforms = uniform_stream(policy, state, np.arange(3))
     for t in range(20):
         choice = policy.decide(state, uniforms(t))
         assert choice.distribution.shape == choice.gaps.shape == (3, game.k)
@@ -245,12 +245,12 @@ def test_bad_options_are_named(option: str, case: tuple[str, dict[str, Any]]) ->
 
 def test_a_policy_gets_as_many_numbers_as_it_says() -> None:
     seeds = np.array([1, 2])
-    one = uniforms_of(pm.IDS(), pm.IDS().init(BANDIT, 2), seeds)
+    one = uniform_stream(pm.IDS(), pm.IDS().init(BANDIT, 2), seeds)
     assert one(700).shape == (2,)
     policy = pm.LinTS()
-    many = uniforms_of(policy, policy.init(BANDIT, 2), seeds)
+    many = uniform_stream(policy, policy.init(BANDIT, 2), seeds)
     assert many(700).shape == (2, 3)
-    alone = uniforms_of(policy, policy.init(BANDIT, 1), seeds[1:])
+    alone = uniform_stream(policy, policy.init(BANDIT, 1), seeds[1:])
     assert np.array_equal(alone(700), many(700)[1:])
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.policies.finite.geometry import geometry
-from partial_monitoring.policies.finite.halfspaces import Halfspaces
-from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.policies.finite.patterns import Patterns
+from partial_monitoring.policies.policy import uniform_stream
+from partial_monitoring.simulation.environment import Environment
 from tests.oracles.finite_games import NAMED, random_game
 from tests.oracles.textbook_cbp import Textbook, left
 
@@ -25,9 +25,9 @@ def follow(game: pm.FiniteGame, policy: pm.CBP, rounds: int, seed: int) -> None:
     """Play a batch of two replicates and compare the second with the textbook."""
     seeds = np.array([seed, seed + 1])
     theta = np.random.default_rng(seed).dirichlet(np.ones(game.d), size=2)
-    world = World(game, theta, seeds)
+    world = Environment(game, theta, seeds)
     state = policy.init(game, 2)
-    uniforms = uniforms_of(policy, state, seeds)
+    uniforms = uniform_stream(policy, state, seeds)
     slow = Textbook(policy, geometry(game, "test", policy.norm))
     for t in range(rounds):
         numbers = uniforms(t)
@@ -62,11 +62,11 @@ def test_what_random_decisions_leave(seed: int) -> None:
     """Patterns in random order, contradictory ones too, against a plain LP for each."""
     game = random_game(seed) if seed else pm.games.dynamic_pricing([1, 2, 3, 4])
     shape = geometry(game, "test")
-    halfspaces = Halfspaces(shape)
+    patterns = Patterns(shape)
     rng = np.random.default_rng(seed)
     for _ in range(12):
         signs = rng.integers(-1, 2, size=len(shape.pairs)).astype(np.int8)
         actions, pairs = left(shape, {e: int(s) for e, s in enumerate(signs) if s})
-        found = halfspaces.left(signs)
+        found = patterns.left(signs)
         assert list(found.actions) == actions
         assert list(found.pairs) == pairs

@@ -12,8 +12,8 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
-from partial_monitoring.policies.policy import uniforms_of
-from partial_monitoring.simulation.world import World
+from partial_monitoring.policies.policy import uniform_stream
+from partial_monitoring.simulation.environment import Environment
 
 POINTS = np.random.default_rng(0).uniform(0, 1, (30, 2))
 BANDIT = pm.games.kernelized_bandit(POINTS, norm_bound=2)
@@ -42,7 +42,7 @@ def told(policy: Any, game: Any, seed: int, rounds: int) -> pm.Learner:
 
 
 def go_on(learner: pm.Learner, game: Any, seed: int, start: int, stop: int) -> None:
-    world = World(game, np.zeros((1, game.d)), np.array([seed]))
+    world = Environment(game, np.zeros((1, game.d)), np.array([seed]))
     for t in range(start, stop):
         decision = learner.ask()
         learner.tell(decision, world.observe(np.array([decision.action]), t)[0])
@@ -66,8 +66,8 @@ def test_a_learner_does_what_the_simulation_does(policy: Any, game: Any) -> None
     learner = told(policy, game, 9, 40)
     state = policy.init(game, 2)
     numbers = np.array([8, 9])
-    world = World(game, np.zeros((2, game.d)), numbers)
-    uniforms = uniforms_of(policy, state, numbers)
+    world = Environment(game, np.zeros((2, game.d)), numbers)
+    uniforms = uniform_stream(policy, state, numbers)
     for t in range(40):
         action = policy.decide(state, uniforms(t)).action
         assert learner.history[t]["action"] == action[1]
@@ -220,7 +220,7 @@ def test_rewards_that_are_shown_in_other_words() -> None:
         pm.readings.together(pm.readings.values(x), pm.readings.values(np.roll(x, -1, axis=0))),
         noise_std=0.1,
     )
-    assert not game.mirrored
+    assert not game.shows_own_reward
     result = pm.simulate(game, ["gp_ucb", "gp_ts", "linucb"], "random", horizon=20, seeds=2)
     assert result.policies == ["gp_ucb", "gp_ts", "linucb"]
 

@@ -9,10 +9,10 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.report.charts import regret_chart
-from partial_monitoring.report.colors import policy_styles
 from partial_monitoring.report.figures import cell_figure
-from partial_monitoring.report.sentences import bound_note
+from partial_monitoring.report.series import policy_styles
 from partial_monitoring.report.summary import Section, largest_norm, sections
+from partial_monitoring.report.text import bound_note
 
 
 def section_of(game: pm.Game, theta: Any, **options: Any) -> Section:

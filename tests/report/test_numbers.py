@@ -13,13 +13,19 @@ from scipy import stats
 
 import partial_monitoring as pm
 from partial_monitoring.report import tables
-from partial_monitoring.report.colors import COLORS, policy_styles
 from partial_monitoring.report.game_class import MOST_ACTIONS, verdict
 from partial_monitoring.report.ranking import duels, ranking
-from partial_monitoring.report.sentences import answer, headline
-from partial_monitoring.report.series import curves, log_range, plays, spread
+from partial_monitoring.report.series import (
+    COLORS,
+    curves,
+    log_range,
+    plays,
+    policy_styles,
+    thinned,
+)
 from partial_monitoring.report.significance import holm, pairs, sign_flip_test, too_few
 from partial_monitoring.report.summary import sections, summary_rows
+from partial_monitoring.report.text import answer, headline
 from tests.oracles import report_samples as samples
 from tests.oracles.report_samples import comparison, made_up
 
@@ -162,7 +168,7 @@ def test_a_policy_that_was_refused_a_game_is_judged_by_the_others() -> None:
 
 def test_curves_go_through_few_of_many_checkpoints() -> None:
     marks = np.unique(np.geomspace(1, 10**7, 5000).astype(np.int64))
-    at = spread(marks)
+    at = thinned(marks)
     assert len(at) <= 400
     assert at[0] == 0
     assert at[-1] == len(marks) - 1

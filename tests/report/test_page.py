@@ -12,7 +12,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.report import charts, figures
-from partial_monitoring.report.colors import policy_styles
+from partial_monitoring.report.series import policy_styles
 from partial_monitoring.report.summary import sections
 from partial_monitoring.report.write import EXTRAS
 from tests.oracles import report_samples as samples

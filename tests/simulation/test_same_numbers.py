@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.policies.policy import Choices
-from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.environment import Environment
 from tests.oracles.simulations import GAMES, PRICING, THETA, small
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ def test_a_learner_with_that_seed_does_the_same(name: str) -> None:
     seeds, horizon = np.array([6]), 30
     marks = range(1, horizon + 1)
     result = pm.simulate(game, pm.IDS(), theta, horizon=horizon, seeds=seeds, checkpoints=marks)
-    world = World(game, theta[None], seeds)
+    world = Environment(game, theta[None], seeds)
     learner = pm.Learner(game, pm.IDS(), seed=6)
     counts = np.zeros(game.k, dtype=int)
     gained, ratios = 0.0, 0.0
@@ -163,7 +163,7 @@ def test_rounding_does_not_reach_an_outcome_without_probability(
     theta = np.append(np.full(10, 0.1), 0.0)
     assert np.cumsum(theta)[-1] < 1.0
     game = pm.FiniteGame(np.zeros((1, 11)), ["abcdefghijk"])
-    world = World(game, theta[None], np.array([0]))
+    world = Environment(game, theta[None], np.array([0]))
     largest = np.full((1, 1), np.nextafter(1.0, 0.0))
     monkeypatch.setattr(randomness.Stream, "at", lambda *_: largest)
     assert world.observe(np.array([0]), 0)[0].argmax() == 9

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring.analysis.alignment import pair_alignment
-from partial_monitoring.analysis.bounds import finite_alignment_bounds, uniform_local_alignment
-from partial_monitoring.analysis.table_1 import graph_dueling_bound
+from partial_monitoring.analysis.bounds import uniform_local_alignment
+from partial_monitoring.analysis.table_1 import finite_alignment_bounds, graph_dueling_bound
 from tests.oracles.known_games import KNOWN, load
 
 

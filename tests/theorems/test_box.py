@@ -12,7 +12,13 @@ from scipy.optimize import minimize
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import posterior as kernel
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model, looked_at
+from partial_monitoring.estimation.kernel.box import (
+    BoxData,
+    BoxPosterior,
+    box_design,
+    candidate_points,
+)
+from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 
 KERNEL = pm.kernels.Matern(2.5, 0.3)
 
@@ -60,14 +66,14 @@ def test_the_estimate_is_that_of_the_points_as_candidates(repeats: int) -> None:
         data = data.after(int(action), shown)
         place = np.searchsorted(everything, action)
         state = policy.update(state, np.array([place]), np.array([[shown]]))
-    known = Conditioned.on(own, box_model(own, regularization=0.3), data)
+    known = BoxPosterior.on(own, box_design(own, regularization=0.3), data)
     estimate = known.estimate(everything)
     np.testing.assert_allclose(estimate.means, state.estimate.means, atol=1e-9)
     np.testing.assert_allclose(estimate.variances, state.estimate.variances, atol=1e-9)
     np.testing.assert_allclose(estimate.signals, state.estimate.signals, atol=1e-9)
     np.testing.assert_allclose(estimate.log_det, state.estimate.log_det, atol=1e-9)
     one, two = (
-        pm.gaps.exact(finite, pm.confidence.confidence_set(x, None, pm.confidence.paper()))  # type: ignore[call-overload]
+        pm.gaps.exact(finite, KernelEllipsoid.around(x, pm.confidence.paper()))
         for x in (estimate, state.estimate)
     )
     np.testing.assert_allclose(one, two, atol=1e-8)
@@ -79,8 +85,8 @@ def test_what_is_looked_at_holds_the_largest_estimate() -> None:
     for action in own.nearest(rng.uniform(own.low, own.high, (25, 2))):
         value = float(bump(own.points_of(np.array([action])))[0])
         data = data.after(int(action), value + 0.05 * rng.normal())
-    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points_of(looked_at(known, 2.0))
+    known = BoxPosterior.on(own, box_design(own, regularization=0.01), data)
+    chosen = own.points_of(candidate_points(known, 2.0))
     fine = pm.candidates.grid(own.low, own.high, 200)
     for seems, unsure in ((1.0, 0.0), (1.0, 2.0), (0.0, 1.0)):
         best = fine[int(known.score(fine, seems, unsure).argmax())]
@@ -96,8 +102,8 @@ def test_the_search_finds_what_a_longer_one_finds(p: int) -> None:
     for action in own.nearest(rng.random((40, p))):
         value = float(bump(own.points_of(np.array([action])))[0])
         data = data.after(int(action), value + 0.1 * rng.normal())
-    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points_of(looked_at(known, 3.0))
+    known = BoxPosterior.on(own, box_design(own, regularization=0.01), data)
+    chosen = own.points_of(candidate_points(known, 3.0))
     for weights in ((1.0, 0.0), (1.0, 3.0), (0.0, 1.0)):
         many = rng.random((2000, p))
         best = 0.0
@@ -119,7 +125,7 @@ def test_slopes_are_limits_of_differences() -> None:
         for action in own.nearest([[0.2, 0.3], [0.9, 0.1], [0.5, 0.5]]):
             data = data.after(int(action), 0.7)
         for seen in (data, BoxData.empty()):
-            known = Conditioned.on(own, box_model(own, regularization=0.1), seen)
+            known = BoxPosterior.on(own, box_design(own, regularization=0.1), seen)
             x = np.array([0.33, 0.61])
             value, slope = known.slope(x, 1.0, 2.0)
             assert value == pytest.approx(known.score(x[None], 1.0, 2.0)[0])
@@ -132,8 +138,8 @@ def test_slopes_are_limits_of_differences() -> None:
 def test_kernels_without_slopes_are_searched_closer_and_closer() -> None:
     own = pm.KernelBoxGame(pm.kernels.Matern(0.5, 0.5), [0, 0], [1, 1], noise_std=0.1)
     data = BoxData.empty().after(int(own.nearest([[0.61, 0.27]])[0]), 1.0)
-    known = Conditioned.on(own, box_model(own, regularization=0.01), data)
-    chosen = own.points_of(looked_at(known, 0.0))
+    known = BoxPosterior.on(own, box_design(own, regularization=0.01), data)
+    chosen = own.points_of(candidate_points(known, 0.0))
     best = chosen[int(known.score(chosen, 1.0, 0.0).argmax())]
     np.testing.assert_allclose(best, [0.61, 0.27], atol=1e-3)
 
@@ -142,7 +148,7 @@ def test_directed_information_and_rivals_are_those_of_the_points_as_candidates()
     own, rng, data = game(), np.random.default_rng(3), BoxData.empty()
     for action in np.repeat(own.nearest(rng.uniform(own.low, own.high, (8, 2))), 2):
         data = data.after(int(action), float(rng.normal()))
-    known = Conditioned.on(own, box_model(own, regularization=0.05), data)
+    known = BoxPosterior.on(own, box_design(own, regularization=0.05), data)
     actions = own.nearest(rng.uniform(own.low, own.high, (9, 2)))
     estimate = known.estimate(actions)
     everything = np.concatenate([actions, known.actions])
@@ -157,7 +163,7 @@ def test_directed_information_and_rivals_are_those_of_the_points_as_candidates()
     state = kernel.restricted(state.estimate, np.arange(len(actions)))
     for information in (pm.information.directed, pm.information.directed_relaxed):
         one, two = (
-            information(finite, pm.confidence.confidence_set(x, None, pm.confidence.paper()))  # type: ignore[call-overload]
+            information(finite, KernelEllipsoid.around(x, pm.confidence.paper()))
             for x in (estimate, state)
         )
         np.testing.assert_allclose(one, two, atol=1e-8)
@@ -198,8 +204,8 @@ def test_named_functions_are_played_as_they_are(by: str) -> None:
 
 def test_before_the_first_round_everything_is_possible() -> None:
     own = game(3)
-    known = Conditioned.on(own, box_model(own), BoxData.empty())
-    chosen = looked_at(known, 1.0)
+    known = BoxPosterior.on(own, box_design(own), BoxData.empty())
+    chosen = candidate_points(known, 1.0)
     assert len(np.unique(chosen)) == len(chosen) > 60
     assert known.log_det[0] == 0
     np.testing.assert_array_equal(known.at(own.points_of(chosen))[0], 0)

@@ -69,7 +69,7 @@ def test_beta_follows_the_total_information() -> None:
         gamma += pm.information.log_det(data.game, policy.confidence_set(state))[0, a]
         state = policy.update(state, np.array([a]), y[None])
     found = policy.confidence_set(state)
-    rho, bound = found.data.model.noise_std, found.data.model.norm_bound
+    rho, bound = found.data.design.noise_std, found.data.design.norm_bound
     root = rho * np.sqrt(2 * gamma + 2 * np.log(10)) + np.sqrt(2.0) * bound
     assert np.sqrt(found.beta[0]) == pytest.approx(root, rel=1e-9)
 
@@ -295,7 +295,7 @@ def test_values_without_a_certificate_are_never_too_small(
     game = pm.games.dynamic_pricing()
     learner = pm.Learner(game)
     learner.tell_past(["$1", "$2", "$3"] * 20, ["yes", "no", "no"] * 20)
-    confidence = learner.policy.confidence_set(learner._state)  # type: ignore[attr-defined]
+    confidence = learner.policy.confidence_set(learner._session.state)  # type: ignore[attr-defined]
     directions = np.random.default_rng(0).standard_normal((20, 3))
     exact = confidence.support(directions)
     monkeypatch.setattr(polyhedron, "pair_supports", unproven)

@@ -130,9 +130,9 @@ def test_replicates_in_different_contexts_do_not_depend_on_each_other() -> None:
 
 def test_contexts_come_with_their_probabilities() -> None:
     game = pm.games.survey(2, answer_rate=0.3)
-    from partial_monitoring.simulation.contextual_world import ContextualWorld
+    from partial_monitoring.simulation.environment import Environment
 
-    world = ContextualWorld(game, np.full((400, 2), 0.5), np.arange(400))
+    world = Environment(game, np.full((400, 2), 0.5), np.arange(400))
     drawn = np.concatenate([world.context(t) for t in range(10)])
     assert abs((drawn == 0).mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / 4000)  # false alarm 7e-6
 
@@ -169,7 +169,7 @@ def test_contexts_that_join_are_as_if_they_had_been_listed(kind: str) -> None:
         joined = policy.update(joined, two.action, shown, context=context)
     counts = dict(zip(whole.contexts, np.asarray(listed.seen[0]).tolist(), strict=True))
     assert [counts[whole.contexts[0]]] == joined.seen[0].tolist()
-    assert sorted(own.seen[0] for own in joined.newcomers) == sorted(
+    assert sorted(own.seen[0] for own in joined.unlisted) == sorted(
         counts[name] for name in whole.contexts[1:]
     )
 
@@ -185,8 +185,8 @@ def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPat
         choice = policy.decide(state, np.array([0.5]), context=fresh)
         assert choice.distribution.shape == (1, 2)
         state = policy.update(state, choice.action, np.zeros((1, 1)), context=fresh)
-    assert [own.part.game.features[0, 0] for own in state.newcomers] == [4, 5, 6]
-    assert [own.seen[0] for own in state.newcomers] == [1, 1, 1]
+    assert [own.part.game.features[0, 0] for own in state.unlisted] == [4, 5, 6]
+    assert [own.seen[0] for own in state.unlisted] == [1, 1, 1]
 
 
 def test_frank_wolfe_plays_nearly_the_same_kernel() -> None:

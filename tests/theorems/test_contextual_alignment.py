@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.contextual import choices as contextual_choices
+from partial_monitoring.analysis.contextual import alignment as contextual_alignments
 from partial_monitoring.analysis.contextual.alignment import (
     contextual_alignment,
     integrated_alignment,
+    largest_constant,
 )
-from partial_monitoring.analysis.contextual.choices import largest_value
-from partial_monitoring.analysis.contextual.programs import Need, Observers, value_of
+from partial_monitoring.analysis.contextual.programs import Contrast, ObservingActions, value_of
 from tests.oracles.contextual_alignment import by_cvxpy, choices
 
 Array = NDArray[np.float64]
@@ -111,8 +111,8 @@ def test_e21_the_printed_numerator_breaks_jensens_inequality() -> None:
     assert analysis.conditional_alignment == pytest.approx(own / 2)
 
 
-def random_needs(seed: int) -> tuple[list[list[Need]], list[float], Observers]:
-    """Needs that only some observers may serve, each seen by them."""
+def random_needs(seed: int) -> tuple[list[list[Contrast]], list[float], ObservingActions]:
+    """Contrasts that only some observers may serve, each seen by them."""
     rng = np.random.default_rng(seed)
     d, contexts = int(rng.integers(2, 5)), int(rng.integers(2, 4))
     places = [z for z in range(contexts) for _ in range(int(rng.integers(1, 4)))]
@@ -126,9 +126,9 @@ def random_needs(seed: int) -> tuple[list[list[Need]], list[float], Observers]:
             mask = rng.random(len(places)) < 0.6
             mask[int(rng.integers(len(places)))] = True
             flat = np.concatenate([rows[i] for i in np.flatnonzero(mask)])
-            own.append(Need(rng.integers(-1, 2, len(flat)) @ flat, mask))
+            own.append(Contrast(rng.integers(-1, 2, len(flat)) @ flat, mask))
         options.append(own)
-    return options, list(chances.values()), Observers(rows, places, chances)
+    return options, list(chances.values()), ObservingActions(rows, places, chances)
 
 
 @given(st.integers(0, 10_000))
@@ -138,15 +138,15 @@ def test_the_best_choice_is_found_and_bounded(seed: int) -> None:
     options, weights, observers = random_needs(seed)
     every = [value_of(choice, weights, observers) for choice in product(*options)]
     expected = max(value for value, _ in every)
-    found = largest_value(options, weights, observers)
+    found = largest_constant(options, weights, observers)
     assert found.exact
     assert float(found) == pytest.approx(expected, rel=1e-5, abs=1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contextual_choices, "MOST_CHOICES", 1)
-        bound = largest_value(options, weights, observers)
-        patch.setattr(contextual_choices, "MOST_CHOICES", 10**6)
-        patch.setattr(contextual_choices, "MOST_PROGRAMS", 2)
-        short = largest_value(options, weights, observers)
+        patch.setattr(contextual_alignments, "MOST_CHOICES", 1)
+        bound = largest_constant(options, weights, observers)
+        patch.setattr(contextual_alignments, "MOST_CHOICES", 10**6)
+        patch.setattr(contextual_alignments, "MOST_PROGRAMS", 2)
+        short = largest_constant(options, weights, observers)
     for rough in (bound, short):
         assert rough.lower <= expected * (1 + 1e-6) + 1e-9
         assert expected <= rough * (1 + 1e-6) + 1e-9
@@ -163,7 +163,7 @@ def test_every_kernel_bounds_from_above(seed: int) -> None:
     def bound(q: Array) -> float:
         parts = zip(choice, weights, strict=True)
         return sum(
-            p * float(observers.lengths(need.served_by, need.direction[None], q)[0])
+            p * float(observers.lengths(need.observers, need.direction[None], q)[0])
             for need, p in parts
             if need.direction.any()
         )

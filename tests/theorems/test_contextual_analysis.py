@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
-from partial_monitoring.analysis.contextual.face_regions import FaceReading
+from partial_monitoring.analysis.contextual.faces import FaceCertificate
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.rational import Rational
 from tests.oracles.contextual_games import CUT, game, in_square
@@ -177,7 +177,7 @@ def test_false_regions_are_found() -> None:
     )
     assert analysis.verify()
 
-    def with_face(changed: FaceReading) -> ContextualAnalysis:
+    def with_face(changed: FaceCertificate) -> ContextualAnalysis:
         return replace(analysis, faces={**analysis.faces, place: changed})
 
     assert not with_face(replace(face, regions=face.regions[1:])).verify()

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.contextual.regions import contextual_local_alignment
-from partial_monitoring.analysis.contextual.uniform import uniform_contextual_alignment
-from partial_monitoring.analysis.regions import plausible_actions
+from partial_monitoring.analysis.alignment import plausible_in
+from partial_monitoring.analysis.contextual.local import (
+    contextual_local_alignment,
+    uniform_contextual_alignment,
+)
 from tests.oracles.contextual_alignment import by_cvxpy, choices
 
 Array = NDArray[np.float64]
@@ -63,7 +65,7 @@ def test_local_constants_are_those_of_the_definition(seed: int) -> None:
         best = rewards >= rewards.max(axis=1, keepdims=True) - 1e-12
         here = [a for a in alone.representatives if best[:, a].any()]
         # An action that is best only between the points of the grid is left to other seeds.
-        found = plausible_actions(own, small_box(center, width))[0]
+        found = plausible_in(own, small_box(center, width))[0]
         if here != found:
             return
         widest = gaps.max(axis=0)[here].max()

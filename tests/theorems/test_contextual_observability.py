@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.contextual import face_regions
+from partial_monitoring.analysis.contextual import faces
 from partial_monitoring.cli import main
 from tests.oracles.contextual_games import game, in_square
 
@@ -151,7 +151,7 @@ def test_both_answers_occur_where_contexts_need_each_other() -> None:
 
 def test_too_many_regions_leave_it_open() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(face_regions, "MOST_REGIONS", 0)
+        patch.setattr(faces, "MOST_REGIONS", 0)
         analysis = pm.analyze(game([[[1, 0]], [[0, 1]]]))
     assert analysis.undecided == [(0, 0, 1), (1, 0, 1)]
     assert analysis.category == "learnable"

@@ -30,7 +30,7 @@ def test_all_contexts_at_once_are_each_by_itself(kind: str, gap: Any, informatio
         for z in range(3):
             confidence = policy.confidence_set(state, np.full(2, z))
             own, places = game.at(z), game.positions(z)
-            dominant = state.parts[z][0].dominant
+            dominant = state.parts[z].always_best
             lost = np.where(dominant, 0.0, gap(own, confidence))
             np.testing.assert_allclose(known.gaps[:, z, places], lost, atol=1e-7)
             told = information(own, confidence)
@@ -72,7 +72,7 @@ def test_loud_contexts_are_refreshed_in_every_round() -> None:
     listed: Any = policy.init(pm.ContextualGame([quiet, loud]), 1)
     unlisted: Any = policy.init(pm.ContextualGame([quiet]), 1)
     alone: Any = plain.init(loud, 1)
-    assert listed.estimate.model.loudness == alone.estimate.model.loudness > 1e6
+    assert listed.estimate.design.leverage == alone.estimate.design.leverage > 1e6
     assert not unlisted.replayed
     for _ in range(150):
         action = rng.integers(4, size=1)
@@ -80,7 +80,7 @@ def test_loud_contexts_are_refreshed_in_every_round() -> None:
         listed = policy.update(listed, action, shown, np.array([1]))
         unlisted = policy.update(unlisted, action, shown, loud)
         alone = plain.update(alone, action, shown)
-    assert unlisted.estimate.model.loudness == alone.estimate.model.loudness
+    assert unlisted.estimate.design.leverage == alone.estimate.design.leverage
     assert unlisted.replayed
     one = policy.decide(listed, np.array([0.5]), context=np.array([1]))
     two = policy.decide(unlisted, np.array([0.5]), context=loud)
@@ -255,10 +255,10 @@ def test_a_decision_says_whether_plans_decided() -> None:
     learner = pm.Learner(pm.games.survey(), pm.ContextualIDS(integrated=True))
     whole = learner.ask(context="answers")
     part = learner.ask(context="answers", available=[0])
-    assert (whole.basis, part.basis) == ("plans", "contexts")
+    assert (whole.decided_by, part.decided_by) == ("plans", "contexts")
     assert "plans for all contexts decided" in whole.explain()
     assert "plans" not in part.explain()
-    assert pm.Learner(pm.games.survey()).ask(context=0).basis is None
+    assert pm.Learner(pm.games.survey()).ask(context=0).decided_by is None
 
 
 def test_too_many_plans_are_said() -> None:

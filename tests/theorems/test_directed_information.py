@@ -53,7 +53,7 @@ def test_loud_maps_need_more_regularization() -> None:
     assert pm.information.directed(game, found)[0, 0] > 8 * gain
 
 
-def plausible_actions(data: Data, found: ConfidenceSet) -> list[int]:
+def plausible_in(data: Data, found: ConfidenceSet) -> list[int]:
     """P(E): actions that are best for some plausible parameter, by one conic program each."""
     root = np.linalg.cholesky(data.gram(1.0)).T
     features, kept = data.game.features, []
@@ -78,7 +78,7 @@ def test_directed_information_on_all_of_space_is_its_closed_form(seed: int) -> N
     game = pm.Game(features, rng.normal(size=(4, 1, 2)), pm.AllParameters(2))
     data = draw_data(rng, game, 1.5 * rng.normal(size=2), int(rng.integers(5, 200)))
     found = learn(data)
-    rivals = plausible_actions(data, found)
+    rivals = plausible_in(data, found)
     inverse = np.linalg.inv(data.gram(1.0))
     expected = np.zeros(4)
     if len(rivals) > 1:
@@ -116,6 +116,6 @@ def test_with_one_plausible_action_nothing_is_worth_knowing() -> None:
     game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]], pm.AllParameters(2))
     data = Data(game, np.repeat([0, 1], 500), np.repeat([[5.0], [0.0]], 500, axis=0))
     found = learn(data)
-    assert plausible_actions(data, found) == [0]
+    assert plausible_in(data, found) == [0]
     assert pm.information.directed(game, found)[0].tolist() == [0.0, 0.0]
     assert pm.gaps.exact(game, found)[0, 0] == 0.0

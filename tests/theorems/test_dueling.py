@@ -71,7 +71,7 @@ def test_pairs_with_the_greedy_item_are_within_a_factor_of_four(seed: int) -> No
     greedy = int(choice.candidates[0, 0]) // game.count  # type: ignore[index]
     items = choice.gaps[0] - choice.gaps[0, greedy] / 2
     inverse = state.estimate.inverse[0]
-    seen_items = state.estimate.model.seen
+    seen_items = state.estimate.design.observed_features
     away = seen_items[:, None] - seen_items[None]
     psi = np.einsum("abi,ij,abj->ab", away, inverse, away)
     roots = np.sqrt(np.maximum(psi, 0))

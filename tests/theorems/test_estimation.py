@@ -147,7 +147,7 @@ def test_wild_data_do_not_drive_the_estimate_out_of_theta(kind: str) -> None:
         theta = found.center[0]
         assert game.parameters.contains(theta)
         rows, seen = wild.stacked()
-        slope = rows.T @ (rows @ theta - seen) + 1e-4 * (theta - found.data.model.prior_mean)
+        slope = rows.T @ (rows @ theta - seen) + 1e-4 * (theta - found.data.design.prior_mean)
         scale = 1.0 + float(np.abs(slope) @ (1.0 + np.abs(theta)))
         assert slope @ theta + game.parameters.support(-slope) <= 1e-5 * scale
 
@@ -227,7 +227,7 @@ def test_noise_constants_of_the_families() -> None:
 def same_decisions(one: ConfidenceSet, two: ConfidenceSet, s: float = 1.0) -> None:
     """Same gaps and information; estimates differ by the factor s."""
     assert two.center[0] == pytest.approx(s * one.center[0], rel=1e-9, abs=1e-9 * s)
-    first, second = one.data.model.game, two.data.model.game
+    first, second = one.data.design.game, two.data.design.game
     for gap in (pm.gaps.exact, pm.gaps.relaxed, pm.gaps.mean):
         assert gap(second, two)[0] == pytest.approx(gap(first, one)[0], rel=1e-7, abs=1e-8)
     gains = pm.information.log_det(second, two)[0]

@@ -29,7 +29,7 @@ BOUNDED = tuple(kind for kind in KINDS if kind not in ("everything", "unbounded"
 
 def pairs(found: ConfidenceSet) -> Array:
     """h_E(phi_b - phi_a) for all a, b, by one support call each, shape (k, k)."""
-    features = found.data.model.game.features
+    features = found.data.design.game.features
     return np.stack([found.support(features - phi)[0] for phi in features])
 
 
@@ -44,7 +44,7 @@ def widths(data: Data, found: ConfidenceSet) -> Array:
     away = local[None] - local[:, None]
     if not q.shape[1]:
         return np.zeros(away.shape[:2])
-    inverse = np.linalg.inv(q.T @ data.gram(found.data.model.regularization) @ q)
+    inverse = np.linalg.inv(q.T @ data.gram(found.data.design.regularization) @ q)
     return np.sqrt(found.beta[0] * np.einsum("abi,ij,abj->ab", away, inverse, away))
 
 
@@ -68,7 +68,7 @@ def test_exact_gaps_against_a_conic_solver(kind: str) -> None:
         body = draw_body(rng, kind, 3)
         gram, center, features = draw_gram(rng, 3), point_of(rng, body), rng.normal(size=(4, 3))
         found = confidence(body, gram, center, 2.0, features=features)
-        exact = pm.gaps.exact(found.data.model.game, found)[0]
+        exact = pm.gaps.exact(found.data.design.game, found)[0]
         for a in range(4):
             bounds = [
                 reference(body, gram, found.center[0], float(found.beta[0]), phi - features[a])
@@ -87,7 +87,7 @@ def test_exact_gaps_where_the_path_once_broke_off(kind: str, seed: int) -> None:
         found = confidence(
             case.body, case.gram, case.center, case.beta, case.prior_mean, features=features
         )
-        exact = pm.gaps.exact(found.data.model.game, found)[0]
+        exact = pm.gaps.exact(found.data.design.game, found)[0]
         for gap, direction in zip(exact, (c, -c), strict=True):
             low, high, half = reference(
                 case.body, case.gram, found.center[0], float(found.beta[0]), direction
@@ -219,7 +219,7 @@ def test_the_counterexample_to_the_printed_factor() -> None:
     center = np.array([0.538, 0.843])
     center = center / max(1.0, float(np.linalg.norm(center)))
     found = confidence(body, gram, center, 0.1867, features=np.stack([u, np.zeros(2)]))
-    game = found.data.model.game
+    game = found.data.design.game
     relaxed = pm.gaps.relaxed(game, found)[0]
     delta, ahead = float(found.support(-u[None])[0, 0]), float(u @ found.center[0])
     assert delta == pytest.approx(0.037, abs=2e-3)

@@ -12,11 +12,11 @@ from scipy.integrate import quad
 import partial_monitoring as pm
 from partial_monitoring import randomness
 from partial_monitoring.estimation.kernel import root as kernel_root
-from partial_monitoring.estimation.kernel.design import kernel_model
+from partial_monitoring.estimation.kernel.design import kernel_design
 from partial_monitoring.estimation.kernel.posterior import initial, updated
 from partial_monitoring.estimation.kernel.root import pivoted, prior_root
 from partial_monitoring.policies.bandit.improvement import expected_gain
-from partial_monitoring.policies.policy import uniforms_of
+from partial_monitoring.policies.policy import uniform_stream
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.uniform(0, 1, (25, 2))
@@ -90,8 +90,8 @@ def test_gp_ucb_is_linucb_on_the_linear_game(game: Any, lam: float) -> None:
 
 
 def test_without_a_regularization_it_is_the_squared_noise() -> None:
-    assert kernel_model(GAME, regularization=None).regularization == pytest.approx(0.04)
-    assert kernel_model(UNEVEN, regularization=None).regularization == 1.0
+    assert kernel_design(GAME, regularization=None).regularization == pytest.approx(0.04)
+    assert kernel_design(UNEVEN, regularization=None).regularization == 1.0
     mean, covariance = posterior(UNEVEN.noise_std)
     policy = pm.GPUCB(width="srinivas")
     estimate = told(policy, UNEVEN).estimate
@@ -159,13 +159,13 @@ def test_the_draw_is_played() -> None:
 def test_roots_are_those_of_the_covariance_along_a_run(kernel: Any, noise: float) -> None:
     x = np.concatenate([POINTS, POINTS[:3], POINTS[:2] + 1e-6])  # copies, and nearly copies
     game = pm.games.kernelized_bandit(x, kernel=kernel, noise_std=noise)
-    model = kernel_model(game, regularization=None)
+    model = kernel_design(game, regularization=None)
     estimate, root = initial(model, 1), prior_root(model)
     rng = np.random.default_rng(0)
     for t in range(1500):  # past the round in which the estimate is computed anew
         a = np.array([int(rng.integers(30)) if t % 2 else 4])
         estimate = updated(estimate, a, np.zeros((1, 1)))
-        root = root.after(game.feedback[int(a[0])], model.regularization)
+        root = root.after(game.observation[int(a[0])], model.regularization)
     u = root.prior @ root.inner
     assert u @ u.T == pytest.approx(estimate.covariances[0].matrix, abs=1e-8)
 
@@ -223,7 +223,7 @@ def test_they_find_what_is_best() -> None:
 def test_uniform_numbers_of_two_draws_are_different() -> None:
     policy = pm.DuelingTS()
     state = policy.init(DUELS, 2)
-    uniforms = uniforms_of(policy, state, np.arange(2))(0)
+    uniforms = uniform_stream(policy, state, np.arange(2))(0)
     one, two = np.split(randomness.normals(uniforms), 2, axis=1)
     assert one.shape == two.shape == (2, policy.draws(state) // 2)
     assert not np.isclose(one, two).any()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import design as kernel_design
 from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
 from tests.oracles.kernel_reference import Posterior
@@ -81,7 +81,7 @@ def test_items_with_a_kernel_and_in_coordinates(name: str, rule: str) -> None:
 def test_whether_or_not_covariances_are_written_down(
     dense: int, refresh: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_model, "DENSE", dense)
+    monkeypatch.setattr(kernel_design, "DENSE", dense)
     monkeypatch.setattr(estimation, "REFRESH", refresh)
     schedule = pm.confidence.fixed(0.01)
     assert side_by_side(duels(), pm.sampling.exact, 80, schedule) > 0.97

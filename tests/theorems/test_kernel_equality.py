@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.kernel import covariance
-from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import design as kernel_design
 from partial_monitoring.estimation.kernel import posterior as estimation
 from partial_monitoring.kernels import (
     Linear,
@@ -181,7 +181,7 @@ def test_many_small_refreshes(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_covariances_that_are_not_written_down(
     name: str, refresh: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_model, "DENSE", 0)
+    monkeypatch.setattr(kernel_design, "DENSE", 0)
     monkeypatch.setattr(estimation, "REFRESH", refresh)
     game = GAMES[name]()
     policy = pm.IDS(information=pm.information.directed_relaxed)
@@ -239,7 +239,7 @@ def test_the_largest_gap_of_many_actions(monkeypatch: pytest.MonkeyPatch) -> Non
     assert own == pytest.approx(theirs, rel=1e-6)
     features = game.linear.features
     furthest = max(np.linalg.norm(features - phi, axis=1).max() for phi in features)
-    monkeypatch.setattr(kernel_model, "DENSE", 0)
+    monkeypatch.setattr(kernel_design, "DENSE", 0)
     growing = gaps.largest_gap(policy.confidence_set(policy.init(game, 1)))
     for found in (own, growing):
         assert 0.7 * furthest * (1 - 1e-6) <= found <= 2 * 0.7 * furthest * (1 + 1e-6)
@@ -267,6 +267,6 @@ def test_three_kernels_and_one_kernel_are_the_same_game() -> None:
     k = kernel(x)
     one = pm.games.kernelized_bandit(x, kernel=kernel, noise_std=0.2)
     two = pm.KernelGame(k, k[:, None, :, None], k[:, :, None], noise_std=0.2)
-    assert two.mirrored
+    assert two.shows_own_reward
     play(one, pm.IDS(), two.linear, rounds=40)
     np.testing.assert_allclose(one.gram.matrix, two.gram.matrix, atol=1e-15)

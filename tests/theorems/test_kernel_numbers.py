@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel import covariance
-from partial_monitoring.estimation.kernel import design as kernel_model
+from partial_monitoring.estimation.kernel import design as kernel_design
 from partial_monitoring.estimation.kernel import posterior as estimation
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels import Linear, Matern, SquaredExponential
 from tests.oracles.kernel_reference import Posterior
 from tests.oracles.kernel_routes import GAMES, bandit, learn, observation, points, some_data, truth
@@ -145,7 +145,7 @@ def test_what_is_too_loud_is_refused() -> None:
 @pytest.mark.parametrize("dense", [0, 2500])
 def test_rounds_that_show_nothing(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is nothing to compute anew from."""
-    monkeypatch.setattr(kernel_model, "DENSE", dense)
+    monkeypatch.setattr(kernel_design, "DENSE", dense)
     monkeypatch.setattr(estimation, "REFRESH", 10)
     game = GAMES["transductive"]()
     policy = pm.IDS()
@@ -164,7 +164,7 @@ def test_rounds_that_show_nothing(dense: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_stack_shares_rows_until_two_add_one() -> None:
-    empty = Stack.empty(2, room=2)
+    empty = AppendOnly.empty(2, room=2)
     one = empty.added(np.array([1.0, 2.0]))
     left, right = one.added(np.array([3.0, 4.0])), one.added(np.array([5.0, 6.0]))
     assert left.buffer is one.buffer
@@ -187,7 +187,7 @@ def test_updating_a_state_twice_changes_neither(
     name: str, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a state after every number of rounds, two futures that know nothing of each other."""
-    monkeypatch.setattr(kernel_model, "DENSE", dense)
+    monkeypatch.setattr(kernel_design, "DENSE", dense)
     monkeypatch.setattr(estimation, "REFRESH", 20)
     monkeypatch.setattr(covariance, "FOLD", 8)
     game = GAMES[name]()

@@ -7,11 +7,10 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
-from partial_monitoring.estimation.linear.design import model
+from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.linear.design import design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
-from partial_monitoring.estimation.shapes import shape_of
-from partial_monitoring.policies.ids.gaps import replicates
 
 STAR = np.array([0.3, 0.2, -0.1, 0.4])
 
@@ -188,7 +187,7 @@ def test_gaps_do_not_depend_on_how_many_seeds_run_together() -> None:
     many = told(pm.IDS(), game, 5, replicates=300)
     together = pm.gaps.exact(game, many)
     for row in (0, 299):
-        alone = pm.gaps.exact(game, replicates(many, np.arange(300) == row))
+        alone = pm.gaps.exact(game, many.of(np.arange(300) == row))
         assert np.array_equal(alone[0], together[row])
 
 
@@ -242,10 +241,10 @@ def test_what_was_never_seen_stays_as_uncertain_as_it_was(
     row, across = np.array([3e5, 4e5]), np.array([4.0, -3.0]) / 5
     other = np.zeros((1, 2))
     game = pm.Game(np.eye(2), [row[None], other + across], theta)
-    prior = model(game, norm_bound=1.0)
+    prior = design(game, norm_bound=1.0)
     told_often = np.array([[plays, 0]])
     estimate = counted(prior, told_often, np.array([[[2.0 * plays], [0.0]]]))
-    found = confidence_set(estimate, shape_of(prior), pm.confidence.paper())
+    found = Ellipsoid.around(estimate, pm.confidence.paper())
     width = found.support([across, -across])[0]
     np.testing.assert_allclose(width, np.sqrt(found.beta[0]), rtol=1e-7)
     assert found.center[0] @ row == pytest.approx(2.0, rel=1e-3)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import partial_monitoring as pm
-from partial_monitoring.policies.bandit.optimism import shows_reward
-from partial_monitoring.policies.estimating import LinearState
+from partial_monitoring.estimation.linear.state import LinearState
+from partial_monitoring.policies.needs import shows_reward
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def test_draws_have_the_covariance_of_the_posterior(width: str) -> None:
     policy = pm.LinTS(width=width, factor=1.5)
     game = bandit(4, 3, 2)
     state, plain = played(policy, game, 6)
-    one = LinearState(state.estimate, state.shape)
+    one = LinearState(state.estimate)
     confidence = policy.confidence_set(one)
     n = 40_000
     rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ def recomputed(data: Data, regularization: float = 1.0) -> dict[str, Array]:
 def compare(data: Data, found: ConfidenceSet, tolerance: float) -> None:
     expected = recomputed(data)
     game = data.game
-    bound, rho = found.data.model.norm_bound, found.data.model.noise_std
+    bound, rho = found.data.design.norm_bound, found.data.design.noise_std
     t = len(data.actions) + 1
     root = rho * np.sqrt(4 * np.log(t) + expected["log_det"]) + bound
     assert found.beta[0] == pytest.approx(root**2, rel=tolerance)
@@ -98,9 +98,9 @@ def test_no_drift_in_a_million_rounds(name: str) -> None:
     expected = half_log_det(shown)
     gains = pm.information.log_det(game, found)[0]
     assert gains == pytest.approx(expected, rel=1e-5, abs=1e-12)
-    root = found.data.model.noise_std * np.sqrt(
+    root = found.data.design.noise_std * np.sqrt(
         4 * np.log(rounds + 1) + np.linalg.slogdet(gram)[1]
-    ) + float(found.data.model.norm_bound)
+    ) + float(found.data.design.norm_bound)
     assert found.beta[0] == pytest.approx(root**2, rel=1e-9)
 
 

@@ -1,9 +1,9 @@
-"""By how much can an action beat all others? The one program behind the cells (section 4.1).
+"""The largest advantage of an action over all others: the program behind the cells (section 4.1).
 
     t*(a) = max t  subject to  (r_a - r_c)(theta) / size_ac >= t  for all other c,  theta in Theta.
 
 The cell of a has full dimension iff t* > 0, is empty iff t* < 0, and lies in a face in between; the
-sizes, how far the two rewards differ at all, make every comparison count alike. With the extra
+sizes, the largest differences of two rewards, give every comparison the same weight. With the extra
 condition r_a = r_b the same program decides whether a and b are neighbours.
 """
 
@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from partial_monitoring.analysis.coordinates import Chart
+from partial_monitoring.analysis.coordinates import LocalCoordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.validation import Array
@@ -33,7 +33,7 @@ class Advantage:
     """Weights q >= 0 of the other actions, shape (k,): if t* <= 0, this mixture is at least as good
     as the action everywhere."""
     tie_weight: float = 0.0
-    """For a pair: how often r_a - r_b, zero on the face, is added to make that true everywhere:
+    """For a pair: the multiple w of r_a - r_b, zero on the face, that makes that true everywhere:
     sum q_c (r_c - r_a) + w (r_a - r_b) >= 0."""
 
 
@@ -45,17 +45,17 @@ class AdvantageProgram(Protocol):
         ...
 
 
-def advantage_program(chart: Chart) -> AdvantageProgram:
+def advantage_program(chart: LocalCoordinates) -> AdvantageProgram:
     """Return the program over Theta."""
-    if chart.box is not None:
-        return _Linear(chart)
-    return _Conic(chart, chart.cones())
+    if chart.local.polyhedron is not None:
+        return _LinearAdvantage(chart)
+    return _ConicAdvantage(chart, chart.cones())
 
 
-class _Linear:
+class _LinearAdvantage:
     """Theta is a polyhedron in the coordinates of the chart."""
 
-    def __init__(self, chart: Chart) -> None:
+    def __init__(self, chart: LocalCoordinates) -> None:
         self.chart = chart
         self.k, self.n = chart.slopes.shape
         self.action = -1
@@ -88,7 +88,7 @@ class _Linear:
     def _program(self, action: int) -> tuple[conic.LinearProgram, Array, Array]:
         """Build the program of an action, or keep the last one, whose basis is a good start."""
         if action != self.action:
-            chart, box = self.chart, self.chart.box
+            chart, box = self.chart, self.chart.local.polyhedron
             assert box is not None
             sizes = chart.sizes(action)
             ahead = (chart.slopes[action] - chart.slopes) / sizes[:, None]
@@ -107,10 +107,10 @@ class _Linear:
         return self._current
 
 
-class _Conic:
+class _ConicAdvantage:
     """Theta, or a part of it, is given by conic constraints in the coordinates of the chart."""
 
-    def __init__(self, chart: Chart, region: Sequence[conic.Cone]) -> None:
+    def __init__(self, chart: LocalCoordinates, region: Sequence[conic.Cone]) -> None:
         self.chart = chart
         self.region = [
             cone._replace(matrix=np.column_stack([cone.matrix, np.zeros(len(cone.bound))]))
@@ -145,9 +145,9 @@ class _Conic:
         return _answer(-best.value, chart.theta(best.point[:n]), mixture, tie_weight)
 
 
-def advantage_over(chart: Chart, region: Sequence[conic.Cone]) -> AdvantageProgram:
+def advantage_over(chart: LocalCoordinates, region: Sequence[conic.Cone]) -> AdvantageProgram:
     """Return the program over a part of Theta, given by conic constraints in the chart."""
-    return _Conic(chart, region)
+    return _ConicAdvantage(chart, region)
 
 
 def _answer(value: float, theta: Array, mixture: Array, tie_weight: float) -> Advantage:

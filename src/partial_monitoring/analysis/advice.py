@@ -1,4 +1,4 @@
-"""What to measure: the smallest set of extra observations that makes a game learnable.
+"""What to measure: the cheapest set of extra observations that makes a game learnable.
 
 Cells depend only on the rewards, so extra observations change nothing but the spans: a set of
 measurements reaches "hard" iff all actions together see every neighbour pair, and "easy" iff every
@@ -14,18 +14,19 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.analysis.classify import Analysis, analyze
+from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.kinds import finite_game
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import row_space
 from partial_monitoring.validation import Array, one_of, positive_number, real_array, set_fields
 
 MOST_SETS = 100_000
-"""After so many sets of candidates the search for the cheapest one is given up."""
+"""Largest number of sets of candidates in the search for the cheapest one."""
 
 LADDER = ("hopeless", "hard", "easy", "trivial")
+"""The classes of games, from hardest to easiest."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -39,9 +40,9 @@ class Measurement:
     rows
         What it would show: rows of an observation map, shape (m, d), or a single one (d,).
     label
-        How to call it in explanations.
+        Its name in explanations.
     cost
-        What it costs to have it.
+        Its cost.
     """
 
     action: int | str
@@ -81,7 +82,7 @@ class Advice:
 
     @property
     def cost(self) -> float:
-        """What the measurements cost together."""
+        """The total cost of the measurements."""
         return float(sum(measurement.cost for measurement in self.measurements))
 
     def explain(self) -> str:
@@ -158,14 +159,14 @@ def advise(
     Verified in exact arithmetic by analysing the game with the measurements added.
     """
     one_of("target", target, ("easy", "hard"))
-    before = analyze(game)
+    before = analyze_game(game)
     offered = default_candidates(before) if candidates is None else _checked(game, candidates)
     if _reaches(before.category, target):
         return Advice(target, before, before, (), True)
-    search = _Search(before, offered, target)
+    search = _MeasurementSearch(before, offered, target)
     for chosen, optimal in search.choices():
         measurements = tuple(offered[i] for i in chosen)
-        after = analyze(with_measurements(game, measurements))
+        after = analyze_game(with_measurements(game, measurements))
         if _reaches(after.category, target):
             return Advice(target, before, after, measurements, optimal)
     return Advice(target, before, before, (), True)
@@ -180,7 +181,7 @@ def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
     for measurement in measurements:
         a = game.action_index(measurement.action)
         maps[a] = np.concatenate([maps[a], measurement.rows])
-    noise = "gaussian" if isinstance(game, FiniteGame) else game.noise
+    noise = game.noise if finite_game(game) is None else "gaussian"
     return Game(game.features, maps, game.parameters, game.noise_std, game.actions, noise=noise)
 
 
@@ -203,14 +204,14 @@ def default_candidates(analysis: Analysis) -> list[Measurement]:
         )
         for a, b in ordered
     ]
-    what = "the outcome" if isinstance(game, FiniteGame) else "all of theta"
+    what = "all of theta" if finite_game(game) is None else "the outcome"
     whole = [
         Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}") for a in homes
     ]
     return [*rewards, *differences, *whole]
 
 
-class _Search:
+class _MeasurementSearch:
     """The search for sets of candidates that make all the required pairs visible."""
 
     def __init__(self, analysis: Analysis, candidates: Sequence[Measurement], target: str) -> None:
@@ -237,7 +238,7 @@ class _Search:
         """Yield sets that reach the target, with whether none is cheaper, best first.
 
         Sets are visited in the order of their costs. A set that leaves a requirement open has to be
-        extended by a helper of that requirement, so no other extensions are looked at. After
+        extended by a helper of that requirement, so no other extensions are considered. After
         ``MOST_SETS`` of them the search gives up and one set is found by leaving candidates out.
         """
         if self._open_requirement(frozenset(range(len(self.costs)))) is not None:
@@ -261,7 +262,7 @@ class _Search:
                     heappush(queue, entry)
 
     def _greedy(self) -> tuple[int, ...]:
-        """Leave out one candidate after the other, dear ones first, while the rest suffices."""
+        """Drop candidates one by one, the most expensive first, while the rest suffices."""
         kept = frozenset().union(*(helpers for _, _, helpers in self.requirements))
         for i in sorted(kept, key=lambda i: (-self.costs[i], -len(self.rows[i]), -i)):
             if self._open_requirement(kept - {i}) is None:
@@ -283,7 +284,7 @@ class _Search:
         return None
 
     def _unit(self, rows: Array) -> Array:
-        """Return rows of length 1, seen along the parameter set."""
+        """Return rows scaled to length 1, in the coordinates of the parameter set."""
         lengths = np.linalg.norm(rows, axis=1)
         kept = lengths > 0
         seen: Array = rows[kept] / lengths[kept, None] @ self.q

@@ -1,4 +1,4 @@
-"""Alignment constants: how well the observations line up with what has to be learned (section 4.1).
+"""Alignment constants: how well observations line up with what has to be learned (section 4.1).
 
 For a pair of actions and a set B of observing actions
 
@@ -8,20 +8,29 @@ For a pair of actions and a set B of observing actions
 Both programs are solved at once; the gap between them is reported. The global constant alpha is the
 largest alpha_ab(all actions) over pairs of Pareto actions; its square root is the diameter of the
 reward features in the norm of the second program, which the triangle inequality helps to find.
+The local constant alpha(E) compares only actions that are best for a plausible parameter in E.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import singledispatch
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from partial_monitoring.analysis.advantage import advantage_over
+from partial_monitoring.analysis.cells import Pair, find_cells
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
+from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import SEEN
-from partial_monitoring.errors import SolverError
+from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, singular
+from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array
 
 PRECISION = 1e-9
@@ -34,12 +43,12 @@ PLAUSIBLE = 1e-7
 class Alignment(float):
     """An alignment constant (a number), with the pair and the direction that attain it.
 
-    0 if there is nothing to tell apart, infinite if it cannot be told apart.
+    0 if no two actions have to be distinguished, infinite if two of them cannot be.
     """
 
     gap: float
     """Relative difference of the dual bound (weights) and the primal bound (direction)."""
-    pair: tuple[int, int] | None
+    pair: Pair | None
     direction: Array | None
     """The direction v in V, shape (d,), with |M_c v| <= 1 for all observing actions."""
     weights: Array | None
@@ -49,7 +58,7 @@ class Alignment(float):
         cls,
         value: float,
         gap: float = 0.0,
-        pair: tuple[int, int] | None = None,
+        pair: Pair | None = None,
         direction: Array | None = None,
         weights: Array | None = None,
     ) -> Alignment:
@@ -64,6 +73,7 @@ class Alignment(float):
 
 
 NOTHING = Alignment(0.0)
+"""The constant where no two actions have to be distinguished."""
 
 
 class AlignmentProgram:
@@ -88,9 +98,9 @@ class AlignmentProgram:
         reduced = game.reduced
         maps = reduced.observation_maps[self.actions]  # (B, m, D)
         raw = np.linalg.norm(game.observation_maps[self.actions], axis=2)
-        # Rows that show nothing of Theta are rounding noise.
-        heard = np.linalg.norm(maps, axis=2) > RANK_TOLERANCE * raw
-        maps = maps * heard[:, :, None]
+        # Rows that vanish on the directions of Theta are rounding noise.
+        informative = np.linalg.norm(maps, axis=2) > RANK_TOLERANCE * raw
+        maps = maps * informative[:, :, None]
         flat = maps.reshape(len(self.actions) * game.m, reduced.dimension)
         unit = flat / np.where(raw > 0, raw, 1.0).reshape(-1, 1)
         values, right = singular(unit)
@@ -100,7 +110,7 @@ class AlignmentProgram:
         self.scale, turn = singular(flat @ seen)
         self.basis = seen @ turn.T
         self.rows = maps @ self.basis / self.scale  # (B, m, r)
-        self.kept = [np.flatnonzero(rows) for rows in heard]
+        self.kept = [np.flatnonzero(rows) for rows in informative]
         self.used = [i for i, kept in enumerate(self.kept) if len(kept)]
         sizes = [len(self.kept[i]) for i in self.used]
         starts = np.cumsum([0, *(1 + size for size in sizes)])
@@ -143,8 +153,8 @@ class AlignmentProgram:
         rest = inner - flat.T @ weights.ravel()
         weights += (flat @ rest).reshape(weights.shape)
         direction = -best.multipliers[: len(inner)]
-        loudest = float(np.linalg.norm(self.rows @ direction, axis=1).max())
-        return weights, self.basis @ (direction / loudest / self.scale)
+        largest = float(np.linalg.norm(self.rows @ direction, axis=1).max())
+        return weights, self.basis @ (direction / largest / self.scale)
 
 
 def pair_alignment(game: Game, a: int, b: int, actions: Sequence[int] | None = None) -> Alignment:
@@ -194,7 +204,7 @@ def largest_alignment(program: AlignmentProgram, actions: Sequence[int]) -> Alig
 
 
 def _alignment(
-    program: AlignmentProgram, pair: tuple[int, int], weights: Array, direction: Array
+    program: AlignmentProgram, pair: Pair, weights: Array, direction: Array
 ) -> Alignment:
     features = program.game.reduced.features
     primal = float((features[pair[0]] - features[pair[1]]) @ direction)
@@ -212,43 +222,116 @@ def _alignment(
     )
 
 
-def least_alignment(
-    gaps: Array,
-    plausible: Sequence[int],
-    align: Callable[[Sequence[int], Sequence[int]], Alignment],
-) -> Alignment:
+def alignment_near(game: Game, confidence: Any, integrated: bool = False) -> Alignment:
     """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
 
-    Parameters
-    ----------
-    gaps
-        The largest gap of each action over E, shape (k,).
-    plausible
-        One action of each duplicate class that is best somewhere in E.
-    align
-        (actions, observers) -> the largest alpha_ab(observers) over pairs of the actions.
-
-    Notes
-    -----
     alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
     within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
+    Integrated or not makes no difference without contexts.
     """
+    plausible, gaps = plausible_in(game, confidence)
     if len(plausible) < 2:
         return NOTHING
-    widest, spread = float(gaps[list(plausible)].max()), float(gaps.max())
-    if widest <= PLAUSIBLE * spread:
-        near = np.flatnonzero(gaps <= PLAUSIBLE * spread).tolist()
-        found = align(plausible, near)
+    widest, largest = float(gaps[plausible].max()), float(gaps.max())
+    if widest <= PLAUSIBLE * largest:
+        found = _observed_by(game, plausible, gaps <= PLAUSIBLE * largest)
         return NOTHING if np.isfinite(found) else found
-    least = float(align(plausible, range(len(gaps))))
+    least = float(_observed_by(game, plausible, np.ones(game.k, dtype=bool)))
     best = Alignment(np.inf)
     for eta in np.unique(gaps / widest):
         if eta**2 * least >= best:
             break
-        near = np.flatnonzero(gaps <= eta * widest * (1 + 1e-12)).tolist()
-        found = align(plausible, near)
+        found = _observed_by(game, plausible, gaps <= eta * widest * (1 + 1e-12))
         if eta**2 * found < best:
-            best = Alignment(
-                float(eta**2 * found), found.gap, found.pair, found.direction, found.weights
-            )
+            value = float(eta**2 * found)
+            best = Alignment(value, found.gap, found.pair, found.direction, found.weights)
     return best
+
+
+def _observed_by(game: Game, actions: Sequence[int], observers: NDArray[np.bool_]) -> Alignment:
+    """Return the largest alpha_ab(B) over pairs of some actions; the mask B has shape (k,)."""
+    program = AlignmentProgram(game, np.flatnonzero(observers).tolist())
+    features = game.reduced.features
+    for a in actions[1:]:
+        if not program.sees(features[a] - features[actions[0]]):
+            return Alignment(np.inf, 0.0, (actions[0], a))
+    return largest_alignment(program, actions)
+
+
+def plausible_in(game: Game, confidence: Any) -> tuple[list[int], Array]:
+    """Return the actions that are best somewhere in E, and the largest gaps over E, shape (k,).
+
+    Of duplicates only the first is listed.
+    """
+    linear, chart = game.linear, local_coordinates(game)
+    cells = find_cells(linear, ExactGame.of(linear))
+    region = chart.pulled_back(region_cones(confidence, game))
+    gaps = _largest_gaps(chart, region)
+    program = advantage_over(chart, region)
+    kept = [a for a in cells.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
+    return kept, gaps
+
+
+def _largest_gaps(chart: LocalCoordinates, region: list[conic.Cone]) -> Array:
+    """Return the largest gap of every action over a region, shape (k,)."""
+    k = len(chart.offsets)
+    gaps = np.zeros(k)
+    for a in range(k):
+        sizes = chart.sizes(a)
+        for b in range(k):
+            if a == b:
+                continue
+            try:
+                best = conic.minimize_conic((chart.slopes[a] - chart.slopes[b]) / sizes[b], region)
+            except SolverError:
+                raise InvalidInput(
+                    "confidence must be a bounded set; got an unbounded one."
+                ) from None
+            if best is None:
+                raise InvalidInput(
+                    "confidence must meet the game's parameter set; got one that does not."
+                )
+            gaps[a] = max(gaps[a], chart.offsets[b] - chart.offsets[a] - best.value * sizes[b])
+    return gaps
+
+
+def region_cones(confidence: Any, game: Game) -> list[conic.Cone]:
+    """Return a set of plausible parameters, cut by Theta, as conic constraints on theta.
+
+    Parameters
+    ----------
+    confidence
+        A parameter set, or a confidence set of one replicate with ``center``, ``gram``, ``beta``.
+    game
+        The game with the parameter set Theta.
+    """
+    return [*game.parameters.cones(), *_cones(confidence, game.d)]
+
+
+@singledispatch
+def _cones(confidence: Any, d: int) -> list[conic.Cone]:
+    """Return a set of plausible parameters in R^d as conic constraints; here an ellipsoid."""
+    try:
+        center, gram, beta = confidence.center, confidence.gram, confidence.beta
+    except AttributeError:
+        raise InvalidInput(
+            f"confidence must be a parameter set or a confidence set; got {confidence!r}."
+        ) from None
+    if np.size(beta) != 1:
+        raise InvalidInput(f"confidence must be the set of one replicate; got {np.size(beta)}.")
+    # A root by eigenvalues, which exists even where rounding has made a small one negative.
+    squares, turn = np.linalg.eigh(np.reshape(gram, (d, d)))
+    least = float(np.finfo(float).eps) * squares[-1]
+    root = np.sqrt(np.maximum(squares, least))[:, None] * turn.T
+    matrix = np.concatenate([np.zeros((1, d)), -root])
+    bound = np.append(np.sqrt(float(np.ravel(beta)[0])), -root @ np.ravel(center))
+    return [conic.Cone("norm", matrix, bound)]
+
+
+@_cones.register
+def _(confidence: ParameterSet, d: int) -> list[conic.Cone]:
+    if confidence.d != d:
+        raise InvalidInput(
+            f"confidence must lie in dimension {d} like the game; got {confidence.d}."
+        )
+    return confidence.cones()

@@ -1,4 +1,4 @@
-"""What the theory guarantees: regret bounds with their constants (sections 3 and 4).
+"""Regret bounds of the theory with their constants (sections 3 and 4).
 
 The constants follow the paper with the corrections E13-E17, E19 and E23 of ``docs/paper-notes.md``.
 """
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.analysis.alignment import pair_alignment
-from partial_monitoring.analysis.classify import Analysis, analyze
+from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.kinds import finite_game, stated_norm_bound
+from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.validation import (
     Array,
     non_negative_number,
@@ -26,7 +26,7 @@ from partial_monitoring.validation import (
 )
 
 FAILED_ROUNDS = np.pi**2 / 6
-"""Sum of 1/t^2: how many rounds the confidence sets miss the truth, at most, in expectation."""
+"""Sum of 1/t^2, at least the expected number of rounds whose confidence set misses the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,11 @@ class Bounds:
     rank: int
     regularization: float
     norm_bound: float
-    """B: how far the truth may be from the prior mean."""
+    """B: the largest distance of the truth from the prior mean."""
     noise_std: float
     """rho: 1 if the noise depends on the action (the maps are then divided by it)."""
     map_bound: float
-    """L: the largest spectral norm of a map M_a W, of what an action shows about Theta."""
+    """L: the largest spectral norm of a map M_a W on the directions that can be observed."""
     information_constant: float
     """c with |M_a W|^2 <= c I(a): 4 if regularization >= L^2, larger below (E13)."""
     max_gap: float
@@ -108,30 +108,26 @@ def bounds(
     >>> bool(b.local_regret[1] / b.local_regret[0] < 20)
     True
     """
-    n = np.atleast_1d(real_array("horizon", horizon, ("n",) if np.ndim(horizon) else ()))
-    if (n < 1).any() or len(n) == 0:
-        raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
+    n = horizons(horizon)
     one_of("information", information, ("log_det", "directed"))
     lam = positive_number("regularization", regularization)
-    if isinstance(game, KernelGame):
-        norm_bound = game.norm_bound if norm_bound is None else norm_bound
-        game = game.linear
+    norm_bound = stated_norm_bound(game) if norm_bound is None else norm_bound
+    game = game.linear
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
     if np.ndim(game.noise_std) > 0:
         game = whitened(game)
         analysis = None
-    found = analyze(game) if analysis is None else analysis
+    found = analyze_game(game) if analysis is None else analysis
     learned = learning(game, n, lam, norm_bound)
     constant, gamma, beta = learned.constant, learned.information, learned.beta
     big_b = learned.norm_bound
-    gap = largest_gap(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
+    gap = delta_max(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
     ceiling = gap + learned.apart
-    near = local_alignment
-    if near is None:
-        near = uniform_local_alignment(found) if found.locally_observable else np.inf
+    near = uniform_local_alignment(found) if local_alignment is None else local_alignment
     ratio = 1.0 if information == "log_det" else 4.0
     missed = gap * FAILED_ROUNDS
+    finite = finite_game(game)
     if found.category == "trivial":
         far = close = np.zeros_like(n)
     else:
@@ -151,15 +147,23 @@ def bounds(
         beta=beta,
         alignment=float(found.alignment),
         local_alignment=float(near),
-        finite=finite_alignment_bounds(game) if isinstance(game, FiniteGame) else None,
+        finite=None if finite is None else finite_alignment_bounds(finite),
         global_regret=far,
         local_regret=close,
     )
 
 
+def horizons(horizon: ArrayLike) -> Array:
+    """Return one or several numbers of rounds as an array, shape (n,)."""
+    n = np.atleast_1d(real_array("horizon", horizon, ("n",) if np.ndim(horizon) else ()))
+    if (n < 1).any() or len(n) == 0:
+        raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
+    return n
+
+
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """How fast information and confidence grow; arrays are over the horizons n."""
+    """The growth of information and confidence; arrays are over the horizons n."""
 
     noise_std: float
     map_bound: float
@@ -171,11 +175,11 @@ class Learning:
     beta: Array
     """beta_n (E15)."""
     apart: float | Array
-    """By how much the rewards of two plausible parameters may differ, twice: 4 |phi| B (E23)."""
+    """Twice the largest reward difference of two plausible parameters: 4 |phi| B (E23)."""
 
 
 def learning(game: Game, n: Array, lam: float, norm_bound: float | None) -> Learning:
-    """Return how fast information and confidence grow in a game with the same noise everywhere."""
+    """Return the growth of information and confidence where all actions have the same noise."""
     big_b = _norm_bound(game, norm_bound)
     rho, big_l = _noise_and_maps(game)
     before = total_information_bound(game, n - 1, lam)
@@ -267,13 +271,16 @@ def total_information_bound(game: Game, horizon: ArrayLike, regularization: floa
 def uniform_local_alignment(analysis: Analysis) -> float:
     """Return a bound of the local alignment alpha(E) that holds for every convex set E.
 
-    For a and b both plausible, the actions on the segment between them have gaps no larger than
-    theirs, so alpha(E) <= max alpha_ab(segment). Where a segment does not see its own ends, E
-    contains a chain of neighbours from a to b, each visited once, and the square roots add up.
+    Infinite if the game is not locally observable. For a and b both plausible, the actions on the
+    segment between them have gaps no larger than theirs, so alpha(E) <= max alpha_ab(segment).
+    Where a segment does not observe its own ends, E contains a chain of neighbours from a to b,
+    each visited once, and the square roots add up.
     """
     actions = analysis.representatives
     if len(actions) < 2:
         return 0.0
+    if not analysis.locally_observable:
+        return np.inf
     faces = analysis.cells.faces
     roots = {
         (a, b): np.sqrt(pair_alignment(analysis.game, a, b, faces[a, b].neighborhood).value)
@@ -283,38 +290,6 @@ def uniform_local_alignment(analysis: Analysis) -> float:
     steps = sorted(root for pair, root in roots.items() if faces[pair].neighbors)
     chain = float(sum(steps[-(len(actions) - 1) :]))
     return max(min(float(root), chain) for root in roots.values()) ** 2
-
-
-@dataclass(frozen=True)
-class FiniteAlignmentBounds:
-    """The bounds of the lemma on finite games, for rewards of any range."""
-
-    globally_observable: float
-    """(a) alpha <= m d k^(d+2)."""
-    locally_observable: float
-    """(b) alpha(E) <= 4 m d k^(d+2)."""
-    non_degenerate: float
-    """(c) alpha(E) <= 4 k^2 m^3 if no action is degenerate or a duplicate (E19)."""
-
-
-def finite_alignment_bounds(game: FiniteGame) -> FiniteAlignmentBounds:
-    """Return the a-priori bounds of the alignment constants of a finite game (Table 1).
-
-    They are stated for rewards in [0, 1]; other rewards are rescaled, which multiplies alpha by the
-    square of their range.
-
-    >>> import partial_monitoring as pm
-    >>> finite_alignment_bounds(pm.games.apple_tasting()).non_degenerate
-    128.0
-    """
-    if not isinstance(game, FiniteGame):
-        raise InvalidInput(f"game must be a FiniteGame; got {game!r}.")
-    k, m, d = float(game.k), float(game.m), float(game.d)
-    scale = float(np.ptp(game.rewards)) ** 2
-    with np.errstate(over="ignore"):
-        power = float(np.power(k, d + 2))
-    worst = m * d * power * scale
-    return FiniteAlignmentBounds(worst, 4 * worst, 4 * k**2 * m**3 * scale)
 
 
 def _norm_bound(game: Game, given: float | None) -> float:
@@ -334,7 +309,7 @@ def _noise_and_maps(game: Game) -> tuple[float, float]:
     return 1.0, float((sizes / noise).max())
 
 
-def largest_gap(game: Game, norm_bound: float) -> float:
+def delta_max(game: Game, norm_bound: float) -> float:
     """Return the largest gap over Theta; on an unbounded set over the ball of radius B."""
     best = -np.inf
     for phi in game.features:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
-from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
@@ -22,6 +23,14 @@ TOLERANCE = 1e-8
 
 Numbers = Rational | Array
 """Exact numbers where the data are rational, floats otherwise."""
+
+Pair = tuple[int, int]
+"""Two actions (a, b) with a < b."""
+
+
+def floats(numbers: Numbers) -> Array:
+    """Return exact or floating-point numbers as floats."""
+    return numbers.floats() if isinstance(numbers, Rational) else numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +51,8 @@ class Cell:
 class Face:
     """What two Pareto actions have in common, and why."""
 
-    pair: tuple[int, int]
-    """The pair (a, b) for which it was decided: the first ones of two duplicate classes."""
+    pair: Pair
+    """The pair for which it was decided: the first actions of two duplicate classes."""
     neighbors: bool
     advantage: float
     """By how much both together can beat all actions outside their neighbourhood."""
@@ -52,7 +61,7 @@ class Face:
     mixture: Numbers | None
     """Weights of other actions that are at least as good wherever the two tie."""
     tie_weight: object
-    """How often r_a - r_b has to be added to prove that."""
+    """The multiple of r_a - r_b that has to be added to prove that."""
     neighborhood: tuple[int, ...]
     """N_ab: the actions whose reward lies on the segment between the two."""
 
@@ -63,8 +72,8 @@ class Cells:
 
     cells: tuple[Cell, ...]
     duplicates: tuple[tuple[int, ...], ...]
-    """Classes of actions that earn the same everywhere, only those with two or more members."""
-    faces: dict[tuple[int, int], Face]
+    """Classes of two or more actions that earn the same everywhere."""
+    faces: dict[Pair, Face]
     """Every pair a < b of Pareto actions that are no duplicates."""
     exact: bool
     """Whether every entry was decided in exact arithmetic."""
@@ -73,9 +82,31 @@ class Cells:
         """Return the actions whose cell is of the given kind."""
         return [a for a, cell in enumerate(self.cells) if cell.kind == kind]
 
+    @cached_property
+    def neighbors(self) -> list[Pair]:
+        """Pairs of Pareto actions whose cells share a facet."""
+        return [pair for pair, face in self.faces.items() if face.neighbors]
+
+    @property
+    def neighborhoods(self) -> dict[Pair, list[int]]:
+        """N_ab of every neighbour pair: the actions that are best wherever both are."""
+        return {pair: list(self.faces[pair].neighborhood) for pair in self.neighbors}
+
+    @cached_property
+    def representatives(self) -> list[int]:
+        """The lowest Pareto action of each duplicate class."""
+        later = {a for group in self.duplicates for a in group[1:]}
+        return [a for a in self.of_kind("pareto") if a not in later]
+
 
 def find_cells(game: Game, exact: ExactGame | None) -> Cells:
-    """Decide for every action and every pair of Pareto actions what their cells are like."""
+    """Decide the cell of every action and the face of every pair of Pareto actions.
+
+    Raises
+    ------
+    SolverError
+        If no action is best anywhere, or if the cells do not hang together.
+    """
     finder = _Finder(game, exact)
     twins = finder.twins
     cells: dict[int, Cell] = {}
@@ -96,20 +127,38 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
         and (p := min(twins[a])) != (q := min(twins[b]))
     }
     groups = {twins[a] for a in range(game.k) if len(twins[a]) > 1}
-    return Cells(
+    found = Cells(
         tuple(cells[a] for a in range(game.k)),
         tuple(sorted(groups)),
         faces,
         exact is not None and not finder.undecided,
     )
+    if not _connected(found):
+        raise SolverError(
+            "the cells were not decided: their margins are too small for floating point."
+        )
+    return found
+
+
+def _connected(cells: Cells) -> bool:
+    """Whether some action is best somewhere, and neighbours lead from each cell to each other."""
+    pareto = cells.of_kind("pareto")
+    reached = set(pareto[:1])
+    edges = cells.neighbors + [(group[0], a) for group in cells.duplicates for a in group[1:]]
+    grown = True
+    while grown:
+        new = {b for pair in edges if reached & set(pair) for b in pair} - reached
+        reached |= new
+        grown = bool(new)
+    return bool(pareto) and set(pareto) <= reached
 
 
 class _Finder:
-    """The programs of one game, and what exact arithmetic says about their answers."""
+    """The programs of one game, with their answers proved in exact arithmetic."""
 
     def __init__(self, game: Game, exact: ExactGame | None) -> None:
         self.game, self.exact = game, exact
-        self.chart = chart_of(game)
+        self.chart = local_coordinates(game)
         self.program: AdvantageProgram = advantage_program(self.chart)
         self.center = game.reduced.center
         self.undecided = False
@@ -143,7 +192,7 @@ class _Finder:
         """Return a point of a Pareto cell inside Theta: the witness, moved towards the centre."""
         witness = cell.witness
         assert witness is not None
-        theta = witness.floats() if isinstance(witness, Rational) else witness
+        theta = floats(witness)
         rivals = [c for c in range(self.game.k) if c not in self.twins[a]]
         lead = self.game.features[a] - self.game.features[rivals]
         share = 0.25
@@ -238,7 +287,9 @@ class _Finder:
         )
 
 
-def on_segment(chart: Chart, a: int, b: int, pool: NDArray[np.intp]) -> NDArray[np.bool_]:
+def on_segment(
+    chart: LocalCoordinates, a: int, b: int, pool: NDArray[np.intp]
+) -> NDArray[np.bool_]:
     """Whether the rewards of some actions are mixtures of those of a and b, up to rounding."""
     line = np.column_stack([chart.offsets, chart.slopes])
     step = line[b] - line[a]

@@ -29,20 +29,18 @@ from partial_monitoring.numerics.rational import (
     rationalize,
     rounded,
     scaled,
-    simplest,
     total,
 )
-from partial_monitoring.parameter_sets import AllParameters, Box, Halfspaces, Polyhedral, Simplex
 from partial_monitoring.validation import Array
 
 GRIDS = (2**24, 2**36, 2**50)
 """Denominators to which a witness is rounded, the coarsest that works."""
 
 SIMPLE = 10_000
-"""Vertices and mixtures of small games have denominators up to this; it is tried first."""
+"""Largest denominator of the fractions that are tried first: small games need no larger one."""
 
 LARGEST_TABLEAU = 400_000
-"""Exact linear programs with more entries than this are not attempted."""
+"""Largest number of entries of an exact linear program that is attempted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +70,13 @@ class ExactGame:
     @classmethod
     def of(cls, game: Game) -> ExactGame | None:
         """Return the exact game, or None if a number is not rational or Theta is curved."""
-        parameters = game.parameters
-        if isinstance(parameters, AllParameters):
-            nothing = np.zeros((0, game.d)), np.zeros(0)
-            halfspaces = Halfspaces(*nothing, *nothing)
-        elif isinstance(parameters, Polyhedral):
-            halfspaces = parameters.halfspaces()
-        else:
+        halfspaces = game.parameters.halfspaces()
+        if halfspaces is None:
             return None
-        parts = [rationalize(a) for a in (game.features, game.observation_maps, *halfspaces)]
-        if any(part is None for part in parts):
+        data = [rationalize(a) for a in (game.features, game.observation_maps, *halfspaces)]
+        if any(array is None for array in data):
             return None
-        features, maps, *rest = parts
+        features, maps, *rest = data
         exact = cls(game, features, maps, rest)  # type: ignore[arg-type]
         return exact if exact.consistent else None
 
@@ -91,8 +84,8 @@ class ExactGame:
 
     @cached_property
     def equalities(self) -> tuple[Integers, Integers]:
-        """All equalities a theta = b, those hidden in the inequalities included."""
-        implied = [i for i in self._suspects if self._is_implied(i)]
+        """All equalities a theta = b, including those hidden in the inequalities."""
+        implied = [i for i in self.parameters.apparent_equalities() if self._is_implied(i)]
         matrix = np.concatenate(
             [
                 scaled(self.a_eq.numerators, self.b_eq.denominator),
@@ -106,16 +99,6 @@ class ExactGame:
             ]
         )
         return matrix, right
-
-    @property
-    def _suspects(self) -> list[int]:
-        """Inequalities of a general polytope that look like equalities in floating point."""
-        if isinstance(self.parameters, AllParameters | Box | Simplex):
-            return []
-        rows = self.parameters.halfspaces().a_ub  # type: ignore[attr-defined]
-        seen = rows @ self.game.reduced.difference_basis
-        lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
-        return [int(i) for i in np.flatnonzero(np.linalg.norm(seen, axis=1) <= 1e-7 * lengths)]
 
     def _is_implied(self, row: int) -> bool:
         """Whether the smallest value of row theta over Theta equals its upper bound."""
@@ -162,7 +145,7 @@ class ExactGame:
 
     @cached_property
     def rank(self) -> int:
-        """Return r: how many directions of V the observations can tell apart."""
+        """Return r, the dimension of what the observations show of V."""
         k, m, dimension = self.map_rows.shape
         return eliminate(self.map_rows.reshape(k * m, dimension)).rank
 
@@ -182,16 +165,9 @@ class ExactGame:
 
     def minimum(self, vector: Integers) -> Fraction | None:
         """Return the minimum of <vector, theta> over Theta; None if there is none or no answer."""
-        match self.parameters:
-            case AllParameters():
-                return Fraction(0) if not product(vector, self.directions).any() else None
-            case Simplex():
-                return Fraction(int(vector.min()))
-            case Box(low=low, high=high):
-                corners = np.where(vector > 0, low, high)
-                exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
-                ends = (int(v) * end for v, end in zip(vector, exact, strict=True))
-                return sum(ends, Fraction(0))
+        known = self.parameters.exact_minimum(vector)
+        if known is not None:
+            return known
         matrix, right = self._inequalities
         if _tableau_size(matrix) > LARGEST_TABLEAU:
             return None
@@ -238,7 +214,7 @@ class ExactGame:
         interior: Array,
         tied: int | None = None,
     ) -> Proof | None:
-        """Turn a floating-point answer into an exact one; None if that is out of reach.
+        """Turn a floating-point answer into an exact one; None if that is not possible.
 
         Parameters
         ----------
@@ -331,7 +307,7 @@ class ExactGame:
         )
         rows = [duel, np.column_stack([inside, np.zeros(len(inside), int)])]
         right = [duel_right, inside_right]
-        if isinstance(self.parameters, AllParameters):
+        if not len(self.a_ub.numerators) + len(self.a_eq.numerators):  # R^d: cells are cones
             box = np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])
             rows.append(np.column_stack([box, np.zeros(2 * n, int)]))
             right.append(np.ones(2 * n, int))
@@ -342,13 +318,13 @@ class ExactGame:
             level = np.array([int(offsets[tied]) - int(offsets[action])], dtype=object)
             rows += [tie, -tie]
             right += [level, -level]
-        matrix = np.concatenate([part.astype(object) for part in rows])
+        matrix = np.concatenate([block.astype(object) for block in rows])
         if _tableau_size(matrix) > LARGEST_TABLEAU:
             return None
         target = np.zeros(n + 1, dtype=object)
         target[-1] = 1
         best = exact_lp.maximize(
-            target, matrix, np.concatenate([part.astype(object) for part in right])
+            target, matrix, np.concatenate([block.astype(object) for block in right])
         )
         if isinstance(best, str):
             return None

@@ -1,17 +1,14 @@
-"""An analysis in plain sentences."""
+"""The facts about a game in plain sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from partial_monitoring.analysis.observability import floats, view
+from partial_monitoring.analysis.cells import floats
+from partial_monitoring.analysis.facts import Facts
+from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.display import number
-
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
-    from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 
 HEADLINES = {
     "trivial": "Trivial: one action is best whatever is true, so there is nothing to lose.",
@@ -19,43 +16,52 @@ HEADLINES = {
     "hard": "Hard: regret can be kept to the order of n^(2/3) in n rounds, and no lower.",
     "hopeless": "Hopeless: in the worst case every algorithm keeps losing in every round.",
 }
+"""The first sentence about a game of each class."""
+
 MOST_EXAMPLES = 3
+"""Largest number of pairs or groups that are named."""
+
 MOST_NAMES = 12
+"""Largest number of actions in one list."""
 
 
-def explain(analysis: Analysis) -> str:
-    """Return the explanation, one paragraph per subject."""
-    return "\n".join(
-        [HEADLINES[analysis.category], *_actions(analysis), *_reason(analysis), _proof(analysis)]
+def sentences(facts: Facts) -> str:
+    """Return the explanation of a game, one sentence per line."""
+    undecided = (
+        f"Decided in floating point (the data are not rational or the parameter set is curved); "
+        f"the narrowest decision had a margin of {number(facts.margin)}."
     )
+    problems = [] if facts.sound else facts.problems()
+    proof = verification(facts.certified, problems, undecided)
+    return "\n".join([HEADLINES[facts.category], *_actions(facts), *_reason(facts), proof])
 
 
-def as_html(analysis: Analysis) -> str:
-    """Return the explanation as HTML."""
-    first, *rest = explain(analysis).splitlines()
+def html_list(facts: Facts) -> str:
+    """Return the explanation of a game as an HTML list."""
+    first, *rest = sentences(facts).splitlines()
     lines = "".join(f"<li>{escape(line)}</li>" for line in rest)
     return f"<div><strong>{escape(first)}</strong><ul>{lines}</ul></div>"
 
 
-def _actions(analysis: Analysis) -> list[str]:
-    """Say which actions can be best."""
-    name = _names(analysis)
-    lines = [f"Can be best: {name(analysis.pareto)}."]
-    if analysis.degenerate:
-        lines.append(f"Best only in ties with others: {name(analysis.degenerate)}.")
-    if analysis.dominated:
-        lines.append(f"Never best: {name(analysis.dominated)}.")
-    for group in analysis.duplicates[:MOST_EXAMPLES]:
+def _actions(facts: Facts) -> list[str]:
+    """Return sentences on which actions can be best."""
+    name = _names(facts)
+    lines = [f"Can be best: {name(facts.pareto)}."]
+    if facts.degenerate:
+        lines.append(f"Best only in ties with others: {name(facts.degenerate)}.")
+    if facts.dominated:
+        lines.append(f"Never best: {name(facts.dominated)}.")
+    for group in facts.duplicates[:MOST_EXAMPLES]:
         lines.append(f"Earn the same whatever is true: {name(group)}.")
     return lines
 
 
-def _reason(analysis: Analysis) -> list[str]:
-    """Say what decides the class."""
-    name = _names(analysis)
-    match analysis.category:
+def _reason(facts: Facts) -> list[str]:
+    """Return sentences on what decides the class."""
+    name = _names(facts)
+    match facts.category:
         case "trivial":
-            best = name(analysis.pareto[:1])
+            best = name(facts.pareto[:1])
             return [f"{best} is at least as good as every other action for every possible truth."]
         case "easy":
             return [
@@ -63,12 +69,8 @@ def _reason(analysis: Analysis) -> list[str]:
                 "both there) shows which is better."
             ]
         case "hopeless":
-            unseen = [
-                p
-                for p, r in analysis.global_readings.items()
-                if not r.seen and p in analysis.local_readings
-            ]
-            unseen = [pair for pair in unseen if set(pair) <= set(analysis.representatives)]
+            unseen = [pair for pair in facts.unobservable if pair in facts.local_readings]
+            unseen = [pair for pair in unseen if set(pair) <= set(facts.representatives)]
             lines = [
                 f"{name([a])} and {name([b])} can both be best, and no action shows which of them "
                 f"is better."
@@ -77,10 +79,10 @@ def _reason(analysis: Analysis) -> list[str]:
             return lines + _more(len(unseen))
     far = [
         pair
-        for pair, reading in analysis.local_readings.items()
-        if not reading.seen and set(pair) <= set(analysis.representatives)
+        for pair, certificate in facts.local_readings.items()
+        if not certificate.seen and set(pair) <= set(facts.representatives)
     ]
-    lines = [_needs_help(analysis, a, b) for a, b in far[:MOST_EXAMPLES]]
+    lines = [_needs_help(facts, a, b) for a, b in far[:MOST_EXAMPLES]]
     rest = len(far) - MOST_EXAMPLES
     if rest > 0:
         need = "pair needs" if rest == 1 else "pairs need"
@@ -88,10 +90,10 @@ def _reason(analysis: Analysis) -> list[str]:
     return lines
 
 
-def _needs_help(analysis: Analysis, a: int, b: int) -> str:
-    """Say with whose help two neighbours are told apart."""
-    name = _names(analysis)
-    helpers, needed = _helpers(analysis, a, b)
+def _needs_help(facts: Facts, a: int, b: int) -> str:
+    """Return a sentence on the actions that help to distinguish two neighbours."""
+    name = _names(facts)
+    helpers, needed = _helpers(facts, a, b)
     pair = f"{name([a])} and {name([b])}"
     if not needed:
         return (
@@ -105,17 +107,17 @@ def _needs_help(analysis: Analysis, a: int, b: int) -> str:
     )
 
 
-def _helpers(analysis: Analysis, a: int, b: int) -> tuple[list[int], bool]:
-    """Return actions none of which can be left out, and whether there is no other choice."""
-    game = analysis.game
-    exact = analysis.exact
-    near = analysis.cells.faces[a, b].neighborhood
+def _helpers(facts: Facts, a: int, b: int) -> tuple[list[int], bool]:
+    """Return a minimal set of helpers, and whether every set of helpers contains all of them."""
+    game = facts.game
+    exact = facts.exact
+    near = facts.cells.faces[a, b].neighborhood
     rest = [c for c in range(game.k) if c not in near]
 
     def enough(helpers: Sequence[int]) -> bool:
-        return view(game, exact, (*near, *helpers)).read(a, b).seen
+        return span_of(game, exact, (*near, *helpers)).certify(a, b).seen
 
-    weights = view(game, exact, range(game.k)).read(a, b).weights
+    weights = span_of(game, exact, range(game.k)).certify(a, b).weights
     assert weights is not None
     used = abs(floats(weights)).max(axis=1) > 0
     kept = [c for c in rest if used[c]]
@@ -129,22 +131,14 @@ def _helpers(analysis: Analysis, a: int, b: int) -> tuple[list[int], bool]:
     return kept, needed
 
 
-def _proof(analysis: Analysis) -> str:
-    return proof(
-        analysis,
-        f"Decided in floating point (the data are not rational or the parameter set is curved); "
-        f"the narrowest decision had a margin of {number(analysis.margin)}.",
-    )
-
-
-def proof(analysis: Analysis | ContextualAnalysis, undecided: str) -> str:
-    """Say how far an analysis was verified, and ``undecided`` if it was not exactly."""
-    if analysis.certified:
+def verification(certified: bool, problems: Sequence[str], undecided: str) -> str:
+    """Return a sentence on how far a result was verified; ``undecided`` if not exactly."""
+    if certified:
         return "All of this was verified in exact arithmetic."
-    if not analysis.sound:
+    if problems:
         return (
             f"Decided in floating point, and not every proof of it holds "
-            f"({len(analysis.problems())} do not): do not rely on it."
+            f"({len(problems)} do not): do not rely on it."
         )
     return undecided
 
@@ -154,13 +148,13 @@ def _more(count: int) -> list[str]:
     return [f"The same holds for {rest} more pair{'s' if rest > 1 else ''}."] if rest > 0 else []
 
 
-def _names(analysis: Analysis) -> Callable[[Sequence[int]], str]:
+def _names(facts: Facts) -> Callable[[Sequence[int]], str]:
     """Return a function that lists actions by their labels."""
 
     def listing(actions: Sequence[int]) -> str:
         shown = [int(a) for a in actions[:MOST_NAMES]]
-        numbered = analysis.game.actions == tuple(map(str, range(analysis.game.k)))
-        labels = [f"action {a}" if numbered else f"'{analysis.game.actions[a]}'" for a in shown]
+        numbered = facts.game.actions == tuple(map(str, range(facts.game.k)))
+        labels = [f"action {a}" if numbered else f"'{facts.game.actions[a]}'" for a in shown]
         hidden = len(actions) - MOST_NAMES
         return ", ".join(labels) + (f" and {hidden} more" if hidden > 0 else "")
 

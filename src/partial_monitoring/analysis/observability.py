@@ -1,4 +1,4 @@
-"""Can a set of actions tell two rewards apart? With the weights, or the blind direction, as proof.
+"""Whether a set of actions reveals a reward difference, with a certificate either way.
 
 For actions B the difference phi_a - phi_b is seen iff it lies in the span of the rows of M_c, c in
 B, on V = span(Theta - Theta). Then there are weights w with
@@ -29,19 +29,18 @@ from partial_monitoring.numerics.rational import (
     product,
     total,
 )
-from partial_monitoring.validation import Array
 
 SEEN = 1e-8
-"""Without exact arithmetic a difference is seen if less than this fraction of it is left over."""
+"""Without exact arithmetic a difference is observed if its residual is below this fraction."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """What a set of actions says about the reward difference of two actions."""
+class Certificate:
+    """Proof that a set of actions observes a reward difference, or that it does not."""
 
     actions: tuple[int, ...]
     weights: Numbers | None
-    """Shape (len(actions), m): the difference as a combination of observations; None if unseen."""
+    """Coefficients of the observations, shape (len(actions), m); None if the span misses it."""
     blind: Numbers | None
     """A direction in V, shape (d,), that changes the difference but no observation."""
 
@@ -51,8 +50,8 @@ class Reading:
         return self.weights is not None
 
 
-class View:
-    """What the given actions show, in floating point."""
+class FloatSpan:
+    """The span of the observation maps of some actions, in floating point."""
 
     def __init__(self, game: Game, actions: Sequence[int]) -> None:
         self.game, self.actions = game, tuple(actions)
@@ -63,23 +62,23 @@ class View:
         lengths = np.linalg.norm(raw, axis=1)
         self.lengths = np.where(lengths > 0, lengths, 1.0)
         unit = rows / self.lengths[:, None]
-        heard = np.linalg.norm(unit, axis=1) > RANK_TOLERANCE
-        self.rows = unit * heard[:, None]
+        informative = np.linalg.norm(unit, axis=1) > RANK_TOLERANCE
+        self.rows = unit * informative[:, None]
 
-    def read(self, a: int, b: int) -> Reading:
-        """Return the weights of the difference of two actions, or a direction that hides it."""
+    def certify(self, a: int, b: int) -> Certificate:
+        """Return the weights of a reward difference, or a blind direction that changes it."""
         features = self.game.reduced.features
         target = features[a] - features[b]
         weights = np.linalg.lstsq(self.rows.T, target, rcond=SEEN)[0]
         rest = target - self.rows.T @ weights
         if np.linalg.norm(rest) <= SEEN * float(np.linalg.norm(target)):
             shape = (len(self.actions), self.game.m)
-            return Reading(self.actions, (weights / self.lengths).reshape(shape), None)
-        return Reading(self.actions, None, self.game.reduced.difference_basis @ rest)
+            return Certificate(self.actions, (weights / self.lengths).reshape(shape), None)
+        return Certificate(self.actions, None, self.game.reduced.difference_basis @ rest)
 
 
-class ExactView:
-    """What the given actions show, in integers."""
+class ExactSpan:
+    """The span of the observation maps of some actions, in integers."""
 
     def __init__(self, exact: ExactGame, actions: Sequence[int]) -> None:
         self.exact, self.actions = exact, tuple(actions)
@@ -88,22 +87,22 @@ class ExactView:
         self.kept = np.flatnonzero((self.rows != 0).any(axis=1))
         self.reduced: Eliminated = eliminate(self.rows[self.kept])
 
-    def read(self, a: int, b: int) -> Reading:
-        """Return the weights of the difference of two actions, or a direction that hides it."""
+    def certify(self, a: int, b: int) -> Certificate:
+        """Return the weights of a reward difference, or a blind direction that changes it."""
         slopes = self.exact.rewards[1]
         target = total(slopes[a], -slopes[b]).astype(object)
         pivots = list(self.reduced.columns)
         head = self.reduced.matrix[: len(pivots)]
         # <target, kernel vector of column j>: zero for all j iff the target is in the span.
         hidden = self.reduced.pivot * target - target[pivots] @ head
-        loud = np.flatnonzero(hidden)
-        if len(loud):
+        outside = np.flatnonzero(hidden)
+        if len(outside):
             direction = np.zeros(len(target), dtype=object)
-            direction[pivots] = -head[:, loud[0]]
-            direction[loud[0]] = self.reduced.pivot
+            direction[pivots] = -head[:, outside[0]]
+            direction[outside[0]] = self.reduced.pivot
             blind = product(self.exact.directions, compact(direction))
-            return Reading(self.actions, None, Rational(blind, 1))
-        return Reading(self.actions, self._weights(target[pivots]), None)
+            return Certificate(self.actions, None, Rational(blind, 1))
+        return Certificate(self.actions, self._weights(target[pivots]), None)
 
     def _weights(self, target: Integers) -> Rational:
         """Return w with rows' w = target, given the target on the pivot columns."""
@@ -126,11 +125,6 @@ class ExactView:
         return solved.matrix[:, len(self.kept) :], list(solved.columns), solved.pivot
 
 
-def view(game: Game, exact: ExactGame | None, actions: Sequence[int]) -> View | ExactView:
-    """Return what a set of actions shows, exactly where that is possible."""
-    return View(game, actions) if exact is None else ExactView(exact, actions)
-
-
-def floats(numbers: Numbers) -> Array:
-    """Return exact or floating-point numbers as floats."""
-    return numbers.floats() if isinstance(numbers, Rational) else numbers
+def span_of(game: Game, exact: ExactGame | None, actions: Sequence[int]) -> FloatSpan | ExactSpan:
+    """Return the span of the maps of some actions, in integers where the game has them."""
+    return FloatSpan(game, actions) if exact is None else ExactSpan(exact, actions)

@@ -1,45 +1,55 @@
-"""Check the certificates of an analysis against the game, from the definitions.
+"""Check certificates against the game, from the definitions.
 
-Nothing here looks at how the certificates were found: parameters are put into the inequalities of
-Theta, rewards are compared, mixtures are minimised over Theta, weights are multiplied out. With
-rational data all of it is exact.
+The checks do not depend on how the certificates were found: parameters are put into the
+inequalities of Theta, rewards are compared, mixtures are minimised over Theta, weights are
+multiplied out. With rational data all of it is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from partial_monitoring.analysis.cells import Numbers, on_segment
-from partial_monitoring.analysis.coordinates import NOISE, chart_of
+from partial_monitoring.analysis.cells import Cells, Numbers, Pair, floats, on_segment
+from partial_monitoring.analysis.coordinates import NOISE, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
-from partial_monitoring.analysis.observability import Reading, floats
+from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Integers, Rational, product, scaled, total
 from partial_monitoring.validation import Array
-
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
 
 LOOSE = 5e-9
 """In floating point, a lead below this fraction of the largest possible one counts as a tie."""
 
 SIGHT = 1e-6
-"""In floating point, how exactly weights or blind directions must do what they say."""
+"""In floating point, the relative error allowed to weights and blind directions."""
 
 
-def problems(analysis: Analysis) -> list[str]:
-    """Return one sentence for every certificate that does not hold."""
-    judge = judge_of(analysis.game, analysis.exact)
-    return [*_cells(analysis, judge), *_faces(analysis, judge), *_readings(analysis, judge)]
+def problems_of(
+    game: Game,
+    exact: ExactGame | None,
+    cells: Cells,
+    local: Mapping[Pair, Certificate],
+    everywhere: Mapping[Pair, Certificate],
+) -> list[str]:
+    """Return one sentence for every proof of a cell, face or certificate that does not hold.
+
+    The certificates are those of neighbours by their neighbourhoods, and of pairs by all actions.
+    """
+    judge = judge_of(game, exact)
+    return [
+        *_cell_problems(game, cells, judge),
+        *_face_problems(game, cells, judge),
+        *_certificate_problems(game, cells, local, everywhere, judge),
+    ]
 
 
 def judge_of(game: Game, exact: ExactGame | None) -> Judge:
-    """Return who decides statements about a game: in integers if it has them."""
+    """Return the judge of a game: in integers if it has them."""
     return _FloatJudge(game) if exact is None else _ExactJudge(exact)
 
 
@@ -66,26 +76,26 @@ class Judge:
         """Whether the reward of c is a mixture of those of a and b on all of Theta."""
         raise NotImplementedError
 
-    def reads(self, reading: Reading, a: int, b: int) -> bool:
-        """Whether the weights or the blind direction of a reading do what they say."""
+    def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
+        """Whether the weights or the blind direction of a certificate prove what they should."""
         raise NotImplementedError
 
 
-def _cells(analysis: Analysis, judge: Judge) -> Iterable[str]:
-    """Every cell has its witness, its mixture, or both; duplicates are what they are."""
-    names = analysis.game.actions
-    twins = {a: {a} for a in range(analysis.game.k)}
-    for group in analysis.duplicates:
+def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
+    """Check that every cell has its witness or mixture and that duplicates are complete."""
+    names = game.actions
+    twins = {a: {a} for a in range(game.k)}
+    for group in cells.duplicates:
         for a in group:
             twins[a] = set(group)
         if not all(judge.same(group[0], c) for c in group[1:]):
-            yield f"the group {group} does not consist of duplicates."
-    firsts = [a for a in range(analysis.game.k) if a == min(twins[a])]
+            yield f"the group {list(group)} does not consist of duplicates."
+    firsts = [a for a in range(game.k) if a == min(twins[a])]
     for a, c in combinations(firsts, 2):
         if judge.same(a, c):
-            yield f"the actions {(a, c)} are duplicates but stand in no group."
-    for a, cell in enumerate(analysis.cells.cells):
-        others = [c for c in range(analysis.game.k) if c not in twins[a]]
+            yield f"the actions {(a, c)} are duplicates but appear in no group."
+    for a, cell in enumerate(cells.cells):
+        others = [c for c in range(game.k) if c not in twins[a]]
         if cell.kind in ("pareto", "degenerate"):
             if cell.witness is None or not judge.inside(cell.witness):
                 yield f"action {names[a]!r} has no witness in the parameter set."
@@ -108,16 +118,15 @@ def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
     return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
 
 
-def _faces(analysis: Analysis, judge: Judge) -> Iterable[str]:
-    """Every pair of Pareto actions that are no duplicates is decided, with its proof."""
-    game = analysis.game
-    twins = {frozenset((a, b)) for group in analysis.duplicates for a in group for b in group}
-    pareto = analysis.pareto
+def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
+    """Check that every pair of Pareto actions that are no duplicates is decided, with a proof."""
+    twins = {frozenset((a, b)) for group in cells.duplicates for a in group for b in group}
+    pareto = cells.of_kind("pareto")
     pairs = {(a, b) for a in pareto for b in pareto if a < b and frozenset((a, b)) not in twins}
-    if pairs != set(analysis.cells.faces):
+    if pairs != set(cells.faces):
         yield "the pairs of Pareto actions are not complete."
     checked = set()
-    for pair, face in analysis.cells.faces.items():
+    for pair, face in cells.faces.items():
         a, b = face.pair
         if not any(_alike(a, pair[i], twins) and _alike(b, pair[1 - i], twins) for i in (0, 1)):
             yield f"the face of {pair} was decided for other actions."
@@ -147,27 +156,35 @@ def _alike(a: int, b: int, twins: set[frozenset[int]]) -> bool:
     return a == b or frozenset((a, b)) in twins
 
 
-def _readings(analysis: Analysis, judge: Judge) -> Iterable[str]:
-    """Neighbours are read by their neighbourhoods, and a connected set of pairs by all actions."""
-    neighborhoods = analysis.neighborhoods
-    if set(neighborhoods) != set(analysis.local_readings):
-        yield "the local readings are not those of the neighbours."
-    for (a, b), reading in analysis.local_readings.items():
-        if list(reading.actions) != neighborhoods.get((a, b)) or not judge.reads(reading, a, b):
-            yield f"the local reading of {(a, b)} does not hold."
-    group = {analysis.neighbors[0][0]} if analysis.neighbors else set()
-    group |= {a for twins in analysis.duplicates if group & set(twins) for a in twins}
-    for (a, b), reading in analysis.global_readings.items():
-        if reading.actions != tuple(range(analysis.game.k)) or not judge.reads(reading, a, b):
-            yield f"the global reading of {(a, b)} does not hold."
+def _certificate_problems(
+    game: Game,
+    cells: Cells,
+    local: Mapping[Pair, Certificate],
+    everywhere: Mapping[Pair, Certificate],
+    judge: Judge,
+) -> Iterable[str]:
+    """Check the certificates of neighbours, and of a connected set of pairs by all actions."""
+    neighborhoods = cells.neighborhoods
+    if set(neighborhoods) != set(local):
+        yield "the local certificates are not those of the neighbours."
+    for (a, b), certificate in local.items():
+        own = list(certificate.actions) == neighborhoods.get((a, b))
+        if not own or not judge.accepts(certificate, a, b):
+            yield f"the local certificate of {(a, b)} does not hold."
+    group = {cells.neighbors[0][0]} if cells.neighbors else set()
+    group |= {a for twins in cells.duplicates if group & set(twins) for a in twins}
+    for (a, b), certificate in everywhere.items():
+        whole = certificate.actions == tuple(range(game.k))
+        if not whole or not judge.accepts(certificate, a, b):
+            yield f"the global certificate of {(a, b)} does not hold."
         if group & {a, b}:
             group |= {a, b}
-    if analysis.neighbors and group < {a for pair in analysis.neighbors for a in pair}:
-        yield "the global readings do not connect all Pareto actions."
+    if cells.neighbors and group < {a for pair in cells.neighbors for a in pair}:
+        yield "the global certificates do not connect all Pareto actions."
 
 
 class _ExactJudge(Judge):
-    """Everything in integers."""
+    """Decides in integers."""
 
     def __init__(self, exact: ExactGame) -> None:
         self.exact = exact
@@ -213,18 +230,18 @@ class _ExactJudge(Judge):
         mixed = (share.denominator - share.numerator) * features[a] + share.numerator * features[b]
         return 0 <= share <= 1 and self._constant(share.denominator * features[c] - mixed)
 
-    def reads(self, reading: Reading, a: int, b: int) -> bool:
+    def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
         exact = self.exact
         target = total(exact.features[a], -exact.features[b])
-        maps = exact.maps.numerators[list(reading.actions)]
+        maps = exact.maps.numerators[list(certificate.actions)]
         flat = maps.reshape(-1, maps.shape[2])
-        if isinstance(reading.weights, Rational):
-            mixed = product(reading.weights.numerators.ravel(), flat)
+        if isinstance(certificate.weights, Rational):
+            mixed = product(certificate.weights.numerators.ravel(), flat)
             left = scaled(mixed, exact.feature_denominator)
-            right = scaled(target, exact.maps.denominator * reading.weights.denominator)
+            right = scaled(target, exact.maps.denominator * certificate.weights.denominator)
             return not product(total(left, -right), exact.directions).any()
-        assert isinstance(reading.blind, Rational)
-        direction = reading.blind.numerators
+        assert isinstance(certificate.blind, Rational)
+        direction = certificate.blind.numerators
         flat_direction = not product(exact.equalities[0], direction).any()
         return (
             flat_direction
@@ -234,11 +251,11 @@ class _ExactJudge(Judge):
 
 
 class _FloatJudge(Judge):
-    """The same in floating point, with a tolerance."""
+    """Decides in floating point, with tolerances."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.chart = chart_of(game)
+        self.chart = local_coordinates(game)
 
     def inside(self, theta: Numbers) -> bool:
         point = floats(theta)
@@ -277,23 +294,23 @@ class _FloatJudge(Judge):
     def between(self, a: int, b: int, c: int) -> bool:
         return bool(on_segment(self.chart, a, b, np.array([c]))[0])
 
-    def reads(self, reading: Reading, a: int, b: int) -> bool:
+    def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
         q = self.game.reduced.difference_basis
         target = self.game.features[a] - self.game.features[b]
-        maps = self.game.observation_maps[list(reading.actions)]
+        maps = self.game.observation_maps[list(certificate.actions)]
         size = max(float(np.linalg.norm(target @ q)), 1e-300)
-        if reading.weights is not None:
-            mixed = np.einsum("cm,cmd->d", floats(reading.weights), maps)
+        if certificate.weights is not None:
+            mixed = np.einsum("cm,cmd->d", floats(certificate.weights), maps)
             return float(np.linalg.norm((mixed - target) @ q)) <= SIGHT * size
-        direction = floats(reading.blind)  # type: ignore[arg-type]
+        direction = floats(certificate.blind)  # type: ignore[arg-type]
         length = float(np.linalg.norm(direction))
         off_hull = float(np.linalg.norm(direction - q @ (q.T @ direction)))
-        loudest = max(float(np.abs(maps).max(initial=0.0)), 1e-300)
-        loudness = float(np.linalg.norm(maps @ direction)) / loudest
-        seen = abs(float(target @ direction)) > 1e-9 * size * length
-        return max(off_hull, loudness) <= SIGHT * length and seen
+        largest = max(float(np.abs(maps).max(initial=0.0)), 1e-300)
+        observed = float(np.linalg.norm(maps @ direction)) / largest
+        changed = abs(float(target @ direction)) > 1e-9 * size * length
+        return max(off_hull, observed) <= SIGHT * length and changed
 
 
 def _without_noise(values: Array) -> Array:
-    """Set what is below the tolerance to zero."""
+    """Set values below the tolerance to zero."""
     return np.where(np.abs(values) <= LOOSE, 0.0, values)

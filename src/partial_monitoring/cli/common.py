@@ -79,10 +79,10 @@ def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGa
 
 def plain_game(name: str, options: Sequence[str], params: Sequence[str]) -> Game:
     """Return a game without contexts."""
-    found = find_game(name, options, params)
-    if not isinstance(found, pm.Game):
+    found: Any = find_game(name, options, params)
+    if found.traits.contexts:
         raise InvalidInput(f"{name} has contexts; this command takes a game without.")
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, object]:
@@ -144,7 +144,7 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
                 )
             options[key.replace("-", "_")] = read_value(value)
         if label in chosen:
-            raise InvalidInput(f"--policy {label!r} stands twice; give one of them a LABEL=.")
+            raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
         chosen[label] = policies.make(name, **options)
     return chosen
 

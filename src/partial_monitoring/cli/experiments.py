@@ -25,11 +25,11 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.store import Store
+from partial_monitoring.experiments.store import Store, open_store, stored_comparisons
 from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
-    from partial_monitoring.simulation.comparison import Comparison
+    from partial_monitoring.simulation.result import Comparison
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
@@ -42,7 +42,7 @@ def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> lis
     return [CompletionItem(name) for name in registry.POLICIES if name.startswith(word)]
 
 
-def plays(command: Any) -> Any:
+def run_options(command: Any) -> Any:
     """Add the options that say where runs are played and what is shown."""
     for option in (
         click.option("--quiet", is_flag=True, help="Show no progress."),
@@ -125,7 +125,7 @@ def policies(as_json: bool) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the runs in this folder: what is there is not played again, `pm report` shows it.",
 )
-@plays
+@run_options
 def simulate(
     game: str,
     options: Sequence[str],
@@ -180,7 +180,7 @@ def simulate(
     help="Where runs and report go; beside the file, named like it, unless given.",
 )
 @click.option("--no-page", is_flag=True, help="Write no page at the end.")
-@plays
+@run_options
 def run(
     file: Path,
     out: Path | None,
@@ -217,8 +217,6 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
 def report(folder: Path, title: str | None, as_json: bool) -> None:
     """Write the page, figures and tables of the experiments kept in FOLDER."""
-    from partial_monitoring.experiments.stored import open_store, stored_comparisons
-
     store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
     comparisons = stored_comparisons(store)
     show_comparisons(comparisons, as_json=as_json)

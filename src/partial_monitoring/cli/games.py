@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 import partial_monitoring as pm
+from partial_monitoring import disk
 from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
@@ -128,12 +130,11 @@ def analyze(
     if isinstance(found, pm.ContextualGame):
         show_contexts(pm.analyze(found), plot, as_json=as_json)
         return
-    analysis = pm.analyze(found)
+    analysis = pm.analyze(found.linear)
     if plot is not None:
-        try:
-            analysis.plot().savefig(plot, bbox_inches="tight")
-        except OSError as error:
-            raise InvalidInput(f"{plot}: cannot be written: {error.strerror}.") from None
+        picture = BytesIO()
+        analysis.plot().savefig(picture, format=plot.suffix[1:], bbox_inches="tight")
+        disk.write_bytes(plot, picture.getbuffer())
     if as_json:
         click.echo(json.dumps(analysis.to_dict()))
         return

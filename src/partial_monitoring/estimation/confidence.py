@@ -1,25 +1,23 @@
-"""Confidence sets E_t and their support function, the one oracle of all geometry (section 3.1).
+"""Confidence sets E_t: what they answer, and how wide they are (section 3.1).
 
 E_t = {theta in Theta : |theta - theta_hat|_{V_t}^2 <= beta_t}
 beta_t^(1/2) = rho (2 log 1/delta + log det W_t - r log lambda)^(1/2) + lambda^(1/2) B
+
+Gaps, information, optimism, Thompson sampling and a learner's status ask E_t and nothing else. It
+is seen through k actions that compete in groups: one group in a plain game, one per context.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.box import Conditioned
-from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.linear.least_squares import Estimate, applied
-from partial_monitoring.estimation.shapes import Everything, Shape
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
@@ -34,8 +32,39 @@ Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
 
 
+class Scale(Protocol):
+    """The constants that the width of a confidence set depends on."""
+
+    @property
+    def noise_std(self) -> float:
+        """Rho."""
+        ...
+
+    @property
+    def regularization(self) -> float:
+        """Lambda."""
+        ...
+
+    @property
+    def norm_bound(self) -> float:
+        """B."""
+        ...
+
+
+class Width(ABC):
+    """A schedule of the library: besides delta_t, it knows beta_t."""
+
+    @abstractmethod
+    def __call__(self, t: Array) -> Array:
+        """Return log(1 / delta_t), shape (n,)."""
+
+    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
+        """Return beta_t, shape (n,)."""
+        return _squared_radius(scale, self(t), log_det)
+
+
 @dataclass(frozen=True)
-class Paper:
+class Paper(Width):
     """delta = 1/t^2, for bounds of the expected regret."""
 
     def __call__(self, t: Array) -> Array:
@@ -43,7 +72,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Width):
     """One failure probability for all rounds, for bounds that hold with high probability."""
 
     failure_probability: float
@@ -59,8 +88,8 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Deviations:
-    """beta_t^(1/2) = number rho: so many standard deviations of the posterior in each direction."""
+class Deviations(Width):
+    """beta_t^(1/2) = number rho: that many posterior standard deviations in each direction."""
 
     number: float
 
@@ -69,6 +98,9 @@ class Deviations:
 
     def __call__(self, t: Array) -> Array:
         return 0.5 * self.number**2 * np.ones(np.shape(t))
+
+    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
+        return np.full(len(t), (self.number * scale.noise_std) ** 2)
 
 
 def paper() -> Paper:
@@ -82,7 +114,7 @@ def fixed(failure_probability: float) -> Fixed:
 
 
 def deviations(number: float) -> Deviations:
-    """Return beta_t^(1/2) = number rho, so many standard deviations of the posterior.
+    """Return beta_t^(1/2) = number rho, that many standard deviations of the posterior.
 
     The posterior is that of normal noise and the prior N(theta_0, rho^2 / lambda). Two to four
     deviations are often enough for one action; that the truth is in all of E_t is not guaranteed,
@@ -91,154 +123,172 @@ def deviations(number: float) -> Deviations:
     return Deviations(number)
 
 
-@dataclass(frozen=True, eq=False)
-class ConfidenceSet:
-    """E_t of every replicate."""
-
-    data: Estimate
-    shape: Shape
-    beta: Array
-    """beta_t, shape (n,)."""
-
-    @property
-    def parameters(self) -> ParameterSet:
-        """Theta."""
-        return self.data.model.game.parameters
-
-    @property
-    def round(self) -> Indices:
-        """t, shape (n,)."""
-        return self.data.round
-
-    @property
-    def plays(self) -> Indices:
-        """How often each action was observed, shape (n, k)."""
-        return self.data.plays
-
-    @property
-    def sums(self) -> Array:
-        """Sums of the observations of each action, shape (n, k, m)."""
-        return self.data.sums
-
-    @cached_property
-    def local_center(self) -> Array:
-        """theta_hat in the coordinates of the model, shape (n, D)."""
-        model = self.data.model
-        x = self.data.coordinates
-        unseen = model.basis.shape[1] - model.rank
-        if unseen:
-            x = np.concatenate([x, np.zeros((len(x), unseen))], axis=1)
-        return self.shape.project(self.data, x)
-
-    @cached_property
-    def center(self) -> Array:
-        """theta_hat, the least-squares estimate over Theta, shape (n, d)."""
-        model = self.data.model
-        x = self.local_center
-        return model.prior_mean + (x if model.identity else applied(model.basis, x))
-
-    @property
-    def estimate(self) -> Array:
-        """What a decision reports: theta_hat, shape (n, d)."""
-        return self.center
-
-    @property
-    def gram(self) -> Array:
-        """V_t on the directions of Theta, lambda on the others, shape (n, d, d)."""
-        model = self.data.model
-        w = model.basis[:, : model.rank]
-        inner = self.data.gram - model.regularization * np.eye(model.rank)
-        return np.asarray(w @ inner @ w.T + model.regularization * np.eye(model.game.d))
-
-    @cached_property
-    def means(self) -> Array:
-        """Rewards at theta_hat, shape (n, k)."""
-        model = self.data.model
-        if isinstance(self.shape, Everything):
-            return self.data.means
-        return model.offsets + applied(model.slopes, self.local_center)
-
-    def widths(self, row: int, action: int) -> Array:
-        """Return beta^(1/2) |phi_a - phi_b| in the norm of V_t^-1 for all a and one b, shape (k,).
-
-        Of one replicate, over the whole ellipsoid.
-        """
-        data, model = self.data, self.data.model
-        cross = model.seen @ (data.inverse[row] @ model.seen[action])
-        # Written with differences, so that it is exactly zero for copies of b.
-        squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
-        if model.unseen.shape[1]:
-            away = model.unseen - model.unseen[action]
-            squared = squared + (away**2).sum(axis=1) / model.regularization
-        width: Array = np.sqrt(np.maximum(squared, 0.0) * self.beta[row])
-        return width
-
-    def support(self, directions: ArrayLike) -> Array:
-        """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
-        return self._supports(directions)[0]
-
-    def maximizer(self, directions: ArrayLike) -> Array:
-        """Return where the maximum is attained, shape (n, q, d)."""
-        model = self.data.model
-        points = self._supports(directions)[1]
-        return model.prior_mean + points @ model.basis.T
-
-    def _supports(self, directions: ArrayLike) -> tuple[Array, Array]:
-        model = self.data.model
-        c = real_array("directions", directions, ("q", model.game.d))
-        values, points = self.local_supports(c @ model.basis)
-        return values + c @ model.prior_mean, points
-
-    def observation_covariance(self, maps: ArrayLike) -> Array:
-        """Return M W W_t^-1 W' M' for maps (q, m, d), shape (n, q, m, m)."""
-        model = self.data.model
-        rows = real_array("maps", maps, ("q", "m", model.game.d))
-        seen = rows @ model.basis[:, : model.rank]
-        pulled = seen[None] @ self.data.inverse[:, None]
-        return np.asarray(pulled @ np.swapaxes(seen, 1, 2)[None])
-
-    def local_supports(self, directions: Array) -> tuple[Array, Array]:
-        """Return values and maximisers for directions in the coordinates of the model."""
-        return self.shape.supports(self.data, self.local_center, self.beta, directions)
+def squared_radius(schedule: Schedule, scale: Scale, rounds: Indices, log_det: Array) -> Array:
+    """Return beta_t of replicates in their rounds (n,), shape (n,)."""
+    t = rounds.astype(float)
+    if isinstance(schedule, Width):
+        return schedule.squared_radius(scale, t, log_det)
+    name = "what the schedule confidence returns, log(1 / delta) of each replicate,"
+    return _squared_radius(scale, real_array(name, schedule(t), (len(t),)), log_det)
 
 
-AnyConfidence = ConfidenceSet | KernelConfidence
-"""E_t of parameters, or of functions with a kernel."""
-
-
-@overload
-def confidence_set(estimate: Estimate, shape: Shape, schedule: Schedule) -> ConfidenceSet: ...
-@overload
-def confidence_set(
-    estimate: KernelEstimate, shape: Shape, schedule: Schedule
-) -> KernelConfidence: ...
-def confidence_set(
-    estimate: Estimate | KernelEstimate, shape: Shape, schedule: Schedule
-) -> AnyConfidence:
-    """Return E_t of an estimate with failure probabilities from a schedule."""
-    beta = squared_radius(estimate, schedule)
-    if isinstance(estimate, KernelEstimate):
-        return KernelConfidence(estimate, beta)
-    return ConfidenceSet(estimate, shape, beta)
-
-
-def squared_radius(estimate: Estimate | KernelEstimate | Conditioned, schedule: Schedule) -> Array:
-    """Return beta_t, shape (n,)."""
-    model = estimate.model
-    t = estimate.round.astype(float)
-    if isinstance(schedule, Deviations):
-        return np.full(len(t), (schedule.number * model.noise_std) ** 2)
-    logarithms = schedule(t)
-    if not isinstance(schedule, Paper | Fixed):
-        logarithms = _checked(logarithms, len(t))
+def _squared_radius(scale: Scale, logarithms: Array, log_det: Array) -> Array:
     radius = (
-        model.noise_std * np.sqrt(np.maximum(2.0 * logarithms + estimate.log_det, 0.0))
-        + np.sqrt(model.regularization) * model.norm_bound
+        scale.noise_std * np.sqrt(np.maximum(2.0 * logarithms + log_det, 0.0))
+        + np.sqrt(scale.regularization) * scale.norm_bound
     )
     return np.asarray(radius**2)
 
 
-def _checked(logarithms: object, replicates: int) -> Array:
-    """Return what a user's own schedule gave, if it can be used."""
-    name = "what the schedule confidence returns, log(1 / delta) of each replicate,"
-    return real_array(name, logarithms, (replicates,))  # type: ignore[arg-type]
+class ConfidenceSet(ABC):
+    """E_t of n replicates, seen through k actions in groups."""
+
+    data: Any
+    """The estimate around which it lies, with its design."""
+    beta: Array
+    """beta_t, the squared radius, shape (n,)."""
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    @property
+    def game(self) -> Any:
+        """The game whose actions these are."""
+        return self.data.design.game
+
+    @property
+    def parameters(self) -> ParameterSet:
+        """Theta."""
+        found: ParameterSet = self.game.parameters
+        return found
+
+    @property
+    def groups(self) -> Indices:
+        """Where each group of competing actions starts, then k, shape (groups + 1,)."""
+        return np.asarray(self.data.design.groups)
+
+    @property
+    def round(self) -> Indices:
+        """t, shape (n,)."""
+        return np.asarray(self.data.round)
+
+    @property
+    def log_det(self) -> Array:
+        """Log det W_t - r log lambda, twice the information gained so far, shape (n,)."""
+        return np.asarray(self.data.log_det)
+
+    @property
+    def noise_std(self) -> float:
+        """Rho."""
+        return float(self.data.design.noise_std)
+
+    @property
+    def signals(self) -> Array:
+        """M_a V_t^-1 M_a' on the directions of Theta, shape (n, k, m, m)."""
+        return np.asarray(self.data.signals)
+
+    @property
+    def gap_ceiling(self) -> Array:
+        """T: no gap exceeds it for any parameter in Theta, shape (k,)."""
+        return np.asarray(self.data.design.gap_ceiling)
+
+    @property
+    def always_best(self) -> NDArray[np.bool_]:
+        """Actions that are best in their group whatever the parameter in Theta, shape (k,)."""
+        return np.asarray(self.data.design.always_best)
+
+    @property
+    @abstractmethod
+    def center(self) -> Array:
+        """theta_hat, the estimate in E_t, shape (n, d)."""
+
+    @property
+    @abstractmethod
+    def estimate(self) -> Array:
+        """The estimate that a decision reports: theta_hat (n, d), or f_hat (n, k)."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Array:
+        """Rewards at theta_hat, shape (n, k)."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> Array:
+        """|phi_a| in the norm of V_t^-1 on the directions of Theta, shape (n, k)."""
+
+    @property
+    @abstractmethod
+    def outside(self) -> Array:
+        """How far the data pull the estimate out of Theta, |.|^2 in the norm of V_t, (n,)."""
+
+    @property
+    @abstractmethod
+    def uncut(self) -> Self:
+        """The whole ellipsoid around the estimate on the affine hull of Theta."""
+
+    # -- what a rule asks ------------------------------------------------------------------------
+
+    @abstractmethod
+    def exact_gaps(self) -> Array:
+        """Return max over b in the group and theta in E_t of <phi_b - phi_a, theta>, (n, k)."""
+
+    @abstractmethod
+    def relaxed_gaps(self) -> Array:
+        """Return delta + max over E_t of <phi_g - phi_a, theta>, with g the greedy action, (n, k).
+
+        delta is the largest plausible gap of g.
+        """
+
+    @abstractmethod
+    def greedy_gaps(self) -> Array:
+        """Return delta + <phi_g - phi_a, theta_hat>, with delta not cut by Theta, (n, k)."""
+
+    @abstractmethod
+    def distances(self, row: int, action: int) -> Array:
+        """Return |phi_a - phi_b|^2 in the norm of V_t^-1 for all a and one b, shape (k,)."""
+
+    def widths(self, row: int, action: int) -> Array:
+        """Return beta^(1/2) |phi_a - phi_b| for all a and one b, of the ellipsoid, shape (k,)."""
+        return np.asarray(np.sqrt(self.distances(row, action) * self.beta[row]))
+
+    @abstractmethod
+    def duels(self) -> tuple[Array, Indices, Array]:
+        """Return greedy gaps (n, k), the greedy action g (n,), and |phi_a - phi_g|^2 (n, k)."""
+
+    @abstractmethod
+    def directed(self, *, relaxed: bool) -> Array:
+        """Return the information about the two plausible optima that differ most, (n, k)."""
+
+    @abstractmethod
+    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
+        """Return what one replicate may find better than the action g that looks best.
+
+        How far each action may be ahead of g (k,), which may be at least as good (k,), and a
+        function that decides which of those are best for some parameter in E_t (k,).
+        """
+
+    @abstractmethod
+    def expected(self, game: Any, action: int) -> Array:
+        """Return what an action of a game shows on average at theta_hat, shape (n, m_a)."""
+
+    @abstractmethod
+    def sample(self, normals: Array, scale: Array | float) -> Array:
+        """Return the rewards of one draw theta ~ N(theta_hat, scale^2 V_t^-1) each, (n, k)."""
+
+    @abstractmethod
+    def restricted(self, actions: Indices) -> Self:
+        """Return E_t, seen through some of the actions."""
+
+    # -- the set itself --------------------------------------------------------------------------
+
+    @abstractmethod
+    def support(self, directions: ArrayLike) -> Array:
+        """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
+
+    @abstractmethod
+    def maximizer(self, directions: ArrayLike) -> Array:
+        """Return where the maximum is attained, shape (n, q, d)."""
+
+    @abstractmethod
+    def observation_covariance(self, maps: ArrayLike) -> Array:
+        """Return M V_t^-1 M' for maps (q, m, d), shape (n, q, m, m)."""

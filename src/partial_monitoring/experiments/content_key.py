@@ -1,6 +1,6 @@
-"""What something is, as plain data, and a short key for it: equal keys mean equal definitions.
+"""Content keys: short hashes of definitions as plain data; equal keys mean equal definitions.
 
-What the library registers under a name is described by that name, so that its modules can move;
+Entries of the library's registries are described by their names, so that modules can move;
 everything else by the module that defines it.
 """
 
@@ -29,7 +29,7 @@ def registered() -> dict[Any, str]:
     for table in (PARTS, BUILT):
         for option, parts in table.items():
             entries |= {f"{option}:{name}": part for name, part in parts.items()}
-    entries |= {f"truth:{kind.__name__.lower()}": kind for kind in truths.KINDS}
+    entries |= {f"truth:{_word(kind)}": kind for kind in truths.KINDS}
     entries |= {f"function:{name}": known.function for name, known in functions.KNOWN.items()}
     return {
         type(entry) if is_dataclass(entry) and not isinstance(entry, type) else entry: name
@@ -37,12 +37,21 @@ def registered() -> dict[Any, str]:
     }
 
 
+def _word(kind: type) -> str:
+    """Return the word for a kind of true parameter, which is in the keys of stored runs.
+
+    >>> _word(truths.FixedTruth), _word(truths.Random)
+    ('fixed', 'random')
+    """
+    return kind.__name__.removesuffix("Truth").lower()
+
+
 def described(value: Any, *, former: bool = False) -> Any:
     """Return a definition as plain data.
 
-    Numbers and words stand for themselves, arrays for their numbers, dataclasses for their kind and
-    their fields, functions and classes for their registered name or the module that defines them.
-    With ``former`` names, registered ones are described as in stores of format 1.
+    Numbers and strings stay as they are, arrays become lists, dataclasses their kind and fields,
+    functions and classes their registered name or the module that defines them. With ``former``,
+    registered entries are named as in stores of format 1.
 
     >>> described(np.array([1.0, 2.0])), described(None), described(POLICIES["cbp"])
     ([1.0, 2.0], None, 'policy:cbp')
@@ -69,7 +78,7 @@ def described(value: Any, *, former: bool = False) -> Any:
 
 
 def _cached(kind: type) -> set[str]:
-    """Return the names of attributes that follow from the others."""
+    """Return the names of cached properties, which follow from the fields."""
     return {
         name
         for base in kind.__mro__
@@ -105,7 +114,7 @@ def _nameless(value: Any) -> InvalidInput:
 
 
 def content_key(definition: Any) -> str:
-    """Return a key of 20 letters that changes with anything in the definition.
+    """Return a key of 20 letters that changes with every part of the definition.
 
     >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1})
     True

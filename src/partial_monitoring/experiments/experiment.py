@@ -12,44 +12,32 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.noise import NOISE, NoiseFunction
-from partial_monitoring.policies.policy import Policy, started
+from partial_monitoring.experiments import runner
+from partial_monitoring.experiments.runs import Plan, Setting
+from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.feedback import NOISE, NoiseFunction
+from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.simulate import (
     Policies,
     checkpoint_rounds,
     named_policies,
     seed_numbers,
-    world_of,
 )
-from partial_monitoring.simulation.truths import Among, Truth, Worst, name_of, read_truth
+from partial_monitoring.simulation.truths import Truth, name_of, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from partial_monitoring.simulation.comparison import Comparison
+    from partial_monitoring.simulation.result import Comparison
 
 Games = str | AnyGame | Sequence[str | AnyGame] | Mapping[str, str | AnyGame]
 
 
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A game with its true parameters, and who plays there."""
-
-    game_name: str
-    game: AnyGame
-    truth_name: str
-    truth: Truth
-    players: tuple[str, ...]
-    """The names of the policies that play this game."""
-    refused: Mapping[str, str]
-    """The other policies, and why they do not."""
-
-
 @dataclass(frozen=True, init=False, eq=False)
-class Experiment:
+class Experiment(Plan):
     """Policies compared on games.
 
     Parameters
@@ -66,7 +54,7 @@ class Experiment:
     horizon, seeds, checkpoints, noise
         As for :func:`partial_monitoring.simulate`.
     name
-        What the experiment is called.
+        The name of the experiment.
 
     Examples
     --------
@@ -75,13 +63,6 @@ class Experiment:
     >>> experiment.run().column_names
     ['game', 'theta', 'policy', 'seed', 'round', 'regret', 'information', 'ratio']
     """
-
-    name: str
-    settings: tuple[Setting, ...]
-    policies: Mapping[str, Policy[Any]]
-    seeds: Indices
-    checkpoints: Indices
-    noise: str | NoiseFunction | None
 
     def __init__(
         self,
@@ -115,11 +96,6 @@ class Experiment:
             noise=noise,
         )
 
-    @property
-    def horizon(self) -> int:
-        """The number of rounds."""
-        return int(self.checkpoints[-1])
-
     def run(
         self,
         store: str | Path | None = None,
@@ -134,9 +110,7 @@ class Experiment:
         One row per game, true parameter, policy, seed and checkpoint; ``.to_pandas()`` makes it a
         data frame. The parameters are those of :meth:`compare`.
         """
-        from partial_monitoring.experiments.runner import rows_of
-
-        return rows_of(
+        return runner.arrow_table(
             self.compare(
                 store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
             )
@@ -156,33 +130,31 @@ class Experiment:
         Parameters
         ----------
         store
-            A folder that keeps finished runs; what it has is not played again.
+            A folder that keeps finished runs; stored runs are not played again.
         engine
             "here", "processes" (of this machine) or "dask". The numbers are the same on all.
         workers
-            How many processes; as many as there are cores unless given.
+            Number of processes; by default the number of cores.
         scheduler
             The address of a Dask scheduler; without one a cluster is started on this machine.
         progress
             Show progress on standard error.
         """
-        from partial_monitoring.experiments.runner import compare
-
-        return compare(
+        return runner.compare(
             self, store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
         )
 
 
 def named_games(games: Games) -> dict[str, AnyGame]:
     """Return games by name."""
-    if not isinstance(games, str | Game | ContextualGame | Mapping | Sequence):
+    if not isinstance(games, str | AnyGame | Mapping | Sequence):
         raise InvalidInput(f"games must be games, or names of them; got {games!r}.")
     if isinstance(games, Mapping):
         named = {str(name): _game(game) for name, game in games.items()}
         if len(named) < len(games):
             raise InvalidInput(f"games must have different names; got {list(games)}.")
     else:
-        single = isinstance(games, str | Game | ContextualGame)
+        single = isinstance(games, str | AnyGame)
         listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
         named = {}
         for i, item in enumerate(listed):
@@ -191,7 +163,8 @@ def named_games(games: Games) -> dict[str, AnyGame]:
             )
             if name in named:
                 raise InvalidInput(
-                    f"games must have different names; {name!r} stands twice (give a dict instead)."
+                    f"games must have different names; {name!r} appears twice (give a dict "
+                    f"instead)."
                 )
             named[name] = _game(item)
     if not named:
@@ -201,7 +174,7 @@ def named_games(games: Games) -> dict[str, AnyGame]:
 
 def _game(game: str | AnyGame) -> AnyGame:
     found = game_registry.make(game) if isinstance(game, str) else game
-    if not isinstance(found, Game | ContextualGame):
+    if not isinstance(found, AnyGame):
         raise InvalidInput(f"games must be games, or names of them; got {found!r}.")
     return found
 
@@ -211,7 +184,7 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
     if isinstance(theta, Mapping) and set(theta) <= set(names):
         if game_name not in theta:
             raise InvalidInput(
-                f"theta must say the true parameters of every game; {game_name!r} is missing."
+                f"theta must give the true parameters of every game; {game_name!r} is missing."
             )
         theta = theta[game_name]
         if isinstance(theta, Mapping) and not _is_one(theta):
@@ -226,7 +199,7 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
 
 
 def _is_one(theta: Mapping[str, Any]) -> bool:
-    """Whether a table says one truth, and not several by name."""
+    """Whether a table describes one truth instead of several by name."""
     read = any(isinstance(value, Truth) for value in theta.values())
     return "among" in theta and set(theta) <= {"among", "weights"} and not read
 
@@ -240,21 +213,19 @@ def _setting(
     seeds: Indices,
     noise: str | NoiseFunction | None,
 ) -> Setting:
-    """Find out which policies play a game; true parameters that cannot be played are refused."""
+    """Determine which policies play a game; invalid true parameters are refused."""
     if isinstance(noise, str) and noise not in NOISE:
         raise unknown_name("noise", noise, NOISE)
     try:
-        if isinstance(truth, Among):
-            count = len(truth.parameters)
-            world_of(game, truth.parameters, np.arange(count), noise)
-        elif not isinstance(truth, Worst):
-            world_of(game, truth.draw(game, seeds), seeds, noise)
+        if not truth.searched:
+            possible = truth.possible(game, seeds)
+            Environment(game, possible, np.arange(len(possible)), noise)
     except InvalidInput as error:
         raise InvalidInput(f"game {game_name!r}: {error}") from None
     refused = {}
     for name, policy in policies.items():
         try:
-            started(policy, game, 1)
+            initial_state_of(policy, game, 1)
         except UnknownName:
             raise
         except InvalidInput as error:
@@ -264,7 +235,7 @@ def _setting(
 
 
 def _refuse_idle_policies(settings: Sequence[Setting], policies: Mapping[str, Policy[Any]]) -> None:
-    """Refuse policies that play none of the games, and games that nobody plays."""
+    """Refuse policies that play none of the games, and games that no policy plays."""
     for name in policies:
         if not any(name in setting.players for setting in settings):
             reason = settings[0].refused[name]

@@ -44,7 +44,7 @@ def load_experiment(path: str | Path) -> Experiment:
 def experiment_from_dict(
     data: Mapping[str, Any], *, name: str = "experiment", folder: Path = Path()
 ) -> Experiment:
-    """Build an experiment from the content of a file; game files are looked for in the folder."""
+    """Build an experiment from the content of a file; game files are relative to the folder."""
     _known_keys(data, KEYS, "key of an experiment")
     for key in ("horizon", "seeds", "games", "policies"):
         if key not in data:
@@ -87,7 +87,7 @@ def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyG
         with _at("theta"):
             return found, read_truth(entry.get("theta", "random"), found)
     if "theta" in entry:
-        raise InvalidInput("has both theta and instances; one of them says the true parameters.")
+        raise InvalidInput("has both theta and instances; give only one of them.")
     instances = {}
     for name, value in _table("instances", entry["instances"]).items():
         with _at(f"instances.{name}"):
@@ -96,7 +96,7 @@ def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyG
 
 
 def _entries(key: str, value: Any, kind: str) -> dict[str, Mapping[str, Any]]:
-    """Return the tables of games or policies by label; a list of names stands for plain ones."""
+    """Return the tables of games or policies by label; a list of names means no options."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         for name in value:
             if not isinstance(name, str):
@@ -124,7 +124,7 @@ def _known_keys(table: Mapping[str, Any], known: Sequence[str], kind: str) -> No
 
 @contextmanager
 def _at(place: str) -> Iterator[None]:
-    """Put the place before the message of an error."""
+    """Prefix error messages with a location."""
     try:
         yield
     except InvalidInput as error:

@@ -12,30 +12,28 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.experiments.content_key import content_key, described
-from partial_monitoring.experiments.experiment import Experiment, Setting
-from partial_monitoring.experiments.runs import RECORDED, Cell
+from partial_monitoring.experiments.runs import Configuration, Plan, Setting, put_together
 from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.workers import ENGINES, Task, worker_count
 from partial_monitoring.policies import policy_to_dict
-from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.simulation.progress import Progress
-from partial_monitoring.simulation.result import TABLES, Result
+from partial_monitoring.simulation.result import TABLES, Comparison
 from partial_monitoring.simulation.simulate import worst_for
-from partial_monitoring.simulation.truths import Fixed, Worst
+from partial_monitoring.simulation.truths import FixedTruth
 from partial_monitoring.validation import Array, Indices, whole_number
 
 if TYPE_CHECKING:
     import pyarrow
 
 CHUNK = 50
-"""Most seeds that are played together."""
+"""Largest number of seeds that are played together."""
 
 ROUNDS = 1_000_000
-"""Most rounds of all seeds of a chunk together (unless one seed has more): what can be lost."""
+"""Largest number of rounds of a chunk (unless one seed has more), which a crash can lose."""
 
 
 def compare(
-    experiment: Experiment,
+    plan: Plan,
     store: str | Path | None,
     *,
     engine: str,
@@ -57,84 +55,89 @@ def compare(
         folder = store if store is not None else stack.enter_context(TemporaryDirectory())
         shown = stack.enter_context(Progress(visible=progress))
         kept = Store(folder, warn=shown.say)
-        cells = planned(experiment, kept)
+        configurations = planned(plan, kept)
         if store is not None:
-            note(experiment, kept, cells)
+            note(plan, kept, configurations)
         spread = 1 if engine == "here" else count
-        tasks = missing(experiment, cells, kept, shown, spread)
+        tasks = missing(plan, configurations, kept, shown, spread)
         played = ENGINES[engine](list(tasks), workers=count, scheduler=scheduler)
         for task, part in played:
-            kept.add(task.cell, part)
+            kept.add(task.configuration, part)
             shown.advance(tasks[task], len(part.seeds))
-        return [_comparison(experiment, setting, cells, kept) for setting in experiment.settings]
+        return [_comparison(plan, setting, configurations, kept) for setting in plan.settings]
 
 
 Key = tuple[str, str, str]
 """The names of a game, of its true parameters and of a policy."""
 
 
-def planned(experiment: Experiment, store: Store) -> dict[Key, Cell]:
-    """Return the cells of an experiment; worst cases that are not known yet are searched."""
-    cells = {}
-    for setting in experiment.settings:
+def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
+    """Return the configurations of an experiment; unknown worst cases are searched for."""
+    configurations = {}
+    for setting in plan.settings:
         truth = setting.truth
-        if isinstance(truth, Worst):
-            truth = Fixed(_worst(experiment, setting, store))
+        if truth.searched:
+            truth = FixedTruth(_worst(plan, setting, store))
         for name in setting.players:
-            cells[setting.game_name, setting.truth_name, name] = Cell(
+            configurations[setting.game_name, setting.truth_name, name] = Configuration(
                 setting.game,
                 truth,
-                experiment.policies[name],
-                experiment.checkpoints,
-                experiment.noise,
+                plan.policies[name],
+                plan.checkpoints,
+                plan.noise,
             )
-    for cell in cells.values():
-        store.recognize(cell)
-    return cells
+    for configuration in configurations.values():
+        store.recognize(configuration)
+    return configurations
 
 
-def _worst(experiment: Experiment, setting: Setting, store: Store) -> Array:
-    """Return the parameter that the first policy likes least, from the store if it is there."""
-    policy = experiment.policies[setting.players[0]]
-    nothing = Fixed(np.zeros(0))
-    search = Cell(setting.game, nothing, policy, experiment.checkpoints[-1:], experiment.noise)
+def _worst(plan: Plan, setting: Setting, store: Store) -> Array:
+    """Return a parameter on which the first policy has large regret, stored or searched for."""
+    policy = plan.policies[setting.players[0]]
+    nothing = FixedTruth(np.zeros(0))
+    search = Configuration(setting.game, nothing, policy, plan.checkpoints[-1:], plan.noise)
     for key in (search.key, search.former_key):
         known = store.read_json(store.folder / "truths" / f"{key}.json")
         if known is not None:
             return np.array(known, dtype=float)
-    found = worst_for(setting.game, policy, experiment.horizon, experiment.noise)
+    found = worst_for(setting.game, policy, plan.horizon, plan.noise)
     store.write_json(store.folder / "truths" / f"{search.key}.json", found.tolist())
     return found
 
 
 def missing(
-    experiment: Experiment, cells: dict[Key, Cell], store: Store, shown: Progress, workers: int
+    plan: Plan,
+    configurations: dict[Key, Configuration],
+    store: Store,
+    shown: Progress,
+    workers: int,
 ) -> dict[Task, Key]:
-    """Return the tasks that are left to play, and to which cell each belongs."""
+    """Return the tasks that are left to play, and to which configuration each belongs."""
     tasks: dict[Task, Key] = {}
-    for key, cell in cells.items():
-        done = store.finished(cell.key)
-        there = np.isin(experiment.seeds, [] if done is None else done.seeds)
-        seeds = experiment.seeds[~there]
-        shown.add(key, cell.horizon, len(there), len(seeds))
-        tasks |= dict.fromkeys(chunks(cell, seeds, workers), key)
+    for key, configuration in configurations.items():
+        done = store.finished(configuration.key)
+        there = np.isin(plan.seeds, [] if done is None else done.seeds)
+        seeds = plan.seeds[~there]
+        shown.add(key, configuration.horizon, len(there), len(seeds))
+        tasks |= dict.fromkeys(chunks(configuration, seeds, workers), key)
     return tasks
 
 
-def chunks(cell: Cell, seeds: Indices, workers: int) -> Iterator[Task]:
+def chunks(configuration: Configuration, seeds: Indices, workers: int) -> Iterator[Task]:
     """Cut seeds into chunks that keep all workers busy."""
     if len(seeds) == 0:
         return
-    size = min(CHUNK, -(-len(seeds) // workers), max(1, ROUNDS // cell.horizon))
+    size = min(CHUNK, -(-len(seeds) // workers), max(1, ROUNDS // configuration.horizon))
     for start in range(0, len(seeds), size):
-        yield Task(cell, seeds[start : start + size])
+        yield Task(configuration, seeds[start : start + size])
 
 
-def note(experiment: Experiment, store: Store, cells: dict[Key, Cell]) -> None:
-    """Write down which cells and seeds the experiment is made of, for reports."""
+def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> None:
+    """Write down which configurations and seeds an experiment consists of, for reports."""
     listed = []
-    for setting in experiment.settings:
-        own = {name: cells[setting.game_name, setting.truth_name, name] for name in setting.players}
+    for setting in plan.settings:
+        where = (setting.game_name, setting.truth_name)
+        own = {name: configurations[*where, name] for name in setting.players}
         first = next(iter(own.values()))
         store.add_game(first.game_key, setting.game)
         listed.append(
@@ -144,18 +147,18 @@ def note(experiment: Experiment, store: Store, cells: dict[Key, Cell]) -> None:
                 "truth": setting.truth_name,
                 # the former key, so that old and new plans of a store meet
                 "truth_key": content_key(described(first.truth, former=True)),
-                "cells": {name: cell.key for name, cell in own.items()},
-                "policies": {name: _policy_dict(cell.policy) for name, cell in own.items()},
+                "cells": {name: one.key for name, one in own.items()},
+                "policies": {name: _policy_dict(one.policy) for name, one in own.items()},
                 "refused": dict(setting.refused),
             }
         )
-    plan = {
-        "name": experiment.name,
-        "seeds": experiment.seeds.tolist(),
-        "checkpoints": experiment.checkpoints.tolist(),
+    content = {
+        "name": plan.name,
+        "seeds": plan.seeds.tolist(),
+        "checkpoints": plan.checkpoints.tolist(),
         "settings": listed,
     }
-    store.write_json(store.folder / "experiments" / f"{experiment.name}.json", plan)
+    store.write_json(store.folder / "experiments" / f"{plan.name}.json", content)
 
 
 def _policy_dict(policy: Any) -> Any:
@@ -167,14 +170,14 @@ def _policy_dict(policy: Any) -> Any:
 
 
 def _comparison(
-    experiment: Experiment, setting: Setting, cells: dict[Key, Cell], store: Store
+    plan: Plan, setting: Setting, configurations: dict[Key, Configuration], store: Store
 ) -> Comparison:
     runs = {}
     for name in setting.players:
-        found = store.finished(cells[setting.game_name, setting.truth_name, name].key)
+        found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)
         assert found is not None
-        runs[name] = found.only(experiment.seeds)
-    policies = {name: experiment.policies[name] for name in setting.players}
+        runs[name] = found.only(plan.seeds)
+    policies = {name: plan.policies[name] for name in setting.players}
     return Comparison(
         setting.game_name,
         setting.game,
@@ -185,18 +188,7 @@ def _comparison(
     )
 
 
-def put_together(runs: dict[str, Result]) -> Result:
-    """Return the stored results of single policies as one result of all of them."""
-    first = next(iter(runs.values()))
-    tables = {
-        key: {name: getattr(result, key)[RECORDED] for name, result in runs.items()}
-        for key in TABLES
-    }
-    seconds = {name: result.seconds[RECORDED] for name, result in runs.items()}
-    return Result(first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds)
-
-
-def rows_of(comparisons: Sequence[Comparison]) -> pyarrow.Table:
+def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
     """Return comparisons as one Arrow table, a row per policy, seed and checkpoint."""
     import pyarrow as pa
 

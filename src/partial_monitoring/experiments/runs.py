@@ -1,7 +1,8 @@
-"""The smallest things an experiment is made of: a cell, and a run, which is a cell and a seed."""
+"""What an experiment plays: plans, configurations (everything but the seed) and single runs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,27 +12,64 @@ import numpy as np
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
-from partial_monitoring.model.noise import NoiseFunction
+from partial_monitoring.policies import name_of as policy_name
 from partial_monitoring.policies.policy import Policy
-from partial_monitoring.simulation.result import Result
-from partial_monitoring.simulation.simulate import play, world_of
-from partial_monitoring.simulation.truths import Among, Fixed, Function, Random, name_of
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.result import TABLES, Result
+from partial_monitoring.simulation.simulate import play
+from partial_monitoring.simulation.truths import (
+    Truth,
+    name_of,
+)
 from partial_monitoring.validation import Indices
 
 FORMAT = 2
-"""Version of what a cell's key stands for; 1 named modules instead of registered names."""
+"""Version of the content keys; 1 named modules instead of registered names."""
 
 RECORDED = "policy"
-"""The name under which a stored result keeps the one policy of its cell."""
+"""The name under which a stored result keeps its only policy."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Setting:
+    """A game with its true parameters, and the policies that play it."""
+
+    game_name: str
+    game: AnyGame
+    truth_name: str
+    truth: Truth
+    players: tuple[str, ...]
+    """The names of the policies that play this game."""
+    refused: Mapping[str, str]
+    """The other policies, each with the reason why it cannot play."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Policies, games with true parameters, seeds and checkpoints: all that decides the numbers."""
+
+    name: str
+    settings: tuple[Setting, ...]
+    policies: Mapping[str, Policy[Any]]
+    seeds: Indices
+    checkpoints: Indices
+    """Rounds that are recorded, increasing."""
+    noise: str | NoiseFunction | None
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.checkpoints[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
     """Everything about some runs except their seeds."""
 
     game: AnyGame
-    truth: Fixed | Random | Among | Function
+    truth: Truth
     policy: Policy[Any]
     checkpoints: Indices
     """Rounds at which the runs are recorded; the last one is the horizon."""
@@ -49,7 +87,7 @@ class Cell:
 
     @cached_property
     def definition(self) -> dict[str, Any]:
-        """What the runs of this cell depend on, as plain data."""
+        """What the runs depend on, as plain data."""
         return self._defined(FORMAT)
 
     def _defined(self, version: int) -> dict[str, Any]:
@@ -66,19 +104,18 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """The content key: a changed definition or library version is a different cell."""
+        """The content key: a changed definition or library version is a different configuration."""
         return content_key(self.definition)
 
     @cached_property
     def former_key(self) -> str:
-        """The content key under which stores of format 1 keep the runs of this cell."""
+        """The content key under which stores of format 1 keep the runs."""
         return content_key(self._defined(1))
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        function = self.truth.function if isinstance(self.truth, Function) else None
         theta = self.truth.draw(self.game, seeds)
-        world = world_of(self.game, theta, seeds, self.noise, function)
+        world = Environment(self.game, theta, seeds, self.noise, self.truth.function)
         run = play(self.game, self.policy, world, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt
@@ -86,25 +123,35 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One run: a cell and a seed."""
+class SeededRun:
+    """One run: a configuration and a seed."""
 
-    cell: Cell
+    configuration: Configuration
     seed: int
 
     @property
     def key(self) -> str:
         """The content key."""
-        return content_key([self.cell.key, self.seed])
+        return content_key([self.configuration.key, self.seed])
 
     @property
     def name(self) -> str:
         """A name for people."""
-        from partial_monitoring.policies import name_of as policy_name
-
-        policy, truth = policy_name(self.cell.policy), name_of(self.cell.truth)
-        return f"{policy} on θ = {truth}, {self.cell.horizon} rounds, seed {self.seed}"
+        own = self.configuration
+        policy, truth = policy_name(own.policy), name_of(own.truth)
+        return f"{policy} on θ = {truth}, {own.horizon} rounds, seed {self.seed}"
 
     def play(self) -> Result:
         """Play the run."""
-        return self.cell.play(np.array([self.seed], dtype=np.int64))
+        return self.configuration.play(np.array([self.seed], dtype=np.int64))
+
+
+def put_together(runs: dict[str, Result]) -> Result:
+    """Return the stored results of single policies as one result of all of them."""
+    first = next(iter(runs.values()))
+    tables = {
+        key: {name: getattr(result, key)[RECORDED] for name, result in runs.items()}
+        for key in TABLES
+    }
+    seconds = {name: result.seconds[RECORDED] for name, result in runs.items()}
+    return Result(first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds)

@@ -1,33 +1,35 @@
 """Finished runs on disk, by content key.
 
     FOLDER/games/GAME.json             the games, as game files
-    FOLDER/runs/CELL/cell.json         what the runs of a cell depend on, and its former key
-    FOLDER/runs/CELL/SEEDS.parquet     finished runs, some seeds a file
+    FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key
+    FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds a file
     FOLDER/truths/SEARCH.json          parameters that a search has found
-    FOLDER/experiments/NAME.json       which cells and seeds an experiment is made of
+    FOLDER/experiments/NAME.json       which configurations and seeds an experiment consists of
 
-Files are written under another name and then renamed, so a reader never sees half a file, and two
-processes that finish the same runs write the same file. A damaged file is named and left out, so
-that its runs are played again.
+Every file is written whole or not at all, and two processes that finish the same runs write the
+same file. A damaged file is named and left out, so that its runs are played again.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import partial_monitoring
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.experiments.runs import Configuration, put_together
 from partial_monitoring.model.contextual import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
-from partial_monitoring.simulation.result import Result
-from partial_monitoring.validation import Indices, file_path
+from partial_monitoring.policies import policy_from_dict
+from partial_monitoring.simulation.result import Comparison, Result
+from partial_monitoring.validation import Indices
 
 
 class Store:
@@ -36,52 +38,48 @@ class Store:
     Parameters
     ----------
     folder
-        Made if it is not there.
+        Created if it does not exist.
     warn
         Called with a sentence that names a damaged file.
     """
 
     def __init__(self, folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> None:
-        self.folder, self.warn = file_path(folder), warn
+        self.folder, self.warn = disk.make_folder(folder), warn
         self._checked: dict[Path, Result] = {}
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput(f"{folder}: cannot be made: {error.strerror}.") from None
 
     def finished(self, key: str) -> Result | None:
-        """Return all finished runs of the cell with a key, or None."""
+        """Return all finished runs of the configuration with a key, or None."""
         found: Result | None = None
-        keys = (key, (self.cell(key) or {}).get("former"))
+        keys = (key, (self.definition(key) or {}).get("former"))
         folders = [self.folder / "runs" / own for own in keys if own is not None]
         for path in (path for own in folders for path in sorted(own.glob("[!.]*.parquet"))):
-            part = self._read(path)
-            if part is None:
+            some = self._read(path)
+            if some is None:
                 continue
-            fresh = part if found is None else _without(part, found.seeds)
+            fresh = some if found is None else _without(some, found.seeds)
             if fresh is not None:
                 found = fresh if found is None else found.merged(fresh)
         return found
 
-    def recognize(self, cell: Cell) -> None:
-        """Note under which key the store keeps runs of a cell from before, if it has some."""
+    def recognize(self, own: Configuration) -> None:
+        """Note the former key of a configuration if the store has runs under that key only."""
         runs = self.folder / "runs"
-        if (runs / cell.former_key).is_dir() and not (runs / cell.key).exists():
-            former = {"former": cell.former_key}
-            self.write_json(runs / cell.key / "cell.json", cell.definition | former)
+        if (runs / own.former_key).is_dir() and not (runs / own.key).exists():
+            former = {"former": own.former_key}
+            self.write_json(runs / own.key / "cell.json", own.definition | former)
 
-    def add(self, cell: Cell, part: Result) -> None:
-        """Keep finished runs of a cell."""
-        folder = self.folder / "runs" / cell.key
+    def add(self, own: Configuration, result: Result) -> None:
+        """Keep finished runs of a configuration."""
+        folder = self.folder / "runs" / own.key
         if not (folder / "cell.json").exists():
-            self.add_game(cell.game_key, cell.game)
-            self.write_json(folder / "cell.json", cell.definition)
-        target = folder / f"{_seeds_name(part.seeds)}.parquet"
-        part.save(target)
-        self._checked[target] = part
+            self.add_game(own.game_key, own.game)
+            self.write_json(folder / "cell.json", own.definition)
+        target = folder / f"{_seeds_name(result.seeds)}.parquet"
+        result.save(target)
+        self._checked[target] = result
 
-    def cell(self, key: str) -> Any:
-        """Return what the runs of a cell depend on, as plain data; None if it is not there."""
+    def definition(self, key: str) -> Any:
+        """Return what the runs of a configuration depend on, as plain data; None if missing."""
         return self.read_json(self.folder / "runs" / key / "cell.json")
 
     def add_game(self, key: str, game: AnyGame) -> None:
@@ -96,21 +94,14 @@ class Store:
 
     def write_json(self, path: Path, data: Any) -> None:
         """Write plain data to a file, whole or not at all."""
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-            unfinished.replace(path)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be written: {error.strerror}.") from None
+        disk.make_folder(path.parent)
+        disk.write_text(path, json.dumps(data, ensure_ascii=False))
 
     def read_json(self, path: Path) -> Any:
-        """Return the plain data of a file; None if it is not there or damaged."""
+        """Return the plain data of a file; None if it is missing or damaged."""
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError):
+            return disk.read_json(path) if path.exists() else None
+        except (OSError, InvalidInput):
             self.warn(f"{path}: is damaged and not used.")
             return None
 
@@ -129,7 +120,109 @@ def _seeds_name(seeds: Indices) -> str:
     return f"{seeds[0]}-{len(seeds)}-{sha256(seeds.tobytes()).hexdigest()[:8]}"
 
 
-def _without(part: Result, seeds: Indices) -> Result | None:
+def _without(result: Result, seeds: Indices) -> Result | None:
     """Return a result without some seeds, or None if nothing is left."""
-    new = ~np.isin(part.seeds, seeds)
-    return part.only(part.seeds[new]) if new.any() else None
+    new = ~np.isin(result.seeds, seeds)
+    return result.only(result.seeds[new]) if new.any() else None
+
+
+@dataclass(eq=False)
+class StoredGroup:
+    """All stored plans for one game with the same true parameters and checkpoints."""
+
+    game_name: str
+    game: str
+    truth: str
+    cells: dict[str, str] = field(default_factory=dict)
+    """Content keys of the configurations by policy."""
+    policies: dict[str, Any] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    seeds: dict[int, None] = field(default_factory=dict)
+    """All that were planned, in their order."""
+
+
+def stored_comparisons(store: Store) -> list[Comparison]:
+    """Return what is finished of all experiments of a store.
+
+    Policies that met the same game, true parameters and checkpoints are compared with each other on
+    the seeds that all of them have played, even if they come from different experiments. A warning
+    names what was planned and is not finished.
+    """
+    found = [comparison for group in _groups(store) for comparison in _finished(store, group)]
+    if not found:
+        raise InvalidInput(f"{store.folder}: holds no finished experiment.")
+    return found
+
+
+def open_store(folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> Store:
+    """Return the store of a folder that must exist."""
+    if not (Path(folder) / "experiments").is_dir():
+        raise InvalidInput(f"{folder}: is not a folder with results of experiments.")
+    return Store(folder, warn)
+
+
+def _groups(store: Store) -> list[StoredGroup]:
+    """Merge the plans of all experiments."""
+    groups: dict[str, StoredGroup] = {}
+    for path in sorted((store.folder / "experiments").glob("[!.]*.json")):
+        plan = store.read_json(path)
+        try:
+            for setting in plan["settings"] if plan is not None else ():
+                what = [setting["game"], setting["truth_key"], plan["checkpoints"]]
+                group = groups.setdefault(
+                    json.dumps(what),
+                    StoredGroup(setting["game_name"], setting["game"], setting["truth"]),
+                )
+                _add(group, setting, plan)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            store.warn(f"{path}: is damaged and not used.")
+    return list(groups.values())
+
+
+def _add(group: StoredGroup, setting: Any, plan: Any) -> None:
+    """Add a plan; a label that another policy has gets the name of the experiment."""
+    group.seeds |= dict.fromkeys(int(seed) for seed in plan["seeds"])
+    group.refused |= setting["refused"]
+    for label, key in setting["cells"].items():
+        own = label
+        if group.cells.get(label, key) != key:
+            own = f"{label} [{plan['name']}]"
+        group.cells[own] = key
+        group.policies[own] = _read_policy(setting["policies"][label])
+
+
+def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
+    """Return the comparison of a group, if anything of it is finished."""
+    runs = {label: store.finished(key) for label, key in group.cells.items()}
+    done = {label: run for label, run in runs.items() if run is not None}
+    seeds = np.array(list(group.seeds), dtype=np.int64)
+    for run in done.values():
+        seeds = seeds[np.isin(seeds, run.seeds)]
+    if not done or len(seeds) == 0:
+        return
+    title = f"{group.game_name}, θ = {group.truth}"
+    for label in group.cells:
+        if label not in done:
+            store.warn(f"{title}: {label} is not finished.")
+    if len(seeds) < len(group.seeds):
+        store.warn(f"{title}: {len(seeds)} of {len(group.seeds)} seeds are finished by all.")
+    for label in done:
+        version = (store.definition(group.cells[label]) or {}).get("version")
+        if version not in (None, partial_monitoring.__version__):
+            store.warn(
+                f"{title}: {label} was played with partial-monitoring {version}; this is "
+                f"{partial_monitoring.__version__}."
+            )
+    yield Comparison(
+        group.game_name,
+        store.game(group.game),
+        group.truth,
+        group.policies,
+        put_together({label: run.only(seeds) for label, run in done.items()}),
+        group.refused,
+    )
+
+
+def _read_policy(data: Any) -> Any:
+    """Return a policy, or its description if it is not one of the library's."""
+    return policy_from_dict(data) if isinstance(data, dict) else data

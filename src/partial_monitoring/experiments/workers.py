@@ -1,8 +1,8 @@
 """Where runs are played: here, in processes of this machine, or on a Dask cluster.
 
-An engine takes tasks (a cell and some seeds) and gives back their results in any order. The numbers
-are the same on every engine and for any number of workers, because what a seed does depends on
-nothing else.
+An engine takes tasks (a configuration and some seeds) and yields their results in any order. The
+numbers are the same on every engine and for any number of workers, because a run depends only on
+its configuration and its seed.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from typing import Any
 
 import partial_monitoring
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
-from partial_monitoring.experiments.runs import Cell
+from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Indices
 
 LOSSES = 3
-"""So many times a chunk may kill its worker before the experiment is given up."""
+"""How often a chunk may kill its worker before the experiment is abandoned."""
 
 NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
 
 
 class WorkersLost(PartialMonitoringError, RuntimeError):
-    """The workers died again and again."""
+    """The workers died repeatedly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """Runs that are played together."""
 
-    cell: Cell
+    configuration: Configuration
     seeds: Indices
     version: str = partial_monitoring.__version__
-    """Of the library that the results are kept under."""
+    """Version of the library under which the results are stored."""
 
     def play(self) -> Result:
-        """Play the runs, with the version they are meant for."""
+        """Play the runs, if this process has the required version."""
         if self.version != partial_monitoring.__version__:
             raise WorkersLost(
                 f"workers must have partial-monitoring {self.version}; one has "
                 f"{partial_monitoring.__version__}."
             )
-        return self.cell.play(self.seeds)
+        return self.configuration.play(self.seeds)
 
 
 Finished = Iterator[tuple[Task, Result]]
@@ -64,9 +64,9 @@ def here(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finis
 
 
 def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
-    """Play the tasks in worker processes; a worker that dies costs only the task it was at.
+    """Play the tasks in worker processes; a worker that dies loses only its current task.
 
-    Every worker is a pool of its own, because a pool that loses one process gives up all of them.
+    Every worker has its own pool, because a pool that loses one process abandons all of them.
     """
     waiting = list(tasks)
     deaths = dict.fromkeys(tasks, 0)
@@ -97,7 +97,7 @@ def processes(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> 
                     idle.append(pool)
                     yield task, result
         finally:
-            # After an error or an interruption what still runs is given up: it stored nothing yet.
+            # After an error or an interruption, running tasks are abandoned; nothing is stored yet.
             for pool in [*idle, *(pool for _, pool in running.values())]:
                 for process in list(pool._processes.values()):
                     process.kill()
@@ -125,7 +125,7 @@ def _follow_parent() -> None:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let new processes share the cores instead of each asking for all of them."""
+    """Give each new process one thread, so that together they do not exceed the cores."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -190,7 +190,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
 
 
 def worker_count(scheduler: str | None = None) -> int:
-    """Return how many workers there are: the threads of a Dask cluster, or the cores here."""
+    """Return the default number of workers: the threads of a Dask cluster, or the cores here."""
     if scheduler is None:
         return core_count()
     with _client(scheduler) as client:
@@ -198,5 +198,5 @@ def worker_count(scheduler: str | None = None) -> int:
 
 
 def core_count() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,11 +1,11 @@
-"""What every covariance function can do."""
+"""The base class of covariance functions, with checks of the points they are called with."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,19 +14,30 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, positive_number, real_array
 
 
+class Arithmetic(NamedTuple):
+    """How kernels are combined; :mod:`combined` installs it, so that the base knows no kernel."""
+
+    total: Callable[[tuple[Kernel, ...]], Kernel]
+    product: Callable[[tuple[Kernel, ...]], Kernel]
+    constant: Callable[[Any], Kernel]
+
+
 class Kernel(ABC):
     """A symmetric positive semidefinite function k(x, y) of two points of R^p.
 
     Kernels are added and multiplied with each other; a number times a kernel scales its variance,
-    and a kernel plus a number has a :class:`Constant` more.
+    and a kernel plus a number adds a :class:`Constant`.
 
     A subclass computes with points that have been checked and returns new arrays: ``_values``,
     ``_diagonal`` and, if ``differentiable``, ``_gradient`` and ``_mixed``; and it has
-    ``parameters`` and ``_with``. For a mere function there is :func:`from_function`.
+    ``parameters`` and ``_with``. For a plain function there is :func:`from_function`.
     """
 
+    arithmetic: ClassVar[Arithmetic]
+    """How kernels are added and multiplied."""
+
     __array_ufunc__: ClassVar[None] = None
-    """NumPy's numbers leave products with kernels to the kernel."""
+    """Products of NumPy numbers and kernels are left to the kernel."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Return the matrix of k(x_i, y_j). Shapes (n, p), (m, p) -> (n, m).
@@ -35,15 +46,11 @@ class Kernel(ABC):
         diagonal.
         """
         left = points("x", x)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if y is None:
-                return _finite(self._square(left))
-            return _finite(self._values(left, points("y", y, left.shape[1])))
+        return self.evaluate(left, None if y is None else points("y", y, left.shape[1]))
 
     def diagonal(self, x: ArrayLike) -> Array:
         """Return k(x_i, x_i) for each point. Shape (n, p) -> (n,)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._diagonal(points("x", x)))
+        return self.evaluate_diagonal(points("x", x))
 
     def gradient(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Return d k(x, y) / d x_i. Shapes (n, p), (m, p) -> (n, m, p); y is x if not given.
@@ -51,14 +58,34 @@ class Kernel(ABC):
         The derivatives in y are ``gradient(y, x)`` with its first two axes exchanged.
         """
         self._require_derivatives()
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._gradient(*_pair(x, y)))
+        return self.evaluate_gradient(*_pair(x, y))
 
     def mixed(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Return d^2 k(x, y) / d x_i d y_j. Shapes (n, p), (m, p) -> (n, m, p, p)."""
         self._require_derivatives()
+        return self.evaluate_mixed(*_pair(x, y))
+
+    def evaluate(self, x: Array, y: Array | None = None) -> Array:
+        """Return what a call does, for points that need no check: (n, p), (m, p) -> (n, m)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._mixed(*_pair(x, y)))
+            return _finite(self._square(x) if y is None else self._values(x, y))
+
+    def evaluate_diagonal(self, x: Array) -> Array:
+        """Return what ``diagonal`` does, for points that need no check: (n, p) -> (n,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._diagonal(x))
+
+    def evaluate_gradient(self, x: Array, y: Array) -> Array:
+        """Return what ``gradient`` does, for points that need no check: (n, m, p)."""
+        self._require_derivatives()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._gradient(x, y))
+
+    def evaluate_mixed(self, x: Array, y: Array) -> Array:
+        """Return what ``mixed`` does, for points that need no check: (n, m, p, p)."""
+        self._require_derivatives()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._mixed(x, y))
 
     @property
     @abstractmethod
@@ -66,18 +93,23 @@ class Kernel(ABC):
         """Whether ``gradient`` and ``mixed`` exist."""
 
     @property
+    def certified(self) -> bool:
+        """Whether the kernel is positive semidefinite by construction; otherwise games check it."""
+        return False
+
+    @property
     @abstractmethod
     def parameters(self) -> dict[str, float]:
         """The free numbers, all positive, by name and always in the same order.
 
         One number per dimension gives ``lengthscale[0]``, ``lengthscale[1]``, ...; the parts of
-        sums and products give ``terms[0].variance``, ``factors[1].period``, ... Whatever is not
-        listed stays as it is: ``nu``, ``degree``, and an offset of zero.
+        sums and products give ``terms[0].variance``, ``factors[1].period``, ... Everything else is
+        fixed: ``nu``, ``degree``, and an offset of zero.
         """
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Between which numbers each parameter may be looked for; (0, inf) unless one says so."""
+        """Lower and upper limit of the search for each parameter; (0, inf) by default."""
         return dict.fromkeys(self.parameters, (0.0, np.inf))
 
     def with_parameters(self, values: Mapping[str, float] | ArrayLike) -> Self:
@@ -107,16 +139,22 @@ class Kernel(ABC):
         raise InvalidInput(f"kernel must be one of this library's to be written; got {self!r}.")
 
     def __add__(self, other: object) -> Kernel:
-        return _sum(self, other)
+        if isinstance(other, Kernel):
+            return self.arithmetic.total((self, other))
+        return self._plus(other, lambda constant: (self, constant))
 
     def __radd__(self, other: object) -> Kernel:
-        return _sum(other, self)
+        return self._plus(other, lambda constant: (constant, self))
 
     def __mul__(self, other: object) -> Kernel:
-        return _product(self, other)
+        if isinstance(other, Kernel):
+            return self.arithmetic.product((self, other))
+        return self.__rmul__(other)
 
     def __rmul__(self, other: object) -> Kernel:
-        return _product(other, self)
+        if not isinstance(other, Real):
+            return NotImplemented
+        return self._scaled(positive_number("a number times a kernel", other))
 
     @abstractmethod
     def _values(self, x: Array, y: Array) -> Array: ...
@@ -141,11 +179,19 @@ class Kernel(ABC):
     def _mixed(self, x: Array, y: Array) -> Array:
         raise NotImplementedError
 
-    def _scaled(self, factor: float) -> Kernel:
-        from partial_monitoring.kernels.combined import Product
-        from partial_monitoring.kernels.polynomial import Constant
+    def _plus(self, number: object, terms: Callable[[Kernel], tuple[Kernel, ...]]) -> Kernel:
+        if not isinstance(number, Real):
+            return NotImplemented  # type: ignore[no-any-return]
+        if number == 0:  # with which Python's sum begins
+            return self
+        return self.arithmetic.total(terms(self.arithmetic.constant(number)))
 
-        return Product((Constant(factor), self))
+    def _scaled(self, factor: float) -> Kernel:
+        return self.arithmetic.product((self.arithmetic.constant(factor), self))
+
+    def _parts_of(self, kind: str) -> tuple[Kernel, ...]:
+        """Return the parts of a combination of this kind, or the kernel itself as the only one."""
+        return (self,)
 
     def _require_derivatives(self) -> None:
         if not self.differentiable:
@@ -174,29 +220,3 @@ def _finite(values: Array) -> Array:
             f"index {where}."
         )
     return values
-
-
-def _sum(first: object, second: object) -> Kernel:
-    from partial_monitoring.kernels.combined import Sum
-    from partial_monitoring.kernels.polynomial import Constant
-
-    terms: list[Kernel] = []
-    for term in (first, second):
-        if isinstance(term, Kernel):
-            terms.append(term)
-        elif not isinstance(term, Real):
-            return NotImplemented  # type: ignore[no-any-return]
-        elif term != 0:  # nothing is added by zero, with which Python's sum begins
-            terms.append(Constant(term))  # type: ignore[arg-type]
-    return Sum(tuple(terms)) if len(terms) > 1 else terms[0]
-
-
-def _product(first: object, second: object) -> Kernel:
-    from partial_monitoring.kernels.combined import Product
-
-    if isinstance(first, Kernel) and isinstance(second, Kernel):
-        return Product((first, second))
-    number, kernel = (second, first) if isinstance(first, Kernel) else (first, second)
-    if not isinstance(number, Real) or not isinstance(kernel, Kernel):
-        return NotImplemented  # type: ignore[no-any-return]
-    return kernel._scaled(positive_number("a number times a kernel", number))

@@ -12,10 +12,10 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, real_array, whole_number
 
 MOST_CANDIDATES = 1_000_000
-"""No grid is larger."""
+"""Largest number of points of a grid."""
 
 KEYS = ("low", "high", "count", "per_axis", "seed")
-"""Of points that are given as a table."""
+"""Keys of points that are given as a table."""
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
@@ -69,7 +69,7 @@ def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Arra
 
 
 def from_dict(data: Mapping[str, Any]) -> Array:
-    """Return the points of a table, as it stands in files.
+    """Return the points of a table, as it is written in files.
 
     ``low`` and ``high`` are corners of a box; with ``per_axis`` there is a grid, with ``count`` a
     Sobol sequence (``seed``: another one).

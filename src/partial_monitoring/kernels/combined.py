@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.kernels.base import Arithmetic, Kernel
+from partial_monitoring.kernels.polynomial import Constant
 from partial_monitoring.validation import Array, set_fields
 
 T = TypeVar("T")
@@ -34,12 +35,16 @@ class Combined(Kernel):
         for part in parts:
             if not isinstance(part, Kernel):
                 raise InvalidInput(f"{self.FIELD} must be kernels; got {part!r}.")
-            flat += part._parts if isinstance(part, Combined) and part.TYPE == self.TYPE else [part]
+            flat += part._parts_of(self.TYPE)
         set_fields(self, **{self.FIELD: tuple(flat)})
 
     @property
     def differentiable(self) -> bool:
         return all(part.differentiable for part in self._parts)
+
+    @property
+    def certified(self) -> bool:
+        return all(part.certified for part in self._parts)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -56,6 +61,9 @@ class Combined(Kernel):
     def _parts(self) -> tuple[Kernel, ...]:
         parts: tuple[Kernel, ...] = getattr(self, self.FIELD)
         return parts
+
+    def _parts_of(self, kind: str) -> tuple[Kernel, ...]:
+        return self._parts if kind == self.TYPE else (self,)
 
     def _named(self, of_parts: Sequence[Mapping[str, T]]) -> dict[str, T]:
         return {
@@ -86,7 +94,7 @@ class Combined(Kernel):
 
     @abstractmethod
     def _joined(self, values: Iterable[Array]) -> Array:
-        """Return the sum or the product of arrays, in the place of the first."""
+        """Return the sum or the product of arrays, stored in the first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +135,7 @@ class Sum(Combined):
 class Product(Combined):
     """k(x, y) = product of the factors.
 
-    Each factor has a variance of its own, of which data can tell only the product.
+    Each factor has its own variance; data can determine only their product.
 
     Examples
     --------
@@ -160,6 +168,9 @@ class Product(Combined):
 
     def _scaled(self, factor: float) -> Kernel:
         return Product((self.factors[0]._scaled(factor), *self.factors[1:]))
+
+
+Kernel.arithmetic = Arithmetic(Sum, Product, Constant)
 
 
 class _Jet(NamedTuple):

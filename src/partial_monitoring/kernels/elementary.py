@@ -1,4 +1,4 @@
-"""What the kernels that are given by a few numbers have in common."""
+"""The base class of kernels that are given by a few numbers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class Elementary(Kernel):
 
     @property
     def differentiable(self) -> bool:
+        return True
+
+    @property
+    def certified(self) -> bool:
         return True
 
     @property

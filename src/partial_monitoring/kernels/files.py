@@ -1,4 +1,4 @@
-"""Kernels from plain words, numbers and lists, as they stand in files."""
+"""Kernels as plain strings, numbers and lists, as they are written in files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS: Mapping[str, type[Elementary] | type[Combined]] = MappingProxyType(
         )
     }
 )
-"""By the name that stands under ``type``."""
+"""By the name under ``type``."""
 
 
 def from_dict(data: Mapping[str, Any]) -> Kernel:

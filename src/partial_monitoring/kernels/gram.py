@@ -1,8 +1,8 @@
-"""The finitely many numbers through which one unknown function enters a game, and how they vary.
+"""Gram matrices of the d numbers through which one unknown function enters a game.
 
 The numbers are values of the function at points, its derivatives there, or whatever three kernels
-describe. Rewards and observations are weighted sums of them, and all that is known beforehand is
-their Gram matrix K: how large the function can be in each of them and how they hang together.
+describe. Rewards and observations are weighted sums of them, and their Gram matrix K is all that is
+known beforehand: how large each of them can be, and how they are correlated.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.kernels.combined import Combined
-from partial_monitoring.kernels.elementary import Elementary
 from partial_monitoring.validation import Array, Indices, frozen
 
 MOST_ENTRIES = 2**27
-"""Larger Gram matrices are not written down."""
+"""Largest number of entries of a Gram matrix that is stored."""
 
 INDEFINITE = 1e-8
-"""By how much of its largest entry, times its size, a Gram matrix may fail to be semidefinite."""
+"""Tolerance for negative eigenvalues of a Gram matrix, relative to its largest entry and size."""
 
 BLOCK = 2**22
-"""Entries of a Gram matrix that are computed at once when it is not written down."""
+"""Number of entries of a Gram matrix that are computed at once when it is not stored."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Weighted sums of d numbers: each reads the sum of weight[..., j] * numbers[index[..., j]].
+class Functionals:
+    """Weighted sums of d numbers: each is the sum of weight[..., j] * numbers[index[..., j]].
 
     Shorter sums are padded with weights of zero.
     """
@@ -44,7 +42,7 @@ class Rows:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether row i reads the number i, for all of one axis of them."""
+        """Whether row i is the number i, for all rows of one axis."""
         count = len(self.index)
         return (
             self.index.shape == (count, 1)
@@ -53,7 +51,7 @@ class Rows:
         )
 
     def of(self, numbers: Array) -> Array:
-        """Return what the rows read of numbers (..., d), shape (..., rows)."""
+        """Return the sums of numbers (..., d), shape (..., rows)."""
         if self.plain and len(self.index) == numbers.shape[-1]:
             return numbers
         if self.index.shape[-1] == 1:
@@ -73,12 +71,12 @@ class Rows:
         np.add.at(full, (np.arange(len(flat_index))[:, None], flat_index), flat_weight)
         return frozen(full.reshape(*self.index.shape[:-1], d))
 
-    def __getitem__(self, chosen: Any) -> Rows:
-        return Rows(self.index[chosen], self.weight[chosen])
+    def __getitem__(self, chosen: Any) -> Functionals:
+        return Functionals(self.index[chosen], self.weight[chosen])
 
 
 class Gram(Protocol):
-    """How d numbers hang together: K, which may be too large to be written down."""
+    """Gram matrix K of the d numbers; may be too large to store."""
 
     @property
     def size(self) -> int:
@@ -101,8 +99,8 @@ class Gram(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
-    """A Gram matrix that is given."""
+class DenseGram:
+    """A Gram matrix that is given as an array."""
 
     matrix: Array
 
@@ -122,14 +120,14 @@ class Written:
 
 
 @dataclass(frozen=True, eq=False)
-class Computed:
+class KernelGram:
     """The Gram matrix of values and derivatives of a function, from its kernel."""
 
     kernel: Kernel
     points: Array
     """Where the function is read, shape (d, p)."""
     axes: Indices
-    """Along which coordinate it is derived, -1 for its value, shape (d,)."""
+    """Coordinate of the derivative, -1 for the value, shape (d,)."""
 
     @property
     def size(self) -> int:
@@ -140,7 +138,7 @@ class Computed:
     def diagonal(self) -> Array:
         """The diagonal of K, shape (d,)."""
         if (self.axes < 0).all():
-            return frozen(np.array(self.kernel.diagonal(self.points)))
+            return frozen(self.kernel.evaluate_diagonal(self.points))
         each = [
             _block(self.kernel, self.points[[i]], self.axes[[i]], self.points[[i]], self.axes[[i]])
             for i in range(self.size)
@@ -159,16 +157,16 @@ class Computed:
                 f"the Gram matrix of {self.size} numbers is too large to be written down."
             )
         if (self.axes < 0).all():
-            full = np.array(self.kernel(self.points))
+            full = self.kernel.evaluate(self.points)
         else:
             full = _block(self.kernel, self.points, self.axes, self.points, self.axes)
             full = (full + full.T) / 2
-        if _foreign(self.kernel):
+        if not self.kernel.certified:
             refuse_indefinite(full, "kernel")
         return frozen(full)
 
 
-AnyGram = Written | Computed
+AnyGram = DenseGram | KernelGram
 
 
 def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
@@ -183,7 +181,7 @@ def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
 
 
 def cholesky(matrix: Array) -> Array:
-    """Return L with L L' = I + a Gram matrix, of what was seen of a function."""
+    """Return L with L L' = I + the Gram matrix of the observations."""
     try:
         return np.asarray(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
@@ -202,29 +200,22 @@ def refuse_unfit(kernel: Kernel, points: Array) -> None:
         ) from None
 
 
-def _foreign(kernel: Kernel) -> bool:
-    """Whether a kernel is not one of this library, which are all semidefinite."""
-    if isinstance(kernel, Combined):
-        return any(map(_foreign, kernel._parts))
-    return not isinstance(kernel, Elementary)
-
-
 def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices) -> Array:
     """Return the covariances of what is read at x (n, p) and at y (q, p), shape (n, q)."""
     values, others = x_axes < 0, y_axes < 0
     if values.all() and others.all():
-        return np.asarray(kernel(x, y))
+        return kernel.evaluate(x, y)
     full = np.empty((len(x), len(y)))
     if values.any() and others.any():
-        full[np.ix_(values, others)] = kernel(x[values], y[others])
+        full[np.ix_(values, others)] = kernel.evaluate(x[values], y[others])
     if (~values).any() and others.any():
-        slopes = kernel.gradient(x[~values], y[others])
+        slopes = kernel.evaluate_gradient(x[~values], y[others])
         full[np.ix_(~values, others)] = _along(slopes, x_axes[~values])
     if values.any() and (~others).any():
-        slopes = kernel.gradient(y[~others], x[values])
+        slopes = kernel.evaluate_gradient(y[~others], x[values])
         full[np.ix_(values, ~others)] = _along(slopes, y_axes[~others]).T
     if (~values).any() and (~others).any():
-        bends = kernel.mixed(x[~values], y[~others])  # (n, q, p, p)
+        bends = kernel.evaluate_mixed(x[~values], y[~others])  # (n, q, p, p)
         first = np.arange(len(bends))[:, None]
         second = np.arange(bends.shape[1])[None]
         full[np.ix_(~values, ~others)] = bends[
@@ -238,7 +229,7 @@ def _along(slopes: Array, axes: Indices) -> Array:
     return np.asarray(slopes[np.arange(len(slopes)), :, axes])
 
 
-def inner(gram: Gram, left: Rows, right: Rows) -> Array:
+def inner(gram: Gram, left: Functionals, right: Functionals) -> Array:
     """Return left_i K right_i' for rows (q, w) of both kinds, shape (q,)."""
     count, width = left.index.shape
     if width == 1 and right.index.shape[1] == 1 and np.array_equal(left.index, right.index):
@@ -247,29 +238,29 @@ def inner(gram: Gram, left: Rows, right: Rows) -> Array:
     found = np.empty(count)
     step = max(1, BLOCK // (gram.size * right.index.shape[1]))
     for start in range(0, count, step):
-        part = slice(start, start + step)
-        atoms, place = np.unique(right.index[part], return_inverse=True)
+        block = slice(start, start + step)
+        atoms, place = np.unique(right.index[block], return_inverse=True)
         columns = gram.columns(atoms)  # (d, atoms)
-        place = np.reshape(place, right.index[part].shape)
-        covariances = columns[left.index[part][:, :, None], place[:, None, :]]  # (q, w, w')
-        weights = left.weight[part][:, :, None] * right.weight[part][:, None, :]
-        found[part] = (covariances * weights).sum(axis=(1, 2))
+        place = np.reshape(place, right.index[block].shape)
+        covariances = columns[left.index[block][:, :, None], place[:, None, :]]  # (q, w, w')
+        weights = left.weight[block][:, :, None] * right.weight[block][:, None, :]
+        found[block] = (covariances * weights).sum(axis=(1, 2))
     return found
 
 
 def factor(gram: Gram, tolerance: float = 1e-15) -> Array:
-    """Return F with K = F F', shape (d, D), without directions that are rounding."""
+    """Return F with K = F F', shape (d, D), without directions at the level of rounding."""
     values, vectors = np.linalg.eigh(gram.matrix)
     kept: NDArray[np.bool_] = values > tolerance * len(values) * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def weighted_columns(gram: Gram, row: Rows) -> Array:
+def weighted_columns(gram: Gram, row: Functionals) -> Array:
     """Return K s for one row s (w,), shape (d,)."""
     return np.asarray(gram.columns(row.index) @ row.weight)
 
 
-def weighted_rows(gram: Gram, rows: Rows) -> Array:
+def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     """Return s K for rows s (q, w), shape (q, d)."""
     atoms, place = np.unique(rows.index, return_inverse=True)
     columns = gram.columns(atoms)  # (d, atoms)

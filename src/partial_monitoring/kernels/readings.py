@@ -1,7 +1,7 @@
-"""What is read off an unknown function: values, differences, sums, averages, derivatives.
+"""Readings: linear functionals of an unknown function f, such as values, sums and derivatives.
 
-A reading has one or more rows per action, each a weighted sum of values and derivatives of the
-function. Rewards are a reading with one row, feedback one with any number of them.
+A reading has one or more rows per action, each a weighted sum of values and derivatives of f.
+Rewards are a reading with one row, feedback one with any number of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import Rows
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -32,8 +32,8 @@ class Reading:
     points: Array
     """Where the function is read, shape (q, p)."""
     axes: Indices
-    """Along which coordinate it is derived, -1 for its value, shape (q,)."""
-    rows: Rows
+    """Coordinate of the derivative, -1 for the value, shape (q,)."""
+    rows: Functionals
     """Weighted sums of what is read there, shape (k, m, w)."""
     counts: tuple[int, ...]
     """How many rows each action has; the others are padding."""
@@ -100,7 +100,7 @@ def derivatives(points: ArrayLike, axis: int) -> Reading:
 def nothing(count: int) -> Reading:
     """Return the reading of actions that show (or earn) nothing."""
     k = whole_number("count", count, at_least=1)
-    rows = Rows(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
+    rows = Functionals(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
     return Reading(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), rows, (0,) * k)
 
 
@@ -112,7 +112,7 @@ def together(*readings: Reading) -> Reading:
             f"readings must have the same number of actions; got {[r.k for r in given]}."
         )
     points, axes, shifted = _merged(given)
-    rows = Rows(
+    rows = Functionals(
         np.concatenate([own.index for own in shifted], axis=1),
         np.concatenate([own.weight for own in shifted], axis=1),
     )
@@ -126,7 +126,7 @@ def one_after_another(*readings: Reading) -> Reading:
     points, axes, shifted = _merged(given)
     m = max(reading.m for reading in given)
     padded = [_padded(own, [(0, 0), (0, m - own.index.shape[1]), (0, 0)]) for own in shifted]
-    rows = Rows(
+    rows = Functionals(
         np.concatenate([own.index for own in padded]),
         np.concatenate([own.weight for own in padded]),
     )
@@ -134,7 +134,7 @@ def one_after_another(*readings: Reading) -> Reading:
     return Reading(points, axes, rows, counts)
 
 
-def shared(*readings: Reading) -> tuple[Array, Indices, list[Rows]]:
+def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
     """Return the points and axes that several readings need, each once, and their rows in these."""
     given = _checked(readings)
     points, axes, rows = _merged(given)
@@ -145,18 +145,18 @@ def shared(*readings: Reading) -> tuple[Array, Indices, list[Rows]]:
     rank[order] = np.arange(len(order))
     number = rank[np.ravel(place)]
     kept = first[order]
-    return points[kept], axes[kept], [Rows(number[own.index], own.weight) for own in rows]
+    return points[kept], axes[kept], [Functionals(number[own.index], own.weight) for own in rows]
 
 
 def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Reading:
     axes = np.full(len(points), axis, dtype=np.int64)
-    return Reading(points, axes, Rows(index[:, None], weight[:, None]), (1,) * len(index))
+    return Reading(points, axes, Functionals(index[:, None], weight[:, None]), (1,) * len(index))
 
 
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
     x = _points(points)
     lists = _lists(groups)
-    if not lists or not all(group and _numbers(group, len(x)) for group in lists):
+    if not lists or not all(group and _are_indices(group, len(x)) for group in lists):
         raise InvalidInput(
             f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
             f"{brief(groups)}."
@@ -177,9 +177,9 @@ def _points(points: ArrayLike) -> Array:
 
 
 def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
-    """Return groups of so many numbers of points as an array, if that is what they are."""
+    """Return groups of ``width`` indices of points as an array (n, width); refuse anything else."""
     rows = _lists(value)
-    if not rows or not all(len(row) == width and _numbers(row, count) for row in rows):
+    if not rows or not all(len(row) == width and _are_indices(row, count) for row in rows):
         raise InvalidInput(
             f"{name} must be a list of {width} numbers of points each, below {count}; got "
             f"{brief(value)}."
@@ -193,7 +193,7 @@ def _lists(value: object) -> list[list[Any]]:
     return [list(row) for row in rows] if all(isinstance(row, Iterable) for row in rows) else []
 
 
-def _numbers(row: list[Any], count: int) -> bool:
+def _are_indices(row: list[Any], count: int) -> bool:
     return all(is_whole(i) and 0 <= i < count for i in row)
 
 
@@ -210,8 +210,8 @@ def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
     return readings
 
 
-def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
-    """Put the points of readings one after another, with rows of one width that point at them."""
+def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Functionals]]:
+    """Concatenate the points of readings; their rows get one width and refer to these points."""
     p = max(reading.points.shape[1] for reading in readings)
     points = np.concatenate([own.points.reshape(len(own.points), p) for own in readings])
     axes = np.concatenate([reading.axes for reading in readings])
@@ -220,21 +220,21 @@ def _merged(readings: Sequence[Reading]) -> tuple[Array, Indices, list[Rows]]:
     for reading in readings:
         room = [(0, 0), (0, 0), (0, width - reading.rows.index.shape[2])]
         wide = _padded(reading.rows, room)
-        rows.append(Rows(np.where(wide.weight != 0, wide.index + start, 0), wide.weight))
+        rows.append(Functionals(np.where(wide.weight != 0, wide.index + start, 0), wide.weight))
         start += len(reading.points)
     return points, axes, rows
 
 
-def _packed(rows: Rows, readings: Sequence[Reading]) -> Rows:
-    """Move the rows that each action has to the front, the padding behind them."""
+def _packed(rows: Functionals, readings: Sequence[Reading]) -> Functionals:
+    """Move the rows of each action to the front and the padding to the end."""
     own = np.concatenate(
         [np.arange(reading.m) < np.array(reading.counts)[:, None] for reading in readings], axis=1
     )
     order = np.argsort(~own, axis=1, kind="stable")
     most = int(own.sum(axis=1).max(initial=0))
     each = np.arange(len(order))[:, None]
-    return Rows(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
+    return Functionals(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
 
 
-def _padded(rows: Rows, room: list[tuple[int, int]]) -> Rows:
-    return Rows(np.pad(rows.index, room), np.pad(rows.weight, room))
+def _padded(rows: Functionals, room: list[tuple[int, int]]) -> Functionals:
+    return Functionals(np.pad(rows.index, room), np.pad(rows.weight, room))

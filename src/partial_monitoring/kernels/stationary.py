@@ -20,7 +20,7 @@ from partial_monitoring.kernels.elementary import (
 from partial_monitoring.validation import Array, positive_number, real_number, set_fields
 
 BLOCK = 16_384
-"""So many numbers are worked on at a time."""
+"""Number of entries that are computed at a time."""
 
 FAR = 800.0
 """exp(-FAR) is zero; larger distances count as this one, so that inf * 0 does not arise."""
@@ -76,11 +76,11 @@ class Stationary(Elementary):
         return result
 
     def _applied(self, squares: Array) -> Array:
-        """Return variance g in the place of each r^2, in blocks that fit into the cache."""
+        """Replace each r^2 by variance g, in blocks that fit into the cache."""
         flat = squares.reshape(-1)
         for start in range(0, flat.size, BLOCK):
-            part = flat[start : start + BLOCK]
-            np.multiply(self._profile(part), self.variance, out=part)
+            block = flat[start : start + BLOCK]
+            np.multiply(self._profile(block), self.variance, out=block)
         return squares
 
     def _squares(self, distance: Callable[..., Array], *points: Array) -> Array:

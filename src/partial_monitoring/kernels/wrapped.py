@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.validation import Array, real_array
+from partial_monitoring.validation import Array, frozen, real_array
 
 KernelFunction = Callable[[Array, Array], ArrayLike]
 """(points (n, p), points (m, p)) -> covariances (n, m)."""
@@ -55,7 +55,7 @@ class FromFunction(_Wrapped):
         return self
 
     def _values(self, x: Array, y: Array) -> Array:
-        return _returned(self, self.function(x, y), (len(x), len(y)))
+        return _returned(self, self.function(_read_only(x), _read_only(y)), (len(x), len(y)))
 
     def _square(self, x: Array) -> Array:
         values = _even(self, self._values(x, x))
@@ -65,7 +65,7 @@ class FromFunction(_Wrapped):
 
     def _diagonal(self, x: Array) -> Array:
         if self.diagonal_function is not None:
-            return _returned(self, self.diagonal_function(x), (len(x),))
+            return _returned(self, self.diagonal_function(_read_only(x)), (len(x),))
         starts = range(0, len(x), BLOCK)
         blocks = [x[start : start + BLOCK] for start in starts]
         return np.concatenate([np.zeros(0), *(self._values(b, b).diagonal() for b in blocks)])
@@ -99,15 +99,15 @@ class FromSklearn(_Wrapped):
         return type(self)(self.kernel.clone_with_theta(theta))
 
     def _values(self, x: Array, y: Array) -> Array:
-        return _returned(self, self.kernel(x, y), (len(x), len(y)))
+        return _returned(self, self.kernel(_read_only(x), _read_only(y)), (len(x), len(y)))
 
     def _square(self, x: Array) -> Array:
-        values = _even(self, _returned(self, self.kernel(x), (len(x), len(x))))
+        values = _even(self, _returned(self, self.kernel(_read_only(x)), (len(x), len(x))))
         np.fill_diagonal(values, self._diagonal(x))
         return values
 
     def _diagonal(self, x: Array) -> Array:
-        return _returned(self, self.kernel.diag(x), (len(x),))
+        return _returned(self, self.kernel.diag(_read_only(x)), (len(x),))
 
     @property
     def _theta(self) -> Array:
@@ -134,7 +134,7 @@ def from_function(
     ----------
     function
         (points (n, p), points (m, p)) -> covariances (n, m). It must be symmetric, k(x, y) =
-        k(y, x), and positive semidefinite; the latter is checked only by games that write down
+        k(y, x), and positive semidefinite; the latter is checked only by games that store
         its matrix.
     diagonal
         points (n, p) -> k(x_i, x_i) (n,), for speed.
@@ -173,6 +173,11 @@ def as_kernel(kernel: object) -> Kernel:
 
 def _returned(kernel: Kernel, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     return np.array(real_array(f"what {kernel!r} returns", values, shape))
+
+
+def _read_only(points: Array) -> Array:
+    """Return points that a function from elsewhere cannot change."""
+    return frozen(points.view())
 
 
 def _even(kernel: Kernel, values: Array) -> Array:

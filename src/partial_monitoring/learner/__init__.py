@@ -1,4 +1,4 @@
-"""Live decisions: ask what to do, tell what was observed, save, and say what is known.
+"""Live decisions: a learner is a fold of its log, which it asks, tells, saves and explains.
 
-May import ``policies`` and what lies below; does not know ``simulation``.
+May import ``policies`` and what lies below, ``storage`` among it; does not know ``simulation``.
 """

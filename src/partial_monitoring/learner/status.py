@@ -1,29 +1,24 @@
-"""Where a learner stands: what may still be best, what exploring costs, what does not fit."""
+"""What a learner knows: what may still be best, what exploring costs, what does not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring import display
-from partial_monitoring.estimation.confidence import AnyConfidence
-from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.learner.counts import Tallies, Tally
+from partial_monitoring.learner.observations import symbols
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.policies.ids.directed import plausible, plausible_functions
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
 """Observations from which the data are compared with the model."""
 
 MOST_DECIDED = 200
-"""Up to so many actions that may beat the best-looking one, it is decided which may be best."""
+"""The largest number of actions that may beat the best-looking one of which each is decided."""
 
 SUSPICIOUS = 5.0
 """Standard errors beyond which a deviation is reported."""
@@ -73,121 +68,92 @@ class Status:
 
 
 def status(
-    game: Game, confidence: AnyConfidence, distribution: Array, gaps: Array, history: list[Any]
+    game: Game, confidence: Any, distribution: Array, gaps: Array | None, observed: Tallies
 ) -> Status:
-    """Return where a learner (one replicate) stands.
+    """Return what a learner (one replicate) knows.
 
     Parameters
     ----------
     game, confidence
         The game and E_t (of duels, that of the game of items).
     distribution, gaps
-        Of the next decision, over the actions it considered.
-    history
-        Pairs (action, observation vector in the user's units) in the order they were told.
+        Of the next decision, over the actions it considered; without gaps the exact ones.
+    observed
+        What the actions of the game have shown, in the user's units.
     """
-    model = confidence.data.model
-    names = model.game.actions
+    names = confidence.game.actions
     greedy = int(confidence.means[0].argmax())
-    ahead, best, decided = _rivals(confidence, greedy)
+    further, rivals, decide = confidence.ahead(0)
+    decided = int(rivals.sum()) <= MOST_DECIDED
+    best = decide() if decided else rivals
+    if gaps is None:
+        gaps = confidence.exact_gaps()[0]
+    warnings = _misfit(game, confidence, observed)
+    if confidence.outside[0] > confidence.beta[0]:
+        pressed = "the data pull the estimate out of the parameter set, which may be too small."
+        warnings = [pressed, *warnings]
     return Status(
         int(confidence.round[0]),
         names[greedy],
         _number(game, confidence, greedy),
-        [names[a] for a in np.flatnonzero(best)],
-        max(float(ahead.max()), 0.0),
+        [names[a] for a in np.flatnonzero(best).tolist()],
+        max(float(further.max()), 0.0),
         float(distribution @ gaps),
-        [*_pressed(confidence), *_misfit(game, confidence, history)],
+        warnings,
         decided,
     )
 
 
-def _number(game: Game, confidence: AnyConfidence, greedy: int) -> int:
-    """Return the number of an action of the estimate in the game that is played."""
-    known = confidence.data.model.game
-    if isinstance(game, KernelBoxGame) and isinstance(known, KernelGame):
-        point = known.point(greedy)
-        assert point is not None
-        return int(game.nearest(point[None])[0])
-    return greedy
+def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
+    """Compare residuals with the noise that the game claims, and early ones with late ones.
 
-
-def warned(status: Status, caveat: str | None) -> Status:
-    """Return a status with one more warning, if there is one, before the others."""
-    return status if caveat is None else replace(status, warnings=[caveat, *status.warnings])
-
-
-def _rivals(confidence: AnyConfidence, greedy: int) -> tuple[Array, NDArray[np.bool_], bool]:
-    """Return by how much actions may be ahead of the greedy one, which may be best, if decided."""
-    if isinstance(confidence, KernelConfidence):
-        means = confidence.means[0]
-        ahead = means - means[greedy] + confidence.widths(0, greedy)
-    else:
-        slopes, offsets = confidence.data.model.slopes, confidence.data.model.offsets
-        values, points = confidence.local_supports(slopes - slopes[greedy])
-        ahead = values[0] + offsets - offsets[greedy]
-    rivals = ahead >= 0
-    rivals[greedy] = True
-    if int(rivals.sum()) > MOST_DECIDED:
-        return ahead, rivals, False
-    if isinstance(confidence, KernelConfidence):
-        return ahead, plausible_functions(confidence, 0, rivals), True
-    return ahead, plausible(confidence, rivals, points[0]), True
-
-
-def _pressed(confidence: AnyConfidence) -> list[str]:
-    """Compare the estimate on the affine hull with the one inside Theta."""
-    if isinstance(confidence, KernelConfidence):
+    The residuals are those of all observations from the estimate of now, exactly. Early and late
+    observations are told apart at ``Tallies.middle``: half of the rounds, to within a 32nd of them.
+    """
+    if observed.rounds < ENOUGH:
         return []
-    data = confidence.data
-    off = data.coordinates[0] - confidence.local_center[0, : data.model.rank]
-    rest = confidence.local_center[0, data.model.rank :]
-    distance = float(off @ data.gram[0] @ off + data.model.regularization * rest @ rest)
-    if distance > float(confidence.beta[0]):
-        return ["the data pull the estimate out of the parameter set, which may be too small."]
-    return []
-
-
-def _expected(game: Game, confidence: AnyConfidence) -> Callable[[int], Array]:
-    """Return what the estimate says that actions show on average."""
-    theta = confidence.center[0]
-    if isinstance(game, KernelGame) and not isinstance(confidence, KernelConfidence):
-        game = game.linear  # in whose coordinates the estimate is
-    if isinstance(game, KernelBoxGame):
-        # The numbers of the estimate are values at points, among them all that were played.
-        known = confidence.data.model.game
-        assert isinstance(known, KernelGame)
-        points = known.computed.points
-        values = dict(zip(game.nearest(points).tolist(), theta, strict=True))
-        return lambda a: np.array([values.get(a, np.nan)])
-    return lambda a: np.asarray(game.rows(a) @ theta)
-
-
-def _misfit(game: Game, confidence: AnyConfidence, history: list[Any]) -> list[str]:
-    """Compare residuals with the noise that the game claims, and early ones with late ones."""
-    if len(history) < ENOUGH:
-        return []
-    expected = _expected(game, confidence)
-    noise = np.ravel(game.noise_std)
-    half = len(history) // 2
-    parts: dict[int, tuple[list[Array], list[Array]]] = {}  # early and late ones of each action
-    for t, (a, seen) in enumerate(history):
-        away = (seen[: game.row_count(a)] - expected(a)) / noise[a % len(noise)]
-        parts.setdefault(a, ([], []))[t >= half].append(away)
-    found = []
-    sizes = np.concatenate([r for both in parts.values() for part in both for r in part])
-    if not isinstance(game, FiniteGame) and len(sizes):
-        spread = float(np.sqrt((sizes**2).mean()))
-        if spread > 1 + SUSPICIOUS / np.sqrt(2 * len(sizes)):
-            found.append(f"observations scatter {spread:.2f} times as much as noise_std says.")
-    for a, (early, late) in sorted(parts.items()):
-        if min(len(early), len(late)) < ENOUGH // 3 or game.row_count(a) == 0:
+    shown, noise = _expected(game, confidence), np.ravel(game.noise_std)
+    squares, count, drifting = 0.0, 0, []
+    for a, tally in sorted(observed.actions.items()):
+        size, rows = float(noise[a % len(noise)]), len(tally.total)
+        if rows == 0:
             continue
-        change = np.mean(late, axis=0) - np.mean(early, axis=0)
-        error = np.sqrt(1 / len(early) + 1 / len(late))
-        if float(np.abs(change).max()) > SUSPICIOUS * error:
-            found.append(
+        if not symbols(game, a):  # signals scatter as their probabilities say
+            squares += tally.squares(shown(a)) / size**2
+            count += tally.plays * rows
+        if _has_changed(tally, observed.middle, size):
+            drifting.append(
                 f"what '{game.action_label(a)}' shows has changed over time; the truth may be "
                 f"drifting."
             )
-    return found
+    spread = float(np.sqrt(squares / count)) if count else 0.0
+    if spread > 1 + SUSPICIOUS / np.sqrt(2 * max(count, 1)):
+        return [f"observations scatter {spread:.2f} times as much as noise_std says.", *drifting]
+    return drifting
+
+
+def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
+    """Whether an action showed something else on average before a round than from it on."""
+    early, before = tally.before(middle)
+    late, after = tally.plays - early, np.array(tally.total) - before
+    if min(early, late) < ENOUGH // 3:
+        return False
+    change = np.abs(after / late - before / early).max() / noise
+    return float(change) > SUSPICIOUS * float(np.sqrt(1 / early + 1 / late))
+
+
+def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
+    """Return the function that gives what actions show on average by the estimate, (m_a,)."""
+    if game.traits.listed:
+        return lambda a: np.asarray(confidence.expected(game, a)[0])
+    # The numbers of the estimate are values at points, among them all that were played.
+    points = confidence.game.computed.points
+    values = dict(zip(game.nearest(points).tolist(), confidence.center[0], strict=True))
+    return lambda a: np.array([values.get(a, np.nan)])
+
+
+def _number(game: Any, confidence: Any, action: int) -> int:
+    """Return the number of an action of the confidence set in the game (of duels, of the item)."""
+    if game.traits.listed:
+        return action
+    return int(game.nearest(confidence.game.point(action)[None])[0])

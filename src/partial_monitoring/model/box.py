@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,13 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
 from partial_monitoring.kernels.candidates import box, sobol
-from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
@@ -28,21 +32,31 @@ from partial_monitoring.validation import (
 )
 
 MOST_DIMENSIONS = 12
+"""Largest number of coordinates of a point."""
+
 REFERENCE = 128
+"""Number of points at which the values of a function are the parameter of the game."""
+
 BITS = 62
-"""Points are numbered by so many bits, shared evenly by the dimensions, at most 20 for each."""
+"""Bits by which points are numbered, shared evenly by the dimensions, at most 20 for each."""
+
+SEARCHED = 4096
+"""Number of points from which the search for the maximum of a function starts."""
+
+POLISHED = 8
+"""Number of these points, those with the largest values, that are improved by a solver."""
 
 
-class KernelBoxGame(KernelGame):
+class KernelBoxGame(FunctionGame):
     """Optimise an unknown function over a box from noisy values.
 
     Its actions are the points of a fine lattice, numbered from 0 and never listed: with 2^b points
     along each of p axes, b = min(20, 62 / p), so a millionth of an edge apart in up to three
-    dimensions and a 64th in ten. A policy looks at some hundreds of them in each round, around the
-    best and the most uncertain ones it knows: an approximation, of which no regret bound speaks.
+    dimensions and a 64th in ten. A policy considers some hundreds of candidates in each round,
+    around the best and the most uncertain points: an approximation without a regret bound.
 
-    The parameter of the game, for the record and for simulations, are the values of the function at
-    128 reference points; a vector of them stands for the function of least norm that has them.
+    The parameter of the game, in results and for simulations, is the vector of the values of the
+    function at 128 reference points; it stands for the function of least norm that has them.
 
     Parameters
     ----------
@@ -55,7 +69,7 @@ class KernelBoxGame(KernelGame):
     noise
         "gaussian".
     norm_bound
-        B: how large the norm of the function is at most.
+        B, the largest norm that the function may have.
 
     Examples
     --------
@@ -70,6 +84,10 @@ class KernelBoxGame(KernelGame):
 
     low: Array
     high: Array
+    reference_gram: Array
+    """The Gram matrix of the reference points, shape (128, 128)."""
+    candidates: None = None
+    """There is no list of points."""
 
     def __init__(
         self,
@@ -87,24 +105,23 @@ class KernelBoxGame(KernelGame):
                 f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
             )
         reference = sobol(lower, upper, REFERENCE)
-        gram = Computed(as_kernel(kernel), reference, np.full(REFERENCE, -1))
+        gram = KernelGram(as_kernel(kernel), reference, np.full(REFERENCE, -1))
         refuse_unfit(gram.kernel, reference)
-        gram.matrix  # noqa: B018 refuses what is no kernel
         set_fields(
             self,
             low=lower,
             high=upper,
             gram=gram,
+            reference_gram=gram.matrix,
             parameters=AllParameters(REFERENCE),
             noise_std=positive_number("noise_std", noise_std),
             norm_bound=non_negative_number("norm_bound", norm_bound),
             noise=one_of("noise", noise, self.NOISES),
-            candidates=None,
         )
 
     @property
     def levels(self) -> int:
-        """How many points the lattice has along each axis."""
+        """The number of points of the lattice along each axis."""
         return int(2 ** min(20, BITS // len(self.low)))
 
     @property
@@ -118,18 +135,57 @@ class KernelBoxGame(KernelGame):
         return 1
 
     @property
-    def mirrored(self) -> bool:
+    def traits(self) -> Traits:
+        """What the game offers: an unknown function, and no list of its points."""
+        return Traits(listed=False, function=True)
+
+    @property
+    def shows_own_reward(self) -> bool:
         """Every point shows its own reward."""
         return True
 
-    def _unlisted(self) -> Any:
-        """Refuse to list the points."""
+    def _refuse_list(self) -> NoReturn:
         raise InvalidInput(
             f"game must list its actions, but the {self.k} points of a box are too many to list; "
             f"take some with game.restricted, or a grid of candidates (pm.candidates.grid)."
         )
 
-    actions = features = observation_maps = reward = feedback = row_counts = property(_unlisted)
+    @property
+    def actions(self) -> NoReturn:
+        """Refused: the points are too many to list."""
+        self._refuse_list()
+
+    @property
+    def linear(self) -> NoReturn:
+        """Refused: the points are too many to list."""
+        self._refuse_list()
+
+    @property
+    def coordinate_set(self) -> NoReturn:
+        """Refused: the points are too many to list."""
+        self._refuse_list()
+
+    def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
+        """Return what observations look like: with Gaussian noise, or without noise."""
+        kind = self.noise if noise is None else noise
+        if kind not in ("gaussian", "none"):
+            raise InvalidInput(f"noise over a box must be 'gaussian' or 'none'; got {kind!r}.")
+        return noise_named(kind, self)
+
+    def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
+        """Return what points earn and show under one function, or under those of theta (n, d)."""
+        return BoxTruths(self, theta, function)
+
+    def with_kernel(self, kernel: Any) -> Self:
+        """Return the same box with a function of another kernel."""
+        return type(self)(
+            kernel,
+            self.low,
+            self.high,
+            noise_std=float(self.noise_std),
+            norm_bound=self.norm_bound,
+            noise=self.noise,
+        )
 
     def values(self, theta: Array, points: Array) -> Array:
         """Return the function of least norm with given values at the reference points, (n,)."""
@@ -137,8 +193,8 @@ class KernelBoxGame(KernelGame):
         return np.asarray(gram.kernel(points, gram.points) @ self.weights(theta))
 
     def weights(self, theta: Array) -> Array:
-        """Return of which sum of kernels at the reference points that function is, shape (d,)."""
-        return np.asarray(np.linalg.lstsq(self.computed.matrix, theta, rcond=1e-12)[0])
+        """Return that function as a sum of kernels at the reference points: its weights, (d,)."""
+        return np.asarray(np.linalg.lstsq(self.reference_gram, theta, rcond=1e-12)[0])
 
     def points_of(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
@@ -170,7 +226,7 @@ class KernelBoxGame(KernelGame):
         """Return the point with a given number, shape (p,)."""
         return self.points_of(self.action_index(action))
 
-    def among(
+    def bandit_at(
         self,
         points: Array,
         actions: Iterable[object] | None = None,
@@ -178,20 +234,17 @@ class KernelBoxGame(KernelGame):
     ) -> KernelGame:
         """Return the bandit that has only the given points (n, p), or some of them, as actions."""
         places = np.arange(len(points)) if chosen is None else chosen
-        own = Rows(places[:, None], np.ones((len(places), 1)))
-        game = KernelGame.__new__(KernelGame)
-        assert isinstance(self.gram, Computed)
-        game._fill(
-            Computed(self.gram.kernel, points, np.full(len(points), -1)),
+        own = Functionals(places[:, None], np.ones((len(places), 1)))
+        return KernelGame.of_functionals(
+            KernelGram(self.computed.kernel, points, np.full(len(points), -1)),
             own,
             own[:, None],
             (1,) * len(places),
-            self.noise_std,
-            self.norm_bound,
-            actions,
-            self.noise,
+            noise_std=self.noise_std,
+            norm_bound=self.norm_bound,
+            actions=actions,
+            noise=self.noise,
         )
-        return game
 
     def reading(self, actions: Indices) -> Reading:
         """Return what some points show: the value there."""
@@ -216,12 +269,12 @@ class KernelBoxGame(KernelGame):
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
         """Return the bandit that has only some of the points."""
-        return self.among(self.points_of([self.action_index(action) for action in actions]))
+        return self.bandit_at(self.points_of([self.action_index(action) for action in actions]))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return the table that shows this game: the edges of the box."""
         rows = tuple(
-            (display.Cell(f"x{i + 1}"), *(display.Cell(display.number(float(v))) for v in edge))
+            tuple(map(display.TableCell, (f"x{i + 1}", *(display.number(float(v)) for v in edge))))
             for i, edge in enumerate(zip(self.low, self.high, strict=True))
         )
         notes = (
@@ -239,3 +292,71 @@ class KernelBoxGame(KernelGame):
             f"KernelBoxGame(low={self.low.tolist()}, high={self.high.tolist()}, "
             f"norm_bound={self.norm_bound})"
         )
+
+
+class BoxTruths(Truths):
+    """What points of a box earn and show: one function for all replicates, or one for each."""
+
+    def __init__(
+        self, game: KernelBoxGame, theta: Array, function: Callable[[Array], Any] | None
+    ) -> None:
+        self.game, self.theta = game, theta
+        self._sizes = np.full(len(theta), float(game.noise_std))
+        self._shared = None if function is None else _checked(function)
+        if self._shared is None:
+            self._functions = [self._of(game.weights(own)) for own in theta]
+            self._best = np.array([_largest_value(game, own) for own in self._functions])
+        else:
+            self._best = np.full(len(theta), _largest_value(game, self._shared))
+
+    def _of(self, weights: Array) -> Callable[[Array], Array]:
+        """Return the function with given weights of the kernel at the reference points."""
+        gram = self.game.computed
+        return lambda points: np.asarray(gram.kernel(points, gram.points) @ weights)
+
+    def _values(self, action: Indices) -> Array:
+        points = self.game.points_of(action)
+        if self._shared is not None:
+            return self._shared(points)
+        return np.array([own(points[[i]])[0] for i, own in enumerate(self._functions)])
+
+    def means(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the values at the points (n,), shape (n, 1)."""
+        return self._values(action)[:, None]
+
+    def sizes(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the sizes of the noise, which is the same everywhere, shape (n,)."""
+        return self._sizes
+
+    def gap(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return what the points (n,) lose against the best one, shape (n,)."""
+        return np.maximum(self._best - self._values(action), 0.0)
+
+    def outside(self, low: float, high: float) -> None:
+        """Values are not bounded, and neither are observations of them."""
+
+
+def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """Return a user's function (n, p) -> (n,) that refuses values which are no such numbers."""
+    return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
+
+
+def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
+    """Return the largest value of a function over the box, as far as it is found.
+
+    Of many points that fill the box evenly the best are improved by a quasi-Newton method.
+    """
+    from scipy.optimize import minimize
+
+    points = sobol(game.low, game.high, SEARCHED)
+    values = np.asarray(function(points))
+    best = float(values.max())
+    for start in points[np.argsort(-values)[:POLISHED]]:
+        found = minimize(
+            lambda x: -float(function(x[None])[0]),
+            start,
+            method="L-BFGS-B",
+            bounds=list(zip(game.low, game.high, strict=True)),
+        )
+        best = max(best, -float(found.fun))
+    return best

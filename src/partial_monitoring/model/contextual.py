@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.finite import FiniteGame
-from partial_monitoring.model.game import Game, index_of
-from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.model.any_game import AnyGame as AnyGame
+from partial_monitoring.model.any_game import Context
+from partial_monitoring.model.feedback import Feedback, NoiseFunction
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.validation import (
     Array,
     Indices,
     frozen,
+    index_of,
+    is_whole,
+    known_keys,
     labels,
     probabilities,
     set_fields,
 )
 
+CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
+"""What describes an unlisted context."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class ContextualGame:
+class ContextualGame(AnyGame):
     """A game whose features, maps and available actions depend on a context seen before acting.
 
     Context z is itself a :class:`Game` with the features phi_a^z, the maps M_a^z and the available
@@ -69,15 +77,17 @@ class ContextualGame:
             context_distribution = np.full(count, 1.0 / count)
         set_fields(
             self,
+            parameters=checked[0].parameters,
             games=checked,
             context_distribution=probabilities("context_distribution", context_distribution, count),
             contexts=labels("contexts", contexts, count),
         )
 
     @property
-    def parameters(self) -> ParameterSet:
-        """The parameter set that all contexts share."""
-        return self.games[0].parameters
+    def traits(self) -> Traits:
+        """What the game offers: contexts; finite if all their games are, duels if one has them."""
+        duels = any(game.traits.duels for game in self.games)
+        return Traits(finite=self.games[0].traits.finite, contexts=True, duels=duels)
 
     @property
     def d(self) -> int:
@@ -125,7 +135,7 @@ class ContextualGame:
         return frozen(stacked)
 
     def positions(self, context: int | str) -> NDArray[np.intp]:
-        """Return where the actions of ``at(context)`` stand among all actions."""
+        """Return the numbers of the actions of ``at(context)`` among all actions."""
         return self._positions[self.context_index(context)]
 
     @cached_property
@@ -137,7 +147,7 @@ class ContextualGame:
 
     @cached_property
     def local_actions(self) -> NDArray[np.intp]:
-        """Where all actions stand among those of each context, -1 if not, shape (contexts, k)."""
+        """The number of each action in each context, -1 where it is missing, (contexts, k)."""
         local = np.full((len(self.games), self.k), -1, dtype=np.intp)
         for z, places in enumerate(self._positions):
             local[z, places] = np.arange(len(places))
@@ -168,10 +178,94 @@ class ContextualGame:
             names = np.array(self.contexts, dtype=object)[context]
             check_offered(self.actions, action, there, names)
 
+    @property
+    def linear(self) -> NoReturn:
+        """Refused: there is one game per context."""
+        raise InvalidInput("game must have no contexts; take the game of one with game.at.")
+
+    @property
+    def shows_own_reward(self) -> bool:
+        """Whether in all contexts every action shows its own reward and nothing else."""
+        return all(game.shows_own_reward for game in self.games)
+
+    @property
+    def context_limits(self) -> Array:
+        """The uniform number below which each context is drawn, shape (contexts,)."""
+        chances = np.cumsum(self.context_distribution)
+        last = len(chances) - 1 - (self.context_distribution[::-1] > 0).argmax()
+        return np.where(np.arange(len(chances)) >= last, np.inf, chances)
+
+    def action_index(self, action: int | str) -> int:
+        """Return the index of an action among those of all contexts, given by index or label."""
+        return index_of("action", action, self.actions)
+
+    def action_label(self, action: int) -> str:
+        """Return the label of an action, numbered over all contexts."""
+        return self.actions[action]
+
+    def row_count(self, action: int) -> int:
+        """Return the largest number of rows that an action has in any context."""
+        local = self.local_actions[:, action]
+        return max(g.row_count(int(a)) for g, a in zip(self.games, local, strict=True) if a >= 0)
+
+    def context(self, given: Any = None) -> Context:
+        """Return the game of a context: a label, an index, a game, or features and maps of one."""
+        if given is None:
+            raise InvalidInput("context must be given, the game has contexts.")
+        if isinstance(given, str) or is_whole(given):
+            z = self.context_index(given)
+            return Context(self.games[z], np.array([z]), self._positions[z], self.contexts[z])
+        if isinstance(given, Mapping):
+            given = self._described(given)
+        if not isinstance(given, Game):
+            raise InvalidInput(
+                f"context must be one of the game's, a Game, or a dict with features and "
+                f"observation_maps; got {given!r}."
+            )
+        return Context(self.checked_context(given), given, name=given)
+
+    def _described(self, context: Mapping[str, Any]) -> Game:
+        """Return the game of an unlisted context from its features, maps and options."""
+        known_keys("a context", context, CONTEXT_KEYS)
+        for key in ("features", "observation_maps"):
+            if key not in context:
+                raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
+        first, options = self.games[0], dict(context)
+        features, maps = options.pop("features"), options.pop("observation_maps")
+        options.setdefault("noise", first.noise if first.noise in Game.NOISES else "gaussian")
+        if np.ndim(first.noise_std) == 0:
+            options.setdefault("noise_std", first.noise_std)
+        return Game(features, maps, self.parameters, **options)
+
+    def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
+        """Return what observations look like, which must be the same in all contexts."""
+        kinds = {own.noise if noise is None else noise for own in self.games}
+        if len(kinds) > 1 or callable(noise):
+            raise InvalidInput(
+                f"noise must be one of the library's and the same in all contexts; got "
+                f"{noise or sorted(map(str, kinds))!r}."
+            )
+        return self.games[0].feedback(noise)
+
+    def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
+        """Return what the actions earn and show in their contexts under parameters (n, d)."""
+        return ContextualTruths(self, theta)
+
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return the tables that show this game."""
-        headline = f"{len(self.games)} contexts, {self.k} actions"
-        return display.contextual_sheets(self, title or headline)
+        """Return one table per context (the first and the last ones when there are many)."""
+        count = len(self.games)
+        tables = [display.Sheet(title or f"{count} contexts, {self.k} actions", (), ())]
+        for z in display.shortened(range(count), most=6):
+            if z is None:
+                rest = f"{display.ELLIPSIS} {count - 3} more contexts"
+                tables.append(display.Sheet(rest, (), ()))
+                continue
+            chance = display.number(float(self.context_distribution[z]))
+            tables += self.games[z].sheets(f"context {self.contexts[z]} (probability {chance})")
+        notes = [table.notes for table in tables if table.columns]
+        common = tuple(note for note in notes[0] if all(note in own for own in notes))
+        own = [replace(t, notes=tuple(n for n in t.notes if n not in common)) for t in tables[1:]]
+        return [replace(tables[0], notes=common), *own]
 
     def __repr__(self) -> str:
         kind = type(self.parameters).__name__
@@ -180,11 +274,56 @@ class ContextualGame:
             f"parameters={kind})"
         )
 
-    def __str__(self) -> str:
-        return display.as_text(self.sheets())
 
-    def _repr_html_(self) -> str:
-        return display.as_html(self.sheets())
+class ContextualTruths(Truths):
+    """What actions earn and show in their contexts under true parameters (n, d)."""
+
+    def __init__(self, game: ContextualGame, theta: Array) -> None:
+        self.game, self.theta = game, theta
+        self._each = np.arange(len(theta))
+        self._sizes = np.ones((len(game.games), game.k))
+        for z, own in enumerate(game.games):
+            self._sizes[z, game.positions(z)] = own.noise_std
+
+    @cached_property
+    def _signals(self) -> Array:
+        """The columns of all maps, shape (contexts, k, outcomes, m)."""
+        return np.ascontiguousarray(self.game.observation_maps.swapaxes(2, 3))
+
+    def means(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the means of what the actions (n,) show in their contexts, shape (n, m)."""
+        context = self._offered(action, context)
+        rows = self.game.observation_maps[context, action]  # (n, m, d)
+        return np.asarray((rows * self.theta[:, None, :]).sum(axis=-1))
+
+    def sizes(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the sizes of the noise of the actions (n,) in their contexts, shape (n,)."""
+        return np.asarray(self._sizes[context, action])
+
+    def gap(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return what the actions (n,) lose against the best of their context, shape (n,)."""
+        rewards = (self.game.features[context] * self.theta[:, None, :]).sum(axis=-1)  # (n, k)
+        rewards = np.where(self.game.available[context], rewards, -np.inf)
+        return np.asarray(rewards.max(axis=1) - rewards[self._each, action])
+
+    def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
+        """Return the one-hot signals of actions and outcomes (n,) in their contexts, (n, m)."""
+        return np.asarray(self._signals[self._offered(action, context), action, outcome])
+
+    def outside(self, low: float, high: float) -> str | None:
+        """Say which mean of an action of a context is not between two bounds."""
+        for theta in np.unique(self.theta, axis=0):
+            for own in self.game.games:
+                found = mean_outside(own.shown(theta[None])[0], low, high, own.actions)
+                if found is not None:
+                    return found
+        return None
+
+    def _offered(self, action: Indices, context: Indices | None) -> Indices:
+        """Return the contexts (n,), if they offer the actions (n,)."""
+        assert context is not None
+        self.game.check_offered(context, action)
+        return context
 
 
 def check_offered(
@@ -202,10 +341,18 @@ def check_offered(
 
 def same_context(one: Game, two: Game) -> bool:
     """Whether two contexts have the same features, maps and noise."""
-    return one is two or all(
-        np.array_equal(getattr(one, name), getattr(two, name))
-        for name in ("features", "observation_maps", "noise_std")
+    return one is two or (
+        np.array_equal(one.features, two.features)
+        and np.array_equal(one.observation_maps, two.observation_maps)
+        and np.array_equal(one.noise_std, two.noise_std)
     )
+
+
+def same_name(one: str | Game | None, two: str | Game | None) -> bool:
+    """Whether two names of contexts mean the same one, unlisted ones by their content."""
+    if one is None or two is None or isinstance(one, str) or isinstance(two, str):
+        return one == two
+    return same_context(one, two)
 
 
 def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
@@ -216,9 +363,9 @@ def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
     if not games:
         raise InvalidInput("games must hold at least one context; got none.")
     for z, game in enumerate(games):
-        if not isinstance(game, Game):
+        if not isinstance(game, AnyGame) or game.traits.contexts:
             raise InvalidInput(f"games must hold one Game per context; got {game!r} at {z}.")
-        if isinstance(game, KernelGame):
+        if game.traits.function:
             raise InvalidInput(
                 f"contexts cannot be kernel games; give the linear ones, game.linear; got {game!r} "
                 f"at {z}."
@@ -228,17 +375,9 @@ def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
                 f"all contexts must share one parameter set; context {z} has {game.parameters!r}, "
                 f"context 0 has {games[0].parameters!r}."
             )
-        if _outcomes(game) != _outcomes(games[0]):
+        if game.outcome_labels != games[0].outcome_labels:
             raise InvalidInput(
-                f"finite contexts must share their outcomes; context {z} has {_outcomes(game)}, "
-                f"context 0 has {_outcomes(games[0])}."
+                f"finite contexts must share their outcomes; context {z} has "
+                f"{game.outcome_labels}, context 0 has {games[0].outcome_labels}."
             )
     return games
-
-
-def _outcomes(game: Game) -> Sequence[str] | None:
-    return game.outcomes if isinstance(game, FiniteGame) else None
-
-
-AnyGame = Game | ContextualGame
-"""A game with or without contexts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.game import Game
+from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
+    Indices,
     frozen,
     is_whole,
     labels,
@@ -24,9 +27,10 @@ from partial_monitoring.validation import (
 )
 
 MOST_PAIRS = 4_000_000
-"""Games with more pairs than this do not list them."""
+"""Largest number of pairs that are listed."""
 
 BAR = " | "
+"""Separates the two items in the label of a duel."""
 
 
 class Duels:
@@ -37,6 +41,7 @@ class Duels:
     """
 
     items: tuple[str, ...]
+    noise_std: float | Array
 
     @property
     def count(self) -> int:
@@ -53,9 +58,18 @@ class Duels:
         """A duel shows one number."""
         return 1
 
+    @property
+    def shows_own_reward(self) -> bool:
+        """A duel shows a difference, not its reward."""
+        return False
+
     def utilities(self, theta: Array) -> Array:
         """Return the utilities of the items for parameters (n, d), shape (n, items)."""
         raise NotImplementedError
+
+    def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
+        """Return what duels earn and show under parameters (n, d), without listing them."""
+        return DuelTruths(theta, self.utilities(theta), float(self.noise_std))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
@@ -106,6 +120,42 @@ class Duels:
         return np.divmod(np.arange(self.k), self.count)
 
 
+class DuelTruths(Truths):
+    """What duels earn and show when the utilities of the items are given, shape (n, items)."""
+
+    def __init__(self, theta: Array, utilities: Array, noise_std: float) -> None:
+        self.theta, self.utilities = theta, utilities
+        self._largest = 2 * utilities.max(axis=1)
+        self._sizes = np.full(len(theta), noise_std)
+        self._each = np.arange(len(theta))
+
+    def _both(self, action: Indices) -> tuple[Array, Array]:
+        """Return the utilities of the two items of each duel, shapes (n,)."""
+        first, second = np.divmod(action, self.utilities.shape[1])
+        return self.utilities[self._each, first], self.utilities[self._each, second]
+
+    def means(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the differences of the utilities, shape (n, 1)."""
+        first, second = self._both(action)
+        return np.asarray((first - second)[:, None])
+
+    def sizes(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the sizes of the noise, which is the same for all duels, shape (n,)."""
+        return self._sizes
+
+    def gap(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return what the duels lose against that of the best item with itself, shape (n,)."""
+        first, second = self._both(action)
+        return np.asarray(self._largest - (first + second))
+
+    def outside(self, low: float, high: float) -> str | None:
+        """Say between which bounds the means lie, if these are too far apart."""
+        widest = float(np.ptp(self.utilities, axis=1).max())
+        if low <= -widest and widest <= high:
+            return None
+        return f"duels have means between {-widest:g} and {widest:g}"
+
+
 class DuelingGame(Duels, Game):
     """All ordered pairs of items: playing (a, b) earns both utilities and shows their difference.
 
@@ -151,6 +201,11 @@ class DuelingGame(Duels, Game):
             items=labels("items", items, len(phi)),
             noise=one_of("noise", noise, self.NOISES),
         )
+
+    @property
+    def traits(self) -> Traits:
+        """What the game offers: duels."""
+        return Traits(duels=True)
 
     @property
     def d(self) -> int:

@@ -8,42 +8,35 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
+from partial_monitoring import disk
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.dueling import DuelingGame
 from partial_monitoring.model.finite import SIGNAL_NOISE, FiniteGame, finite_rewards
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
 from partial_monitoring.model.tables import from_csv
-from partial_monitoring.parameter_sets import (
-    AllParameters,
-    Ball,
-    Box,
-    ParameterSet,
-    Polyhedral,
-    Polytope,
-    Simplex,
-)
-from partial_monitoring.validation import real_array
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.validation import known_keys, real_array
+
+WRITTEN = (str, int, float, bool)
+"""Types of symbols that a file can hold, beside lists of them."""
 
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
 DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
-PARAMETER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "all": (),
-    "ball": ("center", "radius"),
-    "box": ("low", "high"),
-    "simplex": (),
-    "polytope": ("a_ub", "b_ub", "a_eq", "b_eq"),
-}
+SHARED = ("parameters", "outcomes")
+"""What contexts may share, written once outside of them."""
 
 FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
 
@@ -72,26 +65,16 @@ def save_game(game: AnyGame, path: str | Path) -> None:
             text = tomli_w.dumps(data)
         case other:
             raise InvalidInput(f"{target}: a game file ends in .json or .toml; got {other!r}.")
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{target}: cannot be written: {error.strerror}.") from None
+    disk.write_text(target, text)
 
 
 def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
     """Build a game from the content of a game file."""
     if not isinstance(data, Mapping):
         raise InvalidInput(f"a game must be a table of keys; got {type(data).__name__}.")
-    if "contexts" in data:
-        return _contextual(data)
-    if "signals" in data or "rewards" in data or "losses" in data:
-        return _finite(data)
-    if "item_features" in data:
-        return _dueling(data)
-    if "features" in data:
-        return _linear(data)
-    if "kernel" in data or "reward_kernel" in data:
-        return kernel_game_from_dict(data)
+    for key, read in READERS.items():
+        if key in data:
+            return read(data)
     raise InvalidInput(
         f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), "
         f"'kernel' with 'points' (kernelized) or 'contexts' (contextual); got the keys "
@@ -99,77 +82,88 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
     )
 
 
+@singledispatch
 def game_to_dict(game: AnyGame) -> dict[str, Any]:
     """Return the content of a game file, made of plain lists, strings and numbers."""
-    if isinstance(game, ContextualGame):
-        return _contextual_dict(game)
-    if isinstance(game, FiniteGame):
-        return {
-            "actions": list(game.actions),
-            "outcomes": list(game.outcomes),
-            "rewards": game.rewards.tolist(),
-            "signals": [[_plain_symbol(s) for s in row] for row in game.signals],
-            "noise_std": game.noise_std,
-        }
-    if isinstance(game, KernelGame):
-        return kernel_game_to_dict(game)
-    if isinstance(game, DuelingGame):
-        return {
-            "items": list(game.items),
-            "item_features": game.item_features.tolist(),
-            "parameters": parameters_to_dict(game.parameters),
-            "noise_std": game.noise_std,
-            "noise": game.noise,
-        }
-    if not isinstance(game, Game):
-        raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+    raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+
+
+@game_to_dict.register
+def _(game: Game) -> dict[str, Any]:
     return {
         "actions": list(game.actions),
         "features": game.features.tolist(),
         "observation_maps": [game.rows(a).tolist() for a in range(game.k)],
-        "parameters": parameters_to_dict(game.parameters),
+        "parameters": game.parameters.to_dict(),
         "noise_std": np.asarray(game.noise_std).tolist(),
         "noise": game.noise,
     }
 
 
+@game_to_dict.register
+def _(game: FiniteGame) -> dict[str, Any]:
+    return {
+        "actions": list(game.actions),
+        "outcomes": list(game.outcomes),
+        "rewards": game.rewards.tolist(),
+        "signals": [[_plain_symbol(s) for s in row] for row in game.signals],
+        "noise_std": game.noise_std,
+    }
+
+
+@game_to_dict.register
+def _(game: DuelingGame) -> dict[str, Any]:
+    return {
+        "items": list(game.items),
+        "item_features": game.item_features.tolist(),
+        "parameters": game.parameters.to_dict(),
+        "noise_std": game.noise_std,
+        "noise": game.noise,
+    }
+
+
+@game_to_dict.register
+def _(game: ContextualGame) -> dict[str, Any]:
+    """Write what all contexts share once."""
+    entries: list[dict[str, Any]] = []
+    shared: dict[str, Any] = {}
+    for name, chance, own in zip(game.contexts, game.context_distribution, game.games, strict=True):
+        body = game_to_dict(own)
+        common = {key: body.pop(key) for key in SHARED if key in body}
+        shared = shared or common
+        entries.append({"name": name, "probability": float(chance)} | body)
+    return shared | {"contexts": entries}
+
+
+game_to_dict.register(FunctionGame, kernel_game_to_dict)
+
+
+def context_to_entry(name: str | Game | None) -> Any:
+    """Return the name of a context as plain data; an unlisted one is written as its game."""
+    return name if name is None or isinstance(name, str) else game_to_dict(name)
+
+
+def context_from_entry(name: Any) -> Any:
+    """Return the name of a context, or the game of an unlisted one, from plain data."""
+    return game_from_dict(name) if isinstance(name, Mapping) else name
+
+
+def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a history with its context, if it has one, as plain data."""
+    if "context" not in row:
+        return dict(row)
+    return {**row, "context": context_to_entry(row["context"])}
+
+
 def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     """Build a parameter set in R^d from its entry in a game file."""
-    if not isinstance(data, Mapping) or "type" not in data:
-        raise InvalidInput(f"parameters must be a table with the key 'type'; got {data!r}.")
-    kind = data["type"]
-    if not isinstance(kind, str) or kind not in PARAMETER_KEYS:
-        raise unknown_name("type of parameters", kind, PARAMETER_KEYS)
-    keys = PARAMETER_KEYS[kind]
-    _known_keys(data, ("type", *keys), "parameters")
-    values = {key: _exact(data[key]) for key in keys if key in data}
-    match kind:
-        case "all":
-            return AllParameters(d)
-        case "simplex":
-            return Simplex(d)
-        case "polytope":
-            return Polytope(**values)
-    for key in keys:
-        if key not in values:
-            raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
-    return Ball(**values) if kind == "ball" else Box(**values)
-
-
-def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
-    """Return the entry of a parameter set in a game file."""
-    kind = type(parameters).__name__.lower()
-    kind = "all" if isinstance(parameters, AllParameters) else kind
-    if kind not in PARAMETER_KEYS:
-        if not isinstance(parameters, Polyhedral):
-            raise InvalidInput(f"a {type(parameters).__name__} cannot be written to a game file.")
-        kind, parameters = "polytope", Polytope(*parameters.halfspaces())
-    values = {key: np.asarray(getattr(parameters, key)) for key in PARAMETER_KEYS[kind]}
-    return {"type": kind} | {key: value.tolist() for key, value in values.items() if value.size}
+    if isinstance(data, Mapping):
+        data = {key: _exact(value) if key != "type" else value for key, value in data.items()}
+    return ParameterSet.from_dict(data, d)
 
 
 def _finite(data: Mapping[str, Any]) -> FiniteGame:
-    _known_keys(data, FINITE_KEYS, "a finite game")
+    known_keys("a finite game", data, FINITE_KEYS)
     if "signals" not in data:
         raise InvalidInput("a finite game needs the key 'signals'.")
     rows = _sequence("signals", data["signals"])
@@ -185,7 +179,7 @@ def _finite(data: Mapping[str, Any]) -> FiniteGame:
 
 
 def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> Game:
-    _known_keys(data, LINEAR_KEYS, "a linear game")
+    known_keys("a linear game", data, LINEAR_KEYS)
     for key in ("features", "observation_maps"):
         if key not in data:
             raise InvalidInput(f"a linear game needs the key {key!r}.")
@@ -194,8 +188,6 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
         if "parameters" not in data:
             raise InvalidInput("a linear game needs the key 'parameters'.")
         parameters = parameters_from_dict(data["parameters"], features.shape[1])
-    else:
-        _not_both(data, ("parameters",))
     return Game(
         features,
         [_exact(rows) for rows in _sequence("observation_maps", data["observation_maps"])],
@@ -207,7 +199,7 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
 
 
 def _dueling(data: Mapping[str, Any]) -> DuelingGame:
-    _known_keys(data, DUELING_KEYS, "a dueling game")
+    known_keys("a dueling game", data, DUELING_KEYS)
     features = real_array("item_features", _exact(data["item_features"]), ("items", "d"))
     if "parameters" not in data:
         raise InvalidInput("a dueling game needs the key 'parameters'.")
@@ -221,10 +213,10 @@ def _dueling(data: Mapping[str, Any]) -> DuelingGame:
 
 
 def _contextual(data: Mapping[str, Any]) -> ContextualGame:
-    _known_keys(data, ("contexts", "parameters", "outcomes"), "a contextual game")
+    known_keys("a contextual game", data, ("contexts", *SHARED))
     games, chances, names = [], [], []
     parameters: ParameterSet | None = None
-    used = set()
+    used: set[str] = set()
     for z, entry in enumerate(_sequence("contexts", data["contexts"])):
         try:
             if not isinstance(entry, Mapping):
@@ -233,24 +225,22 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
             if "features" in own and "parameters" in data and parameters is None:
                 features = real_array("features", _exact(own["features"]), ("k", "d"))
                 parameters = parameters_from_dict(data["parameters"], features.shape[1])
+            linear = "features" in own or "item_features" in own
+            shared = _shared(data, own, "parameters" if linear else "outcomes")
+            used |= {"parameters"} if linear else {"outcomes"}
             game: Game
             if "item_features" in own:
-                shared = {key: data[key] for key in ("parameters",) if key in data}
-                _not_both(own, shared)
                 game = _dueling(own | shared)
-            elif "features" in own:
+            elif linear:
                 game = _linear(own, parameters)
             else:
-                shared = {key: data[key] for key in ("outcomes",) if key in data}
-                _not_both(own, shared)
                 game = _finite(own | shared)
-            used.add("outcomes" if isinstance(game, FiniteGame) else "parameters")
         except InvalidInput as error:
             raise InvalidInput(f"contexts[{z}]: {error}") from None
         games.append(game)
         names.append(str(entry.get("name", z)))
         chances.append(_exact(entry.get("probability")))
-    for key in ("parameters", "outcomes"):
+    for key in SHARED:
         if key in data and key not in used:
             raise InvalidInput(f"{key} must be left out, no context has any; got {data[key]!r}.")
     given = [chance is not None for chance in chances]
@@ -259,20 +249,6 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
             f"contexts[{given.index(False)}] needs the key 'probability' like the others."
         )
     return ContextualGame(tuple(games), chances if all(given) else None, tuple(names))
-
-
-def _contextual_dict(game: ContextualGame) -> dict[str, Any]:
-    """Write what all contexts share once."""
-    entries = []
-    for name, chance, own in zip(game.contexts, game.context_distribution, game.games, strict=True):
-        body = game_to_dict(own)
-        for shared in ("parameters", "outcomes"):
-            body.pop(shared, None)
-        entries.append({"name": name, "probability": float(chance)} | body)
-    first = game.games[0]
-    if isinstance(first, FiniteGame):
-        return {"outcomes": list(first.outcomes), "contexts": entries}
-    return {"parameters": parameters_to_dict(game.parameters), "contexts": entries}
 
 
 def _read(path: Path) -> Any:
@@ -304,10 +280,10 @@ def _exact(value: Any) -> Any:
 
 
 def _symbol(value: Any) -> Hashable:
-    """Lists in files stand for tuples, which can be symbols."""
+    """Return a symbol from a file, in which lists stand for tuples."""
     if isinstance(value, list):
         return tuple(map(_symbol, value))
-    if type(value) not in (str, int, float, bool):
+    if type(value) not in WRITTEN:
         raise InvalidInput(f"signals must be strings, numbers or lists of them; got {value!r}.")
     return value  # type: ignore[no-any-return]
 
@@ -315,7 +291,7 @@ def _symbol(value: Any) -> Hashable:
 def _plain_symbol(symbol: Hashable) -> Any:
     if isinstance(symbol, tuple):
         return [_plain_symbol(item) for item in symbol]
-    if type(symbol) in (str, int, float, bool):
+    if type(symbol) in WRITTEN:
         return symbol
     raise InvalidInput(
         f"signals in a game file must be strings, numbers or lists of them; got {symbol!r}."
@@ -328,14 +304,21 @@ def _sequence(key: str, value: Any) -> Sequence[Any]:
     return value
 
 
-def _not_both(context: Mapping[str, Any], shared: Iterable[str]) -> None:
-    """Refuse what stands in a context although it stands outside for all of them."""
-    for key in shared:
-        if key in context:
-            raise InvalidInput(f"{key} stand either in each context or outside; got both.")
+def _shared(data: Mapping[str, Any], context: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return what contexts share under a key, which must not appear in the context, too."""
+    if key in data and key in context:
+        raise InvalidInput(f"{key} must be given either in each context or outside; got both.")
+    return {key: data[key]} if key in data else {}
 
 
-def _known_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for key in data:
-        if key not in known:
-            raise unknown_name(f"key of {where}", key, known)
+READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {
+    "contexts": _contextual,
+    "signals": _finite,
+    "rewards": _finite,
+    "losses": _finite,
+    "item_features": _dueling,
+    "features": _linear,
+    "kernel": kernel_game_from_dict,
+    "reward_kernel": kernel_game_from_dict,
+}
+"""How a game is read that has a key, the first of these."""

@@ -11,9 +11,18 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.game import Game, index_of
+from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome
+from partial_monitoring.model.game import Game
+from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import Simplex
-from partial_monitoring.validation import Array, labels, positive_number, real_array, set_fields
+from partial_monitoring.validation import (
+    Array,
+    index_of,
+    labels,
+    positive_number,
+    real_array,
+    set_fields,
+)
 
 SIGNAL_NOISE = float(np.sqrt(0.5))
 """Sub-Gaussian constant of a one-hot signal around its mean (paper-notes E26)."""
@@ -77,6 +86,16 @@ class FiniteGame(Game):
         set_fields(self, outcomes=labels("outcomes", outcomes, d), signals=rows, symbols=symbols)
 
     @property
+    def traits(self) -> Traits:
+        """What the game offers: a list of actions, and outcomes."""
+        return Traits(finite=True)
+
+    @property
+    def outcome_labels(self) -> tuple[str, ...]:
+        """The labels of the outcomes."""
+        return self.outcomes
+
+    @property
     def rewards(self) -> Array:
         """The reward of each action in each outcome, shape (k, d)."""
         return self.features
@@ -92,19 +111,45 @@ class FiniteGame(Game):
     def observation(self, action: int | str, symbol: Hashable) -> Array:
         """Return the observation of a symbol: one-hot among the rows of M_a, shape (m_a,)."""
         a = self.action_index(action)
-        own = self.symbols[a]
-        if symbol not in own:
+        return self.feedback().encode(self, a, symbol, len(self.symbols[a]))
+
+    def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
+        """Return what observations look like: the signal of an outcome that is drawn."""
+        if noise not in (None, "outcome"):
             raise InvalidInput(
-                f"action {self.actions[a]!r} shows one of {', '.join(map(repr, own))}; got "
-                f"{symbol!r}."
+                f"noise must be left out for a finite game, which draws an outcome and shows its "
+                f"signal; got {noise!r}."
             )
-        one_hot = np.zeros(len(own))
-        one_hot[own.index(symbol)] = 1.0
-        return one_hot
+        return Outcome(self.symbols)
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return the table that shows this game."""
-        return display.finite_sheets(self, title or self._headline())
+        """Return one table: actions by outcomes, with rewards and signals in its cells."""
+        different = dict.fromkeys(symbol for own in self.symbols for symbol in own)
+        colors = {symbol: i for i, symbol in enumerate(different)}
+        outcomes = display.shortened(range(self.d), most=display.MOST_COLUMNS)
+        rows = []
+        for a in display.shortened(range(self.k)):
+            if a is None:
+                rows.append((display.GAP, *(display.TableCell("") for _ in outcomes)))
+                continue
+            cells = [display.TableCell(self.actions[a])]
+            for x in outcomes:
+                if x is None:
+                    cells.append(display.GAP)
+                    continue
+                text, symbol = display.number(self.rewards[a, x]), self.signals[a][x]
+                cells.append(display.TableCell(text, str(symbol), colors[symbol]))
+            rows.append(tuple(cells))
+        columns = ["", *(display.ELLIPSIS if x is None else self.outcomes[x] for x in outcomes)]
+        notes = ["each cell: what you earn, then the signal you see"]
+        silent = [
+            name for name, own in zip(self.actions, self.symbols, strict=True) if len(own) == 1
+        ]
+        if silent:
+            names = [display.ELLIPSIS if n is None else n for n in display.shortened(silent)]
+            notes.append(f"shows the same signal whatever happens: {', '.join(names)}")
+        headline = title or self._headline()
+        return [display.Sheet(headline, tuple(columns), tuple(rows), tuple(notes))]
 
     def _headline(self) -> str:
         return f"{self.k} actions, {self.d} outcomes"

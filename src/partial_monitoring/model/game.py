@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring import display
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import AnyGame as AnyGame
+from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
+from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
+    Indices,
     axes,
     frozen,
-    is_whole,
+    index_of,
     labels,
     one_of,
     real_array,
     set_fields,
 )
 
+MOST_MEANS = 2_000_000
+"""Largest number of means of observations that are computed in advance."""
+
+MOST_OBSERVATIONS = 6
+"""Largest number of observations of an action that its row in a table shows."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Game:
+class Game(AnyGame):
     """A linear partial monitoring game.
 
     Playing action a earns the (unseen) reward <phi_a, theta> and shows y = M_a theta + noise, for
@@ -70,7 +81,7 @@ class Game:
     actions: tuple[str, ...]
     noise: str
     row_counts: tuple[int, ...]
-    """m_a: how many rows each map had before padding."""
+    """m_a, the number of rows of each map before padding."""
 
     def __init__(
         self,
@@ -110,6 +121,11 @@ class Game:
         )
 
     @property
+    def traits(self) -> Traits:
+        """What the game offers: a list of actions."""
+        return Traits()
+
+    @property
     def k(self) -> int:
         """Number of actions."""
         return int(self.features.shape[0])
@@ -125,19 +141,34 @@ class Game:
         return int(self.observation_maps.shape[1])
 
     @property
+    def outcome_labels(self) -> tuple[str, ...] | None:
+        """The labels of the outcomes of a finite game; None of others."""
+        return None
+
+    @property
     def dimension(self) -> int:
         """D, the dimension of the parameter set."""
         return self.reduced.dimension
 
     @property
     def rank(self) -> int:
-        """Return r: how many directions of the parameter set the observations can tell apart."""
+        """r, the number of directions of the parameter set that the observations distinguish."""
         return self.reduced.rank
 
     @cached_property
     def reduced(self) -> ReducedGame:
         """The game in the coordinates of the affine hull of Theta, computed once."""
         return reduce(self)
+
+    @property
+    def linear(self) -> Game:
+        """The game itself, which is linear already."""
+        return self
+
+    @cached_property
+    def shows_own_reward(self) -> bool:
+        """Whether every action shows its own reward and nothing else."""
+        return self.m == 1 and np.array_equal(self.observation_maps[:, 0], self.features)
 
     def rows(self, action: int | str) -> Array:
         """Return the observation map M_a of one action without padding, shape (m_a, d)."""
@@ -156,6 +187,18 @@ class Game:
         """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         rows = self.observation_maps.reshape(self.k * self.m, self.d)
         return np.asarray((rows @ theta[:, :, None]).reshape(len(theta), self.k, self.m))
+
+    def shown_by(self, action: Indices, theta: Array) -> Array:
+        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
+        return np.asarray((self.observation_maps[action] @ theta[:, :, None])[:, :, 0])
+
+    def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
+        """Return what observations look like: with the noise of the game unless given."""
+        return noise_named(self.noise if noise is None else noise, self)
+
+    def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
+        """Return what the actions earn and show under parameters (n, d)."""
+        return ListedTruths(self, theta)
 
     def action_index(self, action: int | str) -> int:
         """Return the index of an action given by index or by label."""
@@ -182,9 +225,32 @@ class Game:
         """Return the label of an action."""
         return self.actions[action]
 
+    @property
+    def unknown(self) -> str:
+        """What is known of the parameter beforehand, in words."""
+        return self.parameters.describe()
+
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return the tables that show this game."""
-        return display.linear_sheets(self, title or self._headline())
+        """Return one table: actions, with rewards and observations as linear forms."""
+        noise = np.broadcast_to(self.noise_std, (self.k,))
+        varies = np.ndim(self.noise_std) > 0
+        rows = []
+        for a in display.shortened(range(self.k)):
+            if a is None:
+                rows.append((display.GAP,) + (display.TableCell(""),) * (2 + varies))
+                continue
+            forms = [display.linear_form(row) for row in self.rows(a)[:MOST_OBSERVATIONS]]
+            hidden = self.row_count(a) - MOST_OBSERVATIONS
+            seen = ", ".join(forms) or "nothing"
+            seen += f", {display.ELLIPSIS} ({hidden} more)" if hidden > 0 else ""
+            texts = [self.action_label(a), display.linear_form(self.reward_row(a)), seen]
+            texts += [display.number(noise[a])] if varies else []
+            rows.append(tuple(map(display.TableCell, texts)))
+        columns = ("action", "earns", "shows") + (("noise",) if varies else ())
+        size = "the given size" if varies else f"size {display.number(noise[0])}"
+        words = self.feedback().words.format(size=size)
+        notes = (f"the unknown θ lies in {self.unknown}", words)
+        return [display.Sheet(title or self._headline(), columns, tuple(rows), notes)]
 
     def _headline(self) -> str:
         return f"{self.k} actions"
@@ -193,11 +259,52 @@ class Game:
         kind = type(self.parameters).__name__
         return f"{type(self).__name__}(k={self.k}, d={self.d}, m={self.m}, parameters={kind})"
 
-    def __str__(self) -> str:
-        return display.as_text(self.sheets())
 
-    def _repr_html_(self) -> str:
-        return display.as_html(self.sheets())
+class ListedTruths(Truths):
+    """What the listed actions of a game earn and show under true parameters (n, d)."""
+
+    def __init__(self, game: Game, theta: Array) -> None:
+        self.game, self.theta = game, theta
+        rewards = game.earned(theta)
+        self._gaps = rewards.max(axis=1, keepdims=True) - rewards
+        self._sizes = np.broadcast_to(game.noise_std, (game.k,))
+        self._each = np.arange(len(theta))
+
+    @cached_property
+    def _means(self) -> Array | None:
+        """The means of all observations, shape (n, k, m), unless they are too many."""
+        game = self.game
+        return game.shown(self.theta) if len(self.theta) * game.k * game.m <= MOST_MEANS else None
+
+    @cached_property
+    def _signals(self) -> Array:
+        """The columns of all maps, shape (k, outcomes, m)."""
+        return np.ascontiguousarray(self.game.observation_maps.swapaxes(1, 2))
+
+    def means(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the means of what the actions (n,) show, shape (n, m)."""
+        if self._means is None:
+            return self.game.shown_by(action, self.theta)
+        return self._means[self._each, action]
+
+    def sizes(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the sizes of the noise of the actions (n,), shape (n,)."""
+        return self._sizes[action]
+
+    def gap(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return what the actions (n,) lose against the best one, shape (n,)."""
+        return np.asarray(self._gaps[self._each, action])
+
+    def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
+        """Return the one-hot signals of actions and outcomes (n,), shape (n, m)."""
+        return self._signals[action, outcome]
+
+    def outside(self, low: float, high: float) -> str | None:
+        """Say which mean is not between two bounds."""
+        different = np.unique(self.theta, axis=0)
+        shown = (self.game.shown(own[None])[0] for own in different)
+        found = (mean_outside(means, low, high, self.game.actions) for means in shown)
+        return next(filter(None, found), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,19 +363,8 @@ def reduce(game: Game) -> ReducedGame:
     )
 
 
-def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
-    """Return the index of an item given by index (an integer) or by label (a string)."""
-    if isinstance(item, str):
-        if item not in names:
-            raise unknown_name(kind, item, names)
-        return names.index(item)
-    if not is_whole(item) or not 0 <= item < len(names):
-        raise InvalidInput(f"{kind} must be a label or an index below {len(names)}; got {item!r}.")
-    return int(item)
-
-
 def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:
-    """Stack the maps of all actions with zero rows below the shorter ones."""
+    """AppendOnly the maps of all actions with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
         array = real_array("observation_maps", maps, ("k", "m", "d"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
-from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.noise import NOISE, Noise, NoiseFunction, drawn
-from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, frozen, real_array, set_fields
+from partial_monitoring.model.truths import Truths
+from partial_monitoring.validation import Array, frozen, set_fields
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -53,24 +51,25 @@ class Instance:
     def __init__(
         self, game: Game, theta_star: ArrayLike, noise: str | NoiseFunction | None = None
     ) -> None:
-        if not isinstance(game, Game):
-            hint = " (use ContextualInstance)" if isinstance(game, ContextualGame) else ""
+        if not isinstance(game, AnyGame) or game.traits.contexts:
+            hint = " (use ContextualInstance)" if isinstance(game, AnyGame) else ""
             raise InvalidInput(f"game must be a Game{hint}; got {game!r}.")
-        if isinstance(game, KernelBoxGame):
+        if not game.traits.listed:
             raise InvalidInput(
                 f"game must list its actions: take points of the box with game.restricted, or a "
                 f"grid of candidates (pm.candidates.grid); got {game!r}."
             )
-        theta = checked_theta(theta_star, game.parameters)
+        theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
-        if isinstance(game, FiniteGame):
-            if noise not in (None, "outcome"):
-                raise InvalidInput(
-                    f"noise must be left out for a finite game, which draws an outcome and shows "
-                    f"its signal; got {noise!r}."
-                )
-        else:
-            self._check_means()
+        self._feedback.check(self._truths)
+
+    @cached_property
+    def _feedback(self) -> Feedback:
+        return self.game.feedback(self.noise)
+
+    @cached_property
+    def _truths(self) -> Truths:
+        return self.game.truths(self.theta_star[None])
 
     def reward(self, action: int | str) -> float:
         """Return the expected reward <phi_a, theta*> of an action."""
@@ -99,48 +98,10 @@ class Instance:
         A signal symbol for finite games, otherwise an array of the m_a observations.
         """
         check_generator(rng)
-        a = self.game.action_index(action)
-        if isinstance(self.game, FiniteGame):
-            return self._draw_signal(self.game, a, rng)
-        std = np.broadcast_to(self.game.noise_std, (self.game.k,))[a]
-        means = self.game.rows(a) @ self.theta_star
-        if callable(self.noise):
-            return drawn(self.noise, means, float(std), rng)
-        return self._noise.draw(means, float(std), rng)
-
-    def _draw_signal(self, game: FiniteGame, action: int, rng: np.random.Generator) -> Hashable:
-        outcome = int(np.searchsorted(self._cumulative, rng.random(), side="right"))
-        return game.signals[action][outcome]
-
-    @cached_property
-    def _cumulative(self) -> Array:
-        # theta* may leave the simplex by the tolerance of `contains`; a distribution may not.
-        weights = np.maximum(self.theta_star, 0.0)
-        cumulative: Array = np.cumsum(weights / weights.sum())
-        cumulative[np.flatnonzero(weights)[-1] :] = 1.0
-        return cumulative
-
-    @cached_property
-    def _noise(self) -> Noise:
-        kind = self.game.noise if self.noise is None else self.noise
-        if callable(kind):
-            return Noise(kind)
-        if not isinstance(kind, str) or kind not in NOISE:
-            raise unknown_name("noise", kind, NOISE)
-        return NOISE[kind]
-
-    def _check_means(self) -> None:
-        """Bounded observations need means within their bounds."""
-        low, high = self._noise.low, self._noise.high
-        if np.isinf(low) and np.isinf(high):
-            return
-        for a in range(self.game.k):
-            for mean in self.game.rows(a) @ self.theta_star:
-                if not low - 1e-9 <= mean <= high + 1e-9:
-                    raise InvalidInput(
-                        f"{self.noise or self.game.noise} observations need means between {low:g} "
-                        f"and {high:g}; action {self.game.actions[a]!r} has mean {mean:g}."
-                    )
+        game, a = self.game, self.game.action_index(action)
+        numbers = self._feedback.numbers(game, a, rng)
+        shown = self._feedback.draw(self._truths, np.array([a]), None, numbers)
+        return self._feedback.decode(game, a, shown[0])
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -162,9 +123,9 @@ class ContextualInstance:
     def __init__(
         self, game: ContextualGame, theta_star: ArrayLike, noise: str | NoiseFunction | None = None
     ) -> None:
-        if not isinstance(game, ContextualGame):
+        if not isinstance(game, AnyGame) or not game.traits.contexts:
             raise InvalidInput(f"game must be a ContextualGame; got {game!r}.")
-        theta = checked_theta(theta_star, game.parameters)
+        theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
         for z in range(len(game.games)):
             self.at(z)
@@ -183,14 +144,3 @@ def check_generator(rng: np.random.Generator) -> None:
     """Refuse anything but a random generator."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
-
-
-def checked_theta(theta: ArrayLike, parameters: ParameterSet, name: str = "theta_star") -> Array:
-    """Validate a parameter: right length, finite, inside the set."""
-    point = real_array(name, theta, (parameters.d,))
-    if not parameters.contains(point):
-        raise InvalidInput(
-            f"{name} must lie in the game's parameter set, a {type(parameters).__name__}; got "
-            f"{point.tolist()}."
-        )
-    return point

@@ -16,17 +16,12 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import (
-    AnyGram,
-    Computed,
-    Rows,
-    Written,
-    factor,
-    refuse_indefinite,
-    refuse_unfit,
-)
+from partial_monitoring.kernels.gram import AnyGram, Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
+from partial_monitoring.model.three_kernels import joint_gram
+from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
@@ -40,17 +35,8 @@ from partial_monitoring.validation import (
     set_fields,
 )
 
-OF_THE_GRAM = ("gram", "root", "linear", "reduced")
-"""What changes with the kernel."""
 
-ROUNDING = 1e-14
-"""A Gram matrix that fails to be semidefinite by more of its largest entry is made so."""
-
-SYMMETRIC = 1e-8
-"""By how much of its largest entry a Gram matrix may fail to be symmetric."""
-
-
-class KernelGame(Game):
+class KernelGame(FunctionGame, Game):
     """A game given by three kernels over its actions.
 
     It is a :class:`Game` whose parameter is the vector of the d numbers that the function enters
@@ -68,7 +54,7 @@ class KernelGame(Game):
     noise_std
         As for :class:`Game`.
     norm_bound
-        B: how large the norm of the function is at most.
+        B, the largest norm that the function may have.
     actions
         Labels of the actions.
     noise
@@ -85,13 +71,10 @@ class KernelGame(Game):
     KernelGame(k=3, d=3, m=1, norm_bound=2.0)
     """
 
-    gram: AnyGram
-    """K: how the numbers hang together."""
-    reward: Rows
-    """What each action earns of them, shape (k, w)."""
-    feedback: Rows
-    """What each action shows of them, shape (k, m, w)."""
-    norm_bound: float
+    reward: Functionals
+    """What each action earns, as weights of the d numbers, shape (k, w)."""
+    observation: Functionals
+    """What each action shows, as weights of the d numbers, shape (k, m, w)."""
     candidates: Array | None
     """Where the actions read the function, shape (k, p), if they earn (or only show) its value at
     one point; nan where an action does not."""
@@ -119,8 +102,17 @@ class KernelGame(Game):
                 f"{shown.shape}."
             )
         cross = real_array("cross_kernel", cross_kernel, (k, k, m))
-        gram, reward, feedback = _joint(rewards, shown.reshape(k * m, k * m), cross)
-        self._fill(gram, reward, feedback, (m,) * k, noise_std, norm_bound, actions, noise)
+        gram, reward, observation = joint_gram(rewards, shown.reshape(k * m, k * m), cross)
+        self._fill(
+            gram,
+            reward,
+            observation,
+            (m,) * k,
+            noise_std=noise_std,
+            norm_bound=norm_bound,
+            actions=actions,
+            noise=noise,
+        )
 
     @classmethod
     def from_kernel(
@@ -165,38 +157,77 @@ class KernelGame(Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = Computed(as_kernel(kernel), frozen(points), axes)
+        gram = KernelGram(as_kernel(kernel), frozen(points), axes)
         refuse_unfit(gram.kernel, points)
+        return cls.of_functionals(
+            gram,
+            earned[:, 0],
+            seen,
+            feedback.counts,
+            noise_std=noise_std,
+            norm_bound=norm_bound,
+            actions=actions,
+            noise=noise,
+        )
+
+    @classmethod
+    def of_functionals(
+        cls,
+        gram: AnyGram,
+        reward: Functionals,
+        observation: Functionals,
+        row_counts: tuple[int, ...],
+        **options: Any,
+    ) -> Self:
+        """Return the game whose actions earn and show weighted sums of d numbers.
+
+        Parameters
+        ----------
+        gram
+            The Gram matrix K of the numbers.
+        reward, observation
+            The weights, shapes (k, w) and (k, m, w).
+        row_counts
+            The number of rows m_a of each action.
+        options
+            noise_std, norm_bound, actions and noise, as for the class.
+        """
         game = cls.__new__(cls)
-        game._fill(gram, earned[:, 0], seen, feedback.counts, noise_std, norm_bound, actions, noise)
+        game._fill(gram, reward, observation, row_counts, **options)
         return game
 
     def _fill(
         self,
         gram: AnyGram,
-        reward: Rows,
-        feedback: Rows,
+        reward: Functionals,
+        observation: Functionals,
         row_counts: tuple[int, ...],
+        *,
         noise_std: ArrayLike,
         norm_bound: float,
         actions: Iterable[object] | None,
         noise: str,
     ) -> None:
         k = len(reward.index)
-        places = _places(gram, reward, feedback) if isinstance(gram, Computed) else None
         set_fields(
             self,
             gram=gram,
             reward=reward,
-            feedback=feedback,
+            observation=observation,
             row_counts=row_counts,
             parameters=AllParameters(gram.size),
             noise_std=noise_sizes(noise_std, k),
             norm_bound=non_negative_number("norm_bound", norm_bound),
             actions=labels("actions", actions, k),
             noise=one_of("noise", noise, self.NOISES),
-            candidates=places,
         )
+        points = None if self.kernel_gram is None else self.kernel_gram.points
+        set_fields(self, candidates=_candidates(points, reward, observation))
+
+    @property
+    def traits(self) -> Traits:
+        """What the game offers: a list of actions, and an unknown function."""
+        return Traits(function=True)
 
     @property
     def k(self) -> int:
@@ -204,14 +235,9 @@ class KernelGame(Game):
         return len(self.reward.index)
 
     @property
-    def d(self) -> int:
-        """How many numbers the function enters through."""
-        return self.gram.size
-
-    @property
     def m(self) -> int:
         """Largest number of rows of an observation."""
-        return int(self.feedback.index.shape[1])
+        return int(self.observation.index.shape[1])
 
     @cached_property
     def features(self) -> Array:
@@ -221,23 +247,17 @@ class KernelGame(Game):
     @cached_property
     def observation_maps(self) -> Array:
         """What each action shows, as weights of the d numbers, shape (k, m, d)."""
-        return self.feedback.dense(self.d)
+        return self.observation.dense(self.d)
 
     @cached_property
-    def mirrored(self) -> bool:
-        """Whether every action shows its own reward."""
-        same = self.feedback.index.shape == (self.k, 1, self.reward.index.shape[1])
+    def shows_own_reward(self) -> bool:
+        """Whether every action shows its own reward and nothing else."""
+        same = self.observation.index.shape == (self.k, 1, self.reward.index.shape[1])
         return (
             same
-            and np.array_equal(self.feedback.index[:, 0], self.reward.index)
-            and np.array_equal(self.feedback.weight[:, 0], self.reward.weight)
+            and np.array_equal(self.observation.index[:, 0], self.reward.index)
+            and np.array_equal(self.observation.weight[:, 0], self.reward.weight)
         )
-
-    @cached_property
-    def root(self) -> Array:
-        """F with K = F F', shape (d, D); at least one column."""
-        found = factor(self.gram)
-        return found if found.shape[1] else np.zeros((self.d, 1))
 
     @cached_property
     def linear(self) -> Game:
@@ -262,23 +282,28 @@ class KernelGame(Game):
         """The game in the coordinates of :attr:`linear`."""
         return self.linear.reduced
 
+    @property
+    def coordinate_set(self) -> AllParameters:
+        """The coordinates theta of :attr:`linear` for functions F theta of norm at most 1."""
+        return AllParameters(self.root.shape[1])
+
+    def from_coordinates(self, points: Array) -> Array:
+        """Return the numbers (..., d) of functions with coordinates (..., D), scaled by B."""
+        return np.asarray(points @ (self.norm_bound * self.root.T))
+
     def with_kernel(self, kernel: Any) -> Self:
         """Return the same game of a function with another kernel."""
         gram = self.computed
-        twin = object.__new__(type(self))
-        kept = {name: value for name, value in vars(self).items() if name not in OF_THE_GRAM}
-        changed = Computed(as_kernel(kernel), gram.points, gram.axes)
-        set_fields(twin, **kept | {"gram": changed})
-        return twin
-
-    @property
-    def computed(self) -> Computed:
-        """The Gram matrix, which must come from a kernel of points."""
-        if not isinstance(self.gram, Computed):
-            raise InvalidInput(
-                f"game must come from a kernel of points, not from three kernels; got {self!r}."
-            )
-        return self.gram
+        return self.of_functionals(
+            KernelGram(as_kernel(kernel), gram.points, gram.axes),
+            self.reward,
+            self.observation,
+            self.row_counts,
+            noise_std=self.noise_std,
+            norm_bound=self.norm_bound,
+            actions=self.actions,
+            noise=self.noise,
+        )
 
     def point(self, action: int | str) -> Array | None:
         """Return where an action reads the function, shape (p,), if that is one place."""
@@ -287,16 +312,16 @@ class KernelGame(Game):
 
     def reading(self, actions: Indices) -> Reading:
         """Return what some actions (n,) show, as a reading of the function."""
-        gram, rows = self.computed, self.feedback[actions]
+        gram, rows = self.computed, self.observation[actions]
         atoms, place = np.unique(rows.index, return_inverse=True)
-        inside = Rows(np.reshape(place, rows.index.shape), rows.weight)
+        inside = Functionals(np.reshape(place, rows.index.shape), rows.weight)
         counts = tuple(self.row_count(int(a)) for a in actions)
         return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
     def rows(self, action: int | str) -> Array:
         """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""
         a = self.action_index(action)
-        return self.feedback[a].dense(self.d)[: self.row_count(a)]
+        return self.observation[a].dense(self.d)[: self.row_count(a)]
 
     def reward_row(self, action: int) -> Array:
         """Return what one action earns, as weights of the d numbers, shape (d,)."""
@@ -306,26 +331,15 @@ class KernelGame(Game):
         """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
         noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
-        part = KernelGame.__new__(KernelGame)
-        part._fill(
+        return KernelGame.of_functionals(
             self.gram,
             self.reward[chosen],
-            self.feedback[chosen],
+            self.observation[chosen],
             tuple(self.row_count(a) for a in chosen),
-            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
-            self.norm_bound,
-            [self.action_label(a) for a in chosen],
-            self.noise,
-        )
-        return part
-
-    @property
-    def unknown(self) -> str:
-        """What is known of the parameter, in words."""
-        kernel = f" of {self.gram.kernel!r}" if isinstance(self.gram, Computed) else ""
-        return (
-            f"R^{self.d}: {self.d} numbers of a function with norm at most {self.norm_bound:g} in "
-            f"the space{kernel}"
+            noise_std=self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            norm_bound=self.norm_bound,
+            actions=[self.action_label(a) for a in chosen],
+            noise=self.noise,
         )
 
     def earned(self, theta: Array) -> Array:
@@ -334,11 +348,11 @@ class KernelGame(Game):
 
     def shown(self, theta: Array) -> Array:
         """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
-        return self.feedback.of(theta)
+        return self.observation.of(theta)
 
     def shown_by(self, action: Indices, theta: Array) -> Array:
         """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
-        rows = self.feedback[action]
+        rows = self.observation[action]
         each = np.arange(len(theta))[:, None, None]
         return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))
 
@@ -347,45 +361,16 @@ class KernelGame(Game):
         return f"{name}(k={self.k}, d={self.d}, m={self.m}, norm_bound={self.norm_bound})"
 
 
-def _places(gram: Computed, reward: Rows, feedback: Rows) -> Array | None:
+def _candidates(
+    points: Array | None, reward: Functionals, observation: Functionals
+) -> Array | None:
     """Return where each action reads the function: where it earns, else where it shows, (k, p)."""
-    if reward.index.shape[1] != 1:
+    if points is None or reward.index.shape[1] != 1:
         return None
     index, known = reward.index[:, 0].copy(), reward.weight[:, 0] != 0
-    entries = (feedback.weight != 0).reshape(len(index), -1)
+    entries = (observation.weight != 0).reshape(len(index), -1)
     lone = ~known & (entries.sum(axis=1) == 1)
     if lone.any():
-        flat = feedback.index.reshape(len(index), -1)
+        flat = observation.index.reshape(len(index), -1)
         index[lone] = flat[lone, entries[lone].argmax(axis=1)]
-    found = np.where((known | lone)[:, None], gram.points[index], np.nan)
-    return frozen(np.asarray(found))
-
-
-def _joint(rewards: Array, shown: Array, cross: Array) -> tuple[Written, Rows, Rows]:
-    """Return the Gram matrix of all rewards and observations, and which of them are which."""
-    k, m = len(rewards), cross.shape[2]
-    each = np.arange(k)
-    apart = cross.reshape(k, k * m)
-    if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, apart):
-        own = Rows(each[:, None], np.ones((k, 1)))
-        return _semidefinite(rewards), own, own[:, None]
-    whole = np.block([[rewards, apart], [apart.T, shown]])
-    places = k + np.arange(k * m).reshape(k, m, 1)
-    return (
-        _semidefinite(whole),
-        Rows(each[:, None], np.ones((k, 1))),
-        Rows(places, np.ones((k, m, 1))),
-    )
-
-
-def _semidefinite(matrix: Array) -> Written:
-    """Return a Gram matrix, if it can be one."""
-    size = float(np.abs(matrix).max(initial=0.0))
-    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRIC * size:
-        raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
-    even = (matrix + matrix.T) / 2
-    values, vectors = refuse_indefinite(even, "the three kernels together")
-    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
-        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        even = (even + even.T) / 2
-    return Written(frozen(even))
+    return frozen(np.where((known | lone)[:, None], points[index], np.nan))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
-from partial_monitoring.kernels.gram import Computed, Rows, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading, differences
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
@@ -43,7 +44,7 @@ class KernelDuelingGame(Duels, KernelGame):
     noise_std, noise
         As for :class:`Game`.
     norm_bound
-        B: how large the norm of g is at most.
+        B, the largest norm that g may have.
     items
         Labels of the items; without them the indices.
     """
@@ -63,7 +64,7 @@ class KernelDuelingGame(Duels, KernelGame):
         x = real_array("points", points, ("items", "p"))
         if 0 in x.shape:
             raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
-        gram = Computed(as_kernel(kernel), x, np.full(len(x), -1))
+        gram = KernelGram(as_kernel(kernel), x, np.full(len(x), -1))
         refuse_unfit(gram.kernel, x)
         set_fields(
             self,
@@ -77,22 +78,33 @@ class KernelDuelingGame(Duels, KernelGame):
             candidates=None,
         )
 
+    @property
+    def traits(self) -> Traits:
+        """What the game offers: duels, and an unknown function."""
+        return Traits(function=True, duels=True)
+
     @cached_property
-    def reward(self) -> Rows:  # type: ignore[override]
+    def reward(self) -> Functionals:  # type: ignore[override]
         """The sum of two utilities, shape (items^2, 2)."""
         index = np.stack(self.listed(), axis=1)
-        return Rows(index, np.ones(index.shape))
+        return Functionals(index, np.ones(index.shape))
 
     @cached_property
-    def feedback(self) -> Rows:  # type: ignore[override]
+    def observation(self) -> Functionals:  # type: ignore[override]
         """The difference of two utilities, shape (items^2, 1, 2)."""
         index = np.stack(self.listed(), axis=1)[:, None]
-        return Rows(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
+        return Functionals(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
-    @property
-    def mirrored(self) -> bool:
-        """A duel shows a difference, not its reward."""
-        return False
+    def with_kernel(self, kernel: Any) -> Self:
+        """Return the same duels of a utility with another kernel."""
+        return type(self)(
+            kernel,
+            self.points,
+            noise_std=float(self.noise_std),
+            norm_bound=self.norm_bound,
+            items=self.items,
+            noise=self.noise,
+        )
 
     def rows(self, action: int | str) -> Array:
         """Return what one duel shows, as weights of the utilities, shape (1, items)."""
@@ -123,15 +135,14 @@ class KernelDuelingGame(Duels, KernelGame):
     def as_items(self) -> KernelGame:
         """Return the game of the items by themselves: each earns its utility and shows nothing."""
         one = np.arange(self.count)[:, None]
-        game = KernelGame.__new__(KernelGame)
-        game._fill(
+        none = np.zeros((self.count, 0, 1))
+        return KernelGame.of_functionals(
             self.gram,
-            Rows(one, np.ones((self.count, 1))),
-            Rows(np.zeros((self.count, 0, 1), dtype=np.int64), np.zeros((self.count, 0, 1))),
+            Functionals(one, np.ones((self.count, 1))),
+            Functionals(none.astype(np.int64), none),
             (0,) * self.count,
-            self.noise_std,
-            self.norm_bound,
-            self.items,
-            self.noise,
+            noise_std=self.noise_std,
+            norm_bound=self.norm_bound,
+            actions=self.items,
+            noise=self.noise,
         )
-        return game

@@ -9,19 +9,29 @@ game over a box.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import singledispatch
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from partial_monitoring import kernels
-from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.kernels.gram import Computed, Rows, Written
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.kernels.readings import Reading, values
 from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
-from partial_monitoring.validation import Array, Indices, boolean, brief, is_whole, real_array
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    is_whole,
+    known_keys,
+    real_array,
+)
 
 SHARED = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
@@ -31,38 +41,48 @@ BOX_KEYS = ("kernel", "low", "high", *SHARED)
 DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
 
 
-def kernel_game_to_dict(game: KernelGame) -> dict[str, Any]:
+@singledispatch
+def kernel_game_to_dict(game: FunctionGame) -> dict[str, Any]:
     """Return a kernel game as plain data."""
-    shared = {
+    raise InvalidInput(f"a {type(game).__name__} cannot be written to a game file.")
+
+
+@kernel_game_to_dict.register
+def _(game: KernelGame) -> dict[str, Any]:
+    options = _options(game) | {"actions": list(game.actions)}
+    gram = game.kernel_gram
+    if gram is None:
+        return _three_kernels(game) | options
+    body: dict[str, Any] = {"kernel": gram.kernel.to_dict(), "points": gram.points.tolist()}
+    derived = bool((gram.axes >= 0).any())
+    if derived:
+        body["axes"] = gram.axes.tolist()
+    if derived or not (game.reward.plain and game.shows_own_reward and game.k == game.d):
+        body["reward"] = _written(game.reward[:, None], (1,) * game.k)
+        body["feedback"] = _written(game.observation, game.row_counts)
+    return body | options
+
+
+@kernel_game_to_dict.register
+def _(game: KernelDuelingGame) -> dict[str, Any]:
+    kernel, points = game.computed.kernel.to_dict(), game.points.tolist()
+    own = {"kernel": kernel, "points": points, "duels": True, "items": list(game.items)}
+    return own | _options(game)
+
+
+@kernel_game_to_dict.register
+def _(game: KernelBoxGame) -> dict[str, Any]:
+    corners = {"low": game.low.tolist(), "high": game.high.tolist()}
+    return {"kernel": game.computed.kernel.to_dict()} | corners | _options(game)
+
+
+def _options(game: FunctionGame) -> dict[str, Any]:
+    """Return what all kernel games have."""
+    return {
         "noise_std": np.asarray(game.noise_std).tolist(),
         "norm_bound": game.norm_bound,
         "noise": game.noise,
     }
-    if isinstance(game, KernelDuelingGame):
-        assert isinstance(game.gram, Computed)
-        return {
-            "kernel": game.gram.kernel.to_dict(),
-            "points": game.points.tolist(),
-            "duels": True,
-            "items": list(game.items),
-        } | shared
-    if isinstance(game, KernelBoxGame):
-        corners = {"low": game.low.tolist(), "high": game.high.tolist()}
-        return {"kernel": game.computed.kernel.to_dict()} | corners | shared
-    shared["actions"] = list(game.actions)
-    if isinstance(game.gram, Written):
-        return _three_kernels(game) | shared
-    body: dict[str, Any] = {
-        "kernel": game.gram.kernel.to_dict(),
-        "points": game.gram.points.tolist(),
-    }
-    derived = bool((game.gram.axes >= 0).any())
-    if derived:
-        body["axes"] = game.gram.axes.tolist()
-    if derived or not (game.reward.plain and game.mirrored and game.k == game.d):
-        body["reward"] = _written(game.reward[:, None], (1,) * game.k)
-        body["feedback"] = _written(game.feedback, game.row_counts)
-    return body | shared
 
 
 def _three_kernels(game: KernelGame) -> dict[str, Any]:
@@ -75,7 +95,7 @@ def _three_kernels(game: KernelGame) -> dict[str, Any]:
     }
 
 
-def _written(rows: Rows, counts: tuple[int, ...]) -> list[Any]:
+def _written(rows: Functionals, counts: tuple[int, ...]) -> list[Any]:
     """Write rows as pairs [number of a point, weight], one list per row of each action."""
     width = rows.index.shape[2]
     return [
@@ -87,33 +107,33 @@ def _written(rows: Rows, counts: tuple[int, ...]) -> list[Any]:
     ]
 
 
-def kernel_game_from_dict(data: Mapping[str, Any]) -> KernelGame:
+def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
     """Build a kernel game from plain data."""
     if "reward_kernel" in data:
-        _known(data, ARRAY_KEYS)
+        known_keys("a kernel game", data, ARRAY_KEYS)
         for key in ARRAYS:
             if key not in data:
                 raise InvalidInput(f"a kernel game needs the key {key!r}.")
         return KernelGame(**data)
     if "low" in data or "high" in data:
-        _known(data, BOX_KEYS)
+        known_keys("a kernel game", data, BOX_KEYS)
         for key in ("low", "high"):
             if key not in data:
                 raise InvalidInput(f"a kernel game over a box needs the key {key!r}.")
         options = {key: data[key] for key in SHARED if key in data}
         return KernelBoxGame(_kernel(data), data["low"], data["high"], **options)
     if data.get("duels") is not None and boolean("duels", data["duels"]):
-        _known(data, DUEL_KEYS)
+        known_keys("a kernel game", data, DUEL_KEYS)
         options = {key: data[key] for key in (*SHARED, "items") if key in data}
         return KernelDuelingGame(_kernel(data), _points(data), **options)
-    _known(data, POINT_KEYS)
+    known_keys("a kernel game", data, POINT_KEYS)
     options = {key: data[key] for key in (*SHARED, "actions") if key in data}
     x = _points(data)
     if ("reward" in data) != ("feedback" in data):
         raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")
     if "reward" not in data:
         if "axes" in data:
-            raise InvalidInput("axes must stand beside the keys 'reward' and 'feedback'.")
+            raise InvalidInput("axes must be given with the keys 'reward' and 'feedback'.")
         read = values(x)
         return KernelGame.from_kernel(_kernel(data), read, read, **options)
     axes = _axes(data.get("axes", [-1] * len(x)), *x.shape)
@@ -168,10 +188,4 @@ def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
         for j, row in enumerate(rows):
             for place, (i, w) in enumerate(row):
                 index[a, j, place], weight[a, j, place] = i, w
-    return Reading(points, axes, Rows(index, weight), tuple(map(len, lists)))
-
-
-def _known(data: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in data:
-        if key not in known:
-            raise unknown_name("key of a kernel game", key, known)
+    return Reading(points, axes, Functionals(index, weight), tuple(map(len, lists)))

@@ -98,7 +98,7 @@ def _rows(name: str, table: Any) -> dict[str, dict[str, Any]]:
 def _same_labels(what: str, found: Any, wanted: Any) -> None:
     if set(found) != set(wanted):
         odd = sorted(set(found) ^ set(wanted))[0]
-        raise InvalidInput(f"{what}: {odd!r} stands in only one of them.")
+        raise InvalidInput(f"{what}: {odd!r} appears in only one of them.")
 
 
 def _pair(action: str, outcome: str, cell: Any) -> tuple[Any, Hashable]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.validation import Array, frozen
 
 RANK_TOLERANCE = 1e-9
 """A direction counts as absent when unit rows have less than this of it."""
+
+ILL_CONDITIONED = 1e6
+"""A Gram matrix that is larger than its least eigenvalue by this factor has lost as many digits."""
 
 
 def unit_rows(rows: Array) -> Array:
@@ -77,3 +81,9 @@ def singular(rows: Array, block: int = 65_536) -> tuple[Array, Array]:
         return np.zeros(0), np.zeros((0, d))
     _, values, right = np.linalg.svd(rows, full_matrices=False)
     return values, right
+
+
+def is_ill_conditioned(gram: Array, least: float) -> NDArray[np.bool_]:
+    """Return which Gram matrices (n, r, r) have lost digits of their least eigenvalue."""
+    size = np.trace(gram, axis1=1, axis2=2)
+    return np.asarray(size > ILL_CONDITIONED * least)

@@ -1,8 +1,9 @@
 """The parameter sets Theta: all of R^d, a ball, a box, the simplex, a polytope."""
 
 from partial_monitoring.parameter_sets.ball import Ball
-from partial_monitoring.parameter_sets.base import Halfspaces, ParameterSet, Polyhedral
+from partial_monitoring.parameter_sets.base import Halfspaces, ParameterSet, registered
 from partial_monitoring.parameter_sets.box import Box
+from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.parameter_sets.polytope import Polytope
 from partial_monitoring.parameter_sets.simplex import Simplex
 from partial_monitoring.parameter_sets.unconstrained import AllParameters
@@ -16,4 +17,5 @@ __all__ = [
     "Polyhedral",
     "Polytope",
     "Simplex",
+    "registered",
 ]

@@ -7,16 +7,29 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.numerics.conic import Cone
+from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
     ParameterSet,
     checked_projection,
+    registered,
     vectors,
 )
-from partial_monitoring.validation import Array, non_negative_number, real_array, set_fields
+from partial_monitoring.parameter_sets.coordinates import Coordinates, UnitBall, cube, norm_cone
+from partial_monitoring.parameter_sets.cut import BallCut
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    non_negative_number,
+    real_array,
+    set_fields,
+)
 
 
+@registered("ball", "center", "radius")
 @dataclass(frozen=True, eq=False, init=False)
 class Ball(ParameterSet):
     """A Euclidean ball; with radius 0 it is a single point.
@@ -89,3 +102,27 @@ class Ball(ParameterSet):
 
     def diameter(self) -> float:
         return 2.0 * self.radius
+
+    def cut(self, origin: Array, basis: Array) -> BallCut:
+        return BallCut(basis.T @ (self.center - origin), self.radius)
+
+    def sample(self, seeds: Indices) -> Array:
+        def draw(rng: np.random.Generator) -> Array:
+            return sampling.in_ball(self.center, self.radius, rng)
+
+        return sampling.one_per_seed(draw, seeds)
+
+    def describe(self) -> str:
+        middle = "0" if not self.center.any() else f"({', '.join(map(number, self.center))})"
+        return f"the ball of radius {number(self.radius)} around {middle} in R^{self.d}"
+
+    def cones(self) -> list[Cone]:
+        return [norm_cone(np.eye(self.d), self.center, self.radius)]
+
+    def coordinates(self) -> Coordinates:
+        center, q, radius = self.center, self.difference_basis(), self.radius
+        n = q.shape[1]
+        if n == 0:
+            return Coordinates(center, q, 1.0, cube(0))
+        inner = Coordinates(center, q * (radius / np.sqrt(n)), radius, cube(n))
+        return Coordinates(center, q * radius, radius, UnitBall(n), inner)

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.errors import InvalidInput
-from partial_monitoring.numerics import conic
-from partial_monitoring.validation import Array, axes, real_array
+from partial_monitoring.errors import InvalidInput, SolverError, unknown_name
+from partial_monitoring.numerics.conic import Cone
+from partial_monitoring.numerics.rational import Integers
+from partial_monitoring.parameter_sets.coordinates import Coordinates, CurvedSet, pulled_back
+from partial_monitoring.parameter_sets.cut import Cut
+from partial_monitoring.validation import Array, Indices, axes, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
 
 
-FLAT = 1e-9
-"""A row whose part along the affine hull is shorter than this fraction of it does not cut."""
+class Halfspaces(NamedTuple):
+    """The set {theta : a_ub theta <= b_ub, a_eq theta = b_eq}."""
+
+    a_ub: Array
+    b_ub: Array
+    a_eq: Array
+    b_eq: Array
 
 
 class ParameterSet(ABC):
     """A closed convex set Theta of R^d in which the unknown parameter lies (section 2).
 
-    A new kind of set is best a subclass of :class:`Polyhedral`, which everything in the library can
-    deal with. Other sets can be modelled, but confidence sets in them are not known to the library.
+    A new kind of set is best a subclass of :class:`Polyhedral`, which has everything else. A curved
+    set can be modelled with the seven abstract methods alone; with ``cones`` its games can be
+    analysed, with ``sample`` true parameters can be drawn, and game files keep it if its class is
+    decorated with :func:`registered`.
     """
 
     d: int
     """Length of the parameter vector."""
+
+    holds_distributions: ClassVar[bool] = False
+    """Whether the points of the set are distributions over outcomes."""
 
     @abstractmethod
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
@@ -65,6 +80,18 @@ class ParameterSet(ABC):
     def diameter(self) -> float:
         """Return an upper bound of the distance of two points (infinite if unbounded)."""
 
+    @property
+    def dimension(self) -> int:
+        """D, the dimension of the affine hull."""
+        return int(self.difference_basis().shape[1])
+
+    def cut(self, origin: Array, basis: Array) -> Cut:
+        """Return the set in coordinates x, theta = origin + basis x, to be cut by ellipsoids.
+
+        The basis spans Theta - Theta, shape (d, D).
+        """
+        raise SolverError(f"confidence sets in a {type(self).__name__} cannot be computed.")
+
     def equals(self, other: object) -> bool:
         """Whether the other set is given by the same kind and the same numbers."""
         if self is other:
@@ -77,55 +104,137 @@ class ParameterSet(ABC):
         )
         return all(map(np.array_equal, mine, theirs))
 
-    @property
-    def dimension(self) -> int:
-        """D, the dimension of the affine hull."""
-        return int(self.difference_basis().shape[1])
+    def checked(self, theta: ArrayLike, name: str = "theta_star") -> Array:
+        """Validate a parameter, shape (d,): right length, finite, inside the set."""
+        point = real_array(name, theta, (self.d,))
+        if not self.contains(point):
+            raise InvalidInput(
+                f"{name} must lie in the game's parameter set, a {type(self).__name__}; got "
+                f"{point.tolist()}."
+            )
+        return point
 
+    def sample(self, seeds: Indices) -> Array:
+        """Draw one parameter per seed, uniformly from Theta, shape (n, d).
 
-class Halfspaces(NamedTuple):
-    """The set {theta : a_ub theta <= b_ub, a_eq theta = b_eq}."""
-
-    a_ub: Array
-    b_ub: Array
-    a_eq: Array
-    b_eq: Array
-
-
-class Polyhedral(ParameterSet):
-    """A parameter set that is cut out by finitely many halfspaces."""
-
-    @abstractmethod
-    def halfspaces(self) -> Halfspaces:
-        """Return the inequalities and equalities that define the set."""
-
-    def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:
-        """Return the nearest point in the norm of ``gram``, by a dual active-set method.
-
-        With theta = center + Q x the set has interior points, and the nearest point of its affine
-        hull solves Q' G Q x = Q' G (point - center); the rest is a projection in that norm.
+        From an unbounded set, uniformly from its points within 1 of the middle (the default prior
+        mean): on R^d from the unit ball.
         """
-        target, metric = checked_projection(self.d, point, gram)
-        center, q = self.relative_interior_point(), self.difference_basis()
-        if q.shape[1] == 0:
-            return center
-        a, b = self.facets()
-        # Without a tolerance: in a tiny set everything near by is outside.
-        if q.shape[1] == self.d and (a @ (q.T @ (target - center)) <= b).all():
-            return target
-        inner = q.T @ metric @ q
-        on_hull = np.asarray(np.linalg.solve(inner, q.T @ (metric @ (target - center))), float)
-        nearest: Array = center + q @ conic.nearest_point(on_hull, inner, a, b)
-        return nearest
+        raise InvalidInput(
+            f"theta cannot be drawn from a {type(self).__name__}; give one or one per seed."
+        )
 
-    def facets(self) -> tuple[Array, Array]:
-        """Return (a, b) such that the set is {center + Q x : a x <= b}, with rows of length 1."""
-        a_ub, b_ub, _, _ = self.halfspaces()
+    def describe(self) -> str:
+        """Name the set in words."""
+        name = type(self).__name__.lower()
+        article = "an" if name[0] in "aeiou" else "a"
+        return f"{article} {name} of dimension {self.dimension} in R^{self.d}"
+
+    # -- for the analysis of games -----------------------------------------------------------
+
+    def cones(self) -> list[Cone]:
+        """Return the set as conic constraints on theta."""
+        raise SolverError(f"cells over a {type(self).__name__} cannot be computed.")
+
+    def coordinates(self) -> Coordinates:
+        """Return coordinates in which the set has size about one."""
+        cones = self.cones()
         center, q = self.relative_interior_point(), self.difference_basis()
-        a, b = a_ub @ q, b_ub - a_ub @ center
-        lengths = np.linalg.norm(a, axis=1)
-        cuts = lengths > FLAT * np.maximum(1.0, np.linalg.norm(a_ub, axis=1))
-        return a[cuts] / lengths[cuts, None], b[cuts] / lengths[cuts]
+        radius = self.norm_bound(center)
+        size = radius if np.isfinite(radius) and radius > 0 else 1.0
+
+        def minimum(slope: Array) -> float:
+            direction = q @ slope / size
+            return -float(self.support(-direction)) - float(direction @ center)
+
+        local = CurvedSet(minimum, pulled_back(cones, center, q * size))
+        return Coordinates(center, q * size, size, local)
+
+    def halfspaces(self) -> Halfspaces | None:
+        """Return the inequalities and equalities that define the set; None if it is curved."""
+        return None
+
+    def facets(self) -> tuple[Array, Array] | None:
+        """Return (a, b) such that the set is {center + Q x : a x <= b}; None if it is curved."""
+        return None
+
+    def apparent_equalities(self) -> list[int]:
+        """Return which inequalities of ``halfspaces`` seem to hold with equality everywhere."""
+        return []
+
+    def exact_minimum(self, vector: Integers) -> Fraction | None:
+        """Return the minimum of <vector, theta> for integers (d,) by a formula; None without one.
+
+        The numbers of the set are read as the simplest fractions that round to them.
+        """
+        return None
+
+    # -- game files --------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the set in a game file."""
+        for kind, (known, required, optional) in KINDS.items():
+            if known is type(self):  # a subclass may be another set
+                values = {key: np.asarray(getattr(self, key)) for key in (*required, *optional)}
+                kept = {key: value.tolist() for key, value in values.items() if value.size}
+                return {"type": kind} | kept
+        raise InvalidInput(f"a {type(self).__name__} cannot be written to a game file.")
+
+    @staticmethod
+    def from_dict(data: Any, d: int) -> ParameterSet:
+        """Build a parameter set in R^d from its entry in a game file."""
+        if not isinstance(data, Mapping) or "type" not in data:
+            raise InvalidInput(f"parameters must be a table with the key 'type'; got {data!r}.")
+        kind = data["type"]
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise unknown_name("type of parameters", kind, KINDS)
+        known, required, optional = KINDS[kind]
+        keys = (*required, *optional)
+        for key in data:
+            if key not in ("type", *keys):
+                raise unknown_name("key of parameters", key, ("type", *keys))
+        for key in required:
+            if key not in data:
+                raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
+        values = {key: data[key] for key in keys if key in data}
+        built: ParameterSet = known(**values) if keys else known(d)
+        return built
+
+
+class Kind(NamedTuple):
+    """A class of parameter sets as game files know it."""
+
+    known: type[Any]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+
+
+KINDS: dict[str, Kind] = {}
+"""The parameter sets that game files keep, by their type there."""
+
+Set = TypeVar("Set", bound=type[ParameterSet])
+
+
+def registered(kind: str, *required: str, optional: Sequence[str] = ()) -> Callable[[Set], Set]:
+    """Decorate a parameter set that game files keep.
+
+    Parameters
+    ----------
+    kind
+        Its type in a game file.
+    required, optional
+        The keys of its entry: attributes of the set and arguments of the class. A class without
+        keys is called with d alone.
+    """
+
+    def register(known: Set) -> Set:
+        taken = KINDS[kind].known if kind in KINDS else known
+        if (taken.__module__, taken.__qualname__) != (known.__module__, known.__qualname__):
+            raise InvalidInput(f"kind must be a new type of parameters; {kind!r} is taken.")
+        KINDS[kind] = Kind(known, required, tuple(optional))
+        return known
+
+    return register
 
 
 def checked_projection(d: int, point: ArrayLike, gram: ArrayLike | None) -> tuple[Array, Array]:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.numerics.rational import Integers, simplest
+from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
     Halfspaces,
-    Polyhedral,
+    registered,
     vectors,
 )
-from partial_monitoring.validation import Array, real_array, set_fields
+from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
+from partial_monitoring.parameter_sets.polyhedral import Polyhedral
+from partial_monitoring.validation import Array, Indices, real_array, set_fields
 
 
+@registered("box", "low", "high")
 @dataclass(frozen=True, eq=False, init=False)
 class Box(Polyhedral):
     """A product of intervals; a coordinate with low = high is known.
@@ -81,3 +88,26 @@ class Box(Polyhedral):
 
     def diameter(self) -> float:
         return float(np.linalg.norm(self.high - self.low))
+
+    def sample(self, seeds: Indices) -> Array:
+        return sampling.one_per_seed(lambda rng: rng.uniform(self.low, self.high), seeds)
+
+    def describe(self) -> str:
+        if np.ptp(self.low) == 0 and np.ptp(self.high) == 0:
+            return f"the box [{number(self.low[0])}, {number(self.high[0])}]^{self.d}"
+        return f"a box in R^{self.d}"
+
+    def coordinates(self) -> Coordinates:
+        half = (self.high - self.low)[self.high > self.low] / 2
+        to_theta = self.difference_basis() * half
+        size = float(half.max(initial=0.0))
+        return Coordinates(self.relative_interior_point(), to_theta, size, cube(len(half)))
+
+    def apparent_equalities(self) -> list[int]:
+        return []
+
+    def exact_minimum(self, vector: Integers) -> Fraction | None:
+        corners = np.where(vector > 0, self.low, self.high)
+        exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
+        ends = (int(v) * end for v, end in zip(vector, exact, strict=True))
+        return sum(ends, Fraction(0))

@@ -15,18 +15,20 @@ from partial_monitoring.numerics.linalg import null_space, unit_rows
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
     Halfspaces,
-    Polyhedral,
+    registered,
     vectors,
 )
+from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
 THINNEST = 1e-8
 """An inequality with less room than this (in units of its own row's length) is an equality."""
 
 MOST_VERTICES = 20_000
-"""Up to this many possible vertices the farthest one is found by listing them all."""
+"""Largest number of possible vertices that are listed to find the farthest one."""
 
 
+@registered("polytope", optional=Halfspaces._fields)
 @dataclass(frozen=True, eq=False, init=False)
 class Polytope(Polyhedral):
     """A polyhedron given by inequalities and equalities; it may be unbounded, but not empty.
@@ -145,7 +147,7 @@ class Polytope(Polyhedral):
 
     @cached_property
     def _unit(self) -> Halfspaces:
-        """The halfspaces with rows of length 1 (rows of zeros as they came)."""
+        """The halfspaces with rows of length 1 (rows of zeros unchanged)."""
         a_ub, b_ub, a_eq, b_eq = self.halfspaces()
         size_ub, size_eq = (_lengths(a) for a in (a_ub, a_eq))
         return Halfspaces(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.numerics.rational import Integers
+from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import (
     MEMBERSHIP_TOLERANCE,
     Halfspaces,
-    Polyhedral,
+    registered,
     vectors,
 )
-from partial_monitoring.validation import Array, real_array, set_fields, whole_number
+from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
+from partial_monitoring.parameter_sets.polyhedral import Polyhedral
+from partial_monitoring.validation import Array, Indices, real_array, set_fields, whole_number
 
 
+@registered("simplex")
 @dataclass(frozen=True)
 class Simplex(Polyhedral):
     """All probability distributions over d outcomes.
@@ -27,6 +34,7 @@ class Simplex(Polyhedral):
     """
 
     d: int
+    holds_distributions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         set_fields(self, d=whole_number("d", self.d, at_least=1))
@@ -65,3 +73,20 @@ class Simplex(Polyhedral):
 
     def diameter(self) -> float:
         return float(np.sqrt(2.0)) if self.d > 1 else 0.0
+
+    def sample(self, seeds: Indices) -> Array:
+        return sampling.one_per_seed(lambda rng: rng.dirichlet(np.ones(self.d)), seeds)
+
+    def describe(self) -> str:
+        return f"the probability simplex over {self.d} outcomes"
+
+    def coordinates(self) -> Coordinates:
+        d, one = self.d, np.ones(1)
+        local = Polyhedron(np.ones((1, d)), one, one, np.zeros(d), np.ones(d))
+        return Coordinates(np.zeros(d), None, 1.0, local)
+
+    def apparent_equalities(self) -> list[int]:
+        return []
+
+    def exact_minimum(self, vector: Integers) -> Fraction | None:
+        return Fraction(int(vector.min()))

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.parameter_sets.base import ParameterSet, checked_projection, vectors
-from partial_monitoring.validation import Array, set_fields, whole_number
+from partial_monitoring.numerics.conic import Cone
+from partial_monitoring.numerics.rational import Integers
+from partial_monitoring.parameter_sets import sampling
+from partial_monitoring.parameter_sets.base import (
+    Halfspaces,
+    ParameterSet,
+    checked_projection,
+    registered,
+    vectors,
+)
+from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
+from partial_monitoring.parameter_sets.cut import Uncut
+from partial_monitoring.validation import Array, Indices, set_fields, whole_number
 
 
+@registered("all")
 @dataclass(frozen=True)
 class AllParameters(ParameterSet):
     """All of R^d.
@@ -48,3 +61,31 @@ class AllParameters(ParameterSet):
 
     def diameter(self) -> float:
         return np.inf
+
+    def cut(self, origin: Array, basis: Array) -> Uncut:
+        return Uncut()
+
+    def sample(self, seeds: Indices) -> Array:
+        """Draw one parameter per seed, uniformly from the unit ball, shape (n, d)."""
+
+        def draw(rng: np.random.Generator) -> Array:
+            return sampling.in_ball(np.zeros(self.d), sampling.NEAR, rng)
+
+        return sampling.one_per_seed(draw, seeds)
+
+    def describe(self) -> str:
+        return f"all of R^{self.d}"
+
+    def cones(self) -> list[Cone]:
+        return []
+
+    def coordinates(self) -> Coordinates:
+        """Return the coordinates of a cube around 0, where all rewards agree: cells are cones."""
+        return Coordinates(np.zeros(self.d), np.eye(self.d), 1.0, cube(self.d))
+
+    def halfspaces(self) -> Halfspaces:
+        nothing = np.zeros((0, self.d)), np.zeros(0)
+        return Halfspaces(*nothing, *nothing)
+
+    def exact_minimum(self, vector: Integers) -> Fraction | None:
+        return None if vector.any() else Fraction(0)

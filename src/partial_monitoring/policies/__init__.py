@@ -12,9 +12,9 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, SquareCB
-from partial_monitoring.policies.bandit.improvement import GPUCB, ExpectedImprovement
-from partial_monitoring.policies.bandit.optimism import LinTS, LinUCB
-from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS
+from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
+from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
+from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.design import KernelModel
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
+from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.stack import Stack
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
-from partial_monitoring.policies.policy import Choices, Policy, draws_of, is_policy, joined
+from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed, is_policy, joined
 from partial_monitoring.validation import Array, Indices, real_number, whole_number
 
 MOST_FITTED = 400
@@ -27,10 +27,10 @@ MOST_FITTED = 400
 class Fitted:
     """What one replicate knows: its game with the kernel of the last fit, and all it has seen."""
 
-    game: KernelGame
+    game: FunctionGame
     state: Any
-    actions: Stack
-    shown: Stack
+    actions: AppendOnly
+    shown: AppendOnly
     due: int
     """The round before which the kernel is fitted again."""
 
@@ -51,15 +51,9 @@ class RefittedState:
         return True
 
     @property
-    def model(self) -> KernelModel:
-        """The model of the first replicate, with its kernel."""
-        found: KernelModel = _model(self.runs[0].state)
-        return found
-
-    @property
-    def estimate(self) -> KernelEstimate:
-        """The estimate of the first replicate, with its kernel."""
-        found: KernelEstimate = self.runs[0].state.estimate
+    def design(self) -> KernelDesign:
+        """The design of the first replicate, with its kernel."""
+        found: KernelDesign = self.runs[0].state.design
         return found
 
 
@@ -91,6 +85,8 @@ class Refitted:
     the kernel was fitted to the data, so that nothing is guaranteed.
     """
 
+    needs: ClassVar[Needs] = Needs(listed=False, function=True, contexts=False)
+
     inner: Policy[Any] = field(default_factory=lambda: IDS(gap=gaps.mean))
     first: int = 10
     growth: float = 1.5
@@ -107,13 +103,12 @@ class Refitted:
 
     def init(self, game: Any, replicates: int) -> RefittedState:
         """Return the state before the first round."""
-        if not isinstance(game, KernelGame):
-            raise InvalidInput(f"Refitted plays kernel games; got {game!r}.")
+        refuse(self, game)
         kernel = game.computed.kernel
         if not kernel.parameters:
             raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")
         state = self.inner.init(game, 1)
-        if not isinstance(_model(state), KernelModel):
+        if not isinstance(getattr(state, "design", None), KernelDesign):
             raise InvalidInput(
                 f"inner must be a policy that estimates the function, such as IDS(); got "
                 f"{self.inner!r}."
@@ -121,15 +116,15 @@ class Refitted:
         blank = Fitted(
             game,
             state,
-            Stack.empty(1, dtype=np.int64),
-            Stack.empty(max(game.m, 1)),
+            AppendOnly.empty(1, dtype=np.int64),
+            AppendOnly.empty(max(game.m, 1)),
             self.first,
         )
         return RefittedState((blank,) * replicates, kernel, 2 * game.d)
 
     def draws(self, state: RefittedState) -> int:
         """Return how many uniform numbers the inner policy needs per round."""
-        return 1 if draws_of(self.inner, state.runs[0].state) is None else state.most_draws
+        return 1 if draws_needed(self.inner, state.runs[0].state) is None else state.most_draws
 
     def decide(
         self, state: RefittedState, uniforms: Array, available: Array | None = None
@@ -137,7 +132,7 @@ class Refitted:
         """Let the inner policy choose, each replicate with its own kernel."""
         each = []
         for run, own in zip(state.runs, uniforms, strict=True):
-            width = draws_of(self.inner, run.state)
+            width = draws_needed(self.inner, run.state)
             numbers = own[:1] if width is None else own[None, :width]
             each.append(self.inner.decide(run.state, numbers, available))
         return joined(each)
@@ -166,7 +161,7 @@ class Refitted:
 
     def _fitted(self, run: Fitted, start: Kernel) -> Fitted:
         """Fit the kernel to all that was seen, and play everything again with it."""
-        model = _model(run.state)
+        design = run.state.design
         often, means, different = _grouped(run)
         sizes = np.asarray(run.game.noise_std)
         noise = sizes[different] if sizes.ndim else sizes
@@ -175,7 +170,7 @@ class Refitted:
             run.game.reading(different),
             means,
             noise_std=noise / np.sqrt(often),
-            scale=model.noise_std**2 / model.regularization,
+            scale=design.noise_std**2 / design.regularization,
         )
         game = run.game.with_kernel(kernel)
         state = self.inner.init(game, 1)
@@ -183,12 +178,6 @@ class Refitted:
             state = self.inner.update(state, action, shown[None])
         due = max(run.due + 1, int(np.ceil(self.growth * run.due)))
         return replace(run, game=game, state=state, due=due)
-
-
-def _model(state: Any) -> Any:
-    """Return the model of a state: its own, or that of its estimate."""
-    own = getattr(state, "model", None)
-    return own if own is not None else getattr(getattr(state, "estimate", None), "model", None)
 
 
 def _grouped(run: Fitted) -> tuple[Array, Array, Indices]:

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.report.colors import GUIDE_COLOR, Style, action_colors
-from partial_monitoring.report.series import Curves, Plays, all_curves, log_range
+from partial_monitoring.report.series import (
+    GUIDE_COLOR,
+    Curves,
+    Plays,
+    Style,
+    action_colors,
+    all_curves,
+    log_range,
+)
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.words import power, short
+from partial_monitoring.report.text import power, short
 from partial_monitoring.validation import Array, Indices
 
 Chart = dict[str, Any]
@@ -22,10 +29,10 @@ MARGIN = {"l": 56, "r": 12, "t": 10, "b": 44}
 SMALL_MARGIN = {"l": 46, "r": 8, "t": 8, "b": 36}
 
 FEW = 4
-"""Up to so many policies the bands of the quantiles are shown from the start."""
+"""Largest number of policies whose quantile bands are shown from the start."""
 
 NEAR = 2.0
-"""A bound is shown on linear axes if it is at most so many times above the regret."""
+"""Largest ratio of a bound to the regret at which linear axes show the bound."""
 
 
 def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:

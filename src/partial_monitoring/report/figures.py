@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.report.colors import GUIDE_COLOR, Style, action_colors
-from partial_monitoring.report.series import Plays, all_curves, log_range
+from partial_monitoring.report.series import (
+    GUIDE_COLOR,
+    Plays,
+    Style,
+    action_colors,
+    all_curves,
+    log_range,
+)
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.words import short
+from partial_monitoring.report.text import short
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ WIDTH = 7.2
 
 LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 MOST_CELLS = 40
-"""Of more actions that can be best one would see nothing."""
+"""Largest number of Pareto optimal actions whose cells are drawn."""
 
 MARKED = 3
 """Curves through fewer points than this show the points."""
@@ -158,7 +164,7 @@ def pdf(figure: Figure) -> bytes:
 
 
 def _new(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of which pyplot does not know, and its axes."""
+    """Return a new figure that is not registered with pyplot, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")

@@ -1,26 +1,27 @@
-"""What kind of game was played, for a report: the analysis, or the reason why there is none."""
+"""The class of a game in a report: its analysis, or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.bounds import bounds
-from partial_monitoring.analysis.classify import Analysis, analyze
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.errors import PartialMonitoringError
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.simulation.result import Comparison
 from partial_monitoring.validation import Array, Indices
 
 EXPONENTS = {"trivial": 0.0, "easy": 1 / 2, "hard": 2 / 3, "hopeless": 1.0}
 """The power of the rounds with which regret grows at best, in the worst case of each class."""
 
 MOST_ACTIONS = 100
-"""Larger games are not analysed for a report: the pairs of actions would take minutes."""
+"""Largest number of actions or contexts of a game that a report analyses within seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Verdict:
     missing: str = ""
     """Why there is no analysis."""
     whole: ContextualAnalysis | None = None
-    """That of a game with contexts."""
+    """The analysis of a game with contexts."""
 
     @property
     def category(self) -> str:
@@ -60,11 +61,12 @@ class Verdict:
             return np.nan
 
     def bound(self, rounds: Indices) -> Array | None:
-        """Return the regret that theory guarantees for IDS after so many rounds, if it does."""
-        if self.analysis is None or isinstance(self.game, ContextualGame):
+        """Return the regret that theory guarantees for IDS after each of the rounds, if any."""
+        if self.analysis is None:
             return None
+        game: Any = self.game
         try:
-            regret = bounds(self.game, rounds, analysis=self.analysis).regret
+            regret = bounds(game, rounds, analysis=self.analysis).regret
         except PartialMonitoringError:
             return None
         return regret if np.isfinite(regret).all() and (regret > 0).any() else None
@@ -72,26 +74,34 @@ class Verdict:
 
 def verdict(game: AnyGame) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
-    contexts = len(game.games) if isinstance(game, ContextualGame) else 1
-    if isinstance(game, KernelBoxGame):
-        return Verdict(game, None, "Games over a box are not analysed.")
-    if game.k > MOST_ACTIONS or contexts > MOST_ACTIONS:
-        return Verdict(
-            game,
-            None,
-            f"The game has {max(game.k, contexts):,} actions (or contexts) and was not analysed: "
-            f"that is done up to {MOST_ACTIONS} here. Call pm.analyze on it if you can wait.",
-        )
     try:
-        if isinstance(game, ContextualGame):
-            return Verdict(game, None, whole=analyze(game))
-        return Verdict(game, analyze(game))
+        return _analysed(game)
     except PartialMonitoringError as error:
         return Verdict(game, None, f"The game could not be analysed: {error}")
 
 
+def _analysed(game: Any) -> Verdict:
+    if not game.traits.listed:
+        return Verdict(game, None, "Games over a box are not analysed.")
+    if game.traits.contexts:
+        size = max(game.k, len(game.games))
+        return _too_large(game, size) or Verdict(game, None, whole=analyze(game))
+    return _too_large(game, game.k) or Verdict(game, analyze(game))
+
+
+def _too_large(game: AnyGame, size: int) -> Verdict | None:
+    if size <= MOST_ACTIONS:
+        return None
+    return Verdict(
+        game,
+        None,
+        f"The game has {size:,} actions (or contexts) and was not analysed: that is done up to "
+        f"{MOST_ACTIONS} here. Call pm.analyze on it if you can wait.",
+    )
+
+
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
-    """Return the verdict of each comparison; a game that stands several times is analysed once."""
+    """Return the verdict of each comparison; a game that appears several times is analysed once."""
     found: dict[int, Verdict] = {}
     for comparison in comparisons:
         if id(comparison.game) not in found:

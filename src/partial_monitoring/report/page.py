@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import json
+import platform
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from typing import Any
 
-from partial_monitoring.report import words
+import partial_monitoring
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
-from partial_monitoring.report.colors import Style, action_colors
 from partial_monitoring.report.game_class import Verdict
 from partial_monitoring.report.ranking import Duel, Standing
-from partial_monitoring.report.reproduce import describe, versions
-from partial_monitoring.report.sentences import answer, bound_note, facts, headline, refusals
-from partial_monitoring.report.series import plays
+from partial_monitoring.report.series import Style, action_colors, plays
 from partial_monitoring.report.summary import Section
 
 Drawings = Mapping[str, bytes]
 """The figures of a section as SVG by kind: cells, regret, plays, information."""
 
+PACKAGES = ("numpy", "scipy", "numba")
+"""Packages on whose versions the numbers depend."""
+
 MOST_DUELS = 12
-"""With more policies the table of every two would be too wide for any screen."""
+"""Largest number of policies for which a table of all pairs fits on a screen."""
 
 
 @dataclass
-class Group:
+class GameGroup:
     """A game with its instances."""
 
     name: str
@@ -37,7 +41,7 @@ class Group:
     instances: list[dict[str, Any]] = field(default_factory=list)
 
 
-def render(
+def render_page(
     sections: Sequence[Section],
     standings: Sequence[Standing],
     duels: Mapping[tuple[str, str], Duel],
@@ -52,22 +56,22 @@ def render(
     from plotly.offline import get_plotlyjs
 
     charts: list[Chart] = []
-    groups = grouped(sections, drawings, styles, charts)
+    groups = game_groups(sections, drawings, styles, charts)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"words": words, "describe": describe}
+    environment.globals |= {"text": text, "describe": describe}
     template = environment.from_string(_part("page.html.jinja"))
     return template.render(
         title=title,
-        headline=headline(sections, standings),
-        facts=facts(sections, styles),
+        headline=text.headline(sections, standings),
+        facts=text.facts(sections, styles),
         sections=sections,
         standings=standings,
         duels=duels if len(standings) <= MOST_DUELS else {},
         groups=groups,
         styles=styles,
-        refusals=refusals(sections),
+        refusals=text.refusals(sections),
         policies=_policies(sections),
         command=command,
         versions=versions(),
@@ -78,20 +82,20 @@ def render(
     )
 
 
-def grouped(
+def game_groups(
     sections: Sequence[Section],
     drawings: Sequence[Drawings],
     styles: Mapping[str, Style],
     charts: list[Chart],
-) -> list[Group]:
-    """Put the instances of one game together, and their charts on the list."""
-    groups: dict[tuple[str, int], Group] = {}
+) -> list[GameGroup]:
+    """Group the instances by game, and append their charts to the list."""
+    groups: dict[tuple[str, int], GameGroup] = {}
     for place, (section, drawn) in enumerate(zip(sections, drawings, strict=True), start=1):
         comparison = section.comparison
         key = (comparison.game_name, id(comparison.game))
         if key not in groups:
             picture = data_uri(drawn["cells"]) if "cells" in drawn else None
-            groups[key] = Group(comparison.game_name, section.verdict, picture)
+            groups[key] = GameGroup(comparison.game_name, section.verdict, picture)
         groups[key].instances.append(_instance(section, drawn, styles, charts, place))
     return list(groups.values())
 
@@ -102,10 +106,10 @@ def data_uri(svg: bytes) -> str:
 
 
 def script_json(value: object) -> str:
-    """Return JSON that cannot end the script element around it; numbers that are none are null."""
+    """Return JSON that cannot end the script element around it, with null for nan and inf."""
     clean = only_finite(value)
-    text = json.dumps(clean, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    plain = json.dumps(clean, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return plain.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def only_finite(value: Any) -> Any:
@@ -139,7 +143,7 @@ def _instance(
     shown: dict[str, Any] = {
         "id": f"instance-{place}",
         "section": section,
-        "answer": answer(section),
+        "answer": text.answer(section),
         "pictures": {name: data_uri(svg) for name, svg in drawn.items()},
         "regret": None,
         "bound": None,
@@ -150,7 +154,7 @@ def _instance(
     if not section.summaries:
         return shown
     regret = regret_chart(section, styles)
-    shown |= {"chart": regret, "regret": listed(regret), "bound": bound_note(section)}
+    shown |= {"chart": regret, "regret": listed(regret), "bound": text.bound_note(section)}
     information = information_charts(section, styles)
     shown["information"] = {title: listed(chart) for title, chart in information.items()}
     played = plays(section.comparison)
@@ -173,3 +177,45 @@ def _policies(sections: Sequence[Section]) -> dict[str, Any]:
 def _part(name: str) -> str:
     """Read a file that comes with the package."""
     return resources.files("partial_monitoring.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that the numbers depend on."""
+    found = {"partial-monitoring": partial_monitoring.__version__}
+    found["python"] = platform.python_version()
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "missing"
+    return found
+
+
+def describe(policy: Policy[Any]) -> str:
+    """Show a policy with the options that differ from their defaults.
+
+    >>> import partial_monitoring as pm
+    >>> describe(pm.IDS()), describe(pm.IDS(gap=pm.gaps.relaxed, regularization=2.0))
+    ('IDS()', 'IDS(gap=relaxed, regularization=2.0)')
+    """
+    if isinstance(policy, str):
+        return policy  # the description of a policy that is not the library's
+    options: list[str] = []
+    if is_dataclass(policy):
+        for option in fields(policy):
+            value = getattr(policy, option.name)
+            if repr(value) != repr(_default(option)):
+                options.append(f"{option.name}={_brief(value)}")
+    return f"{type(policy).__name__}({', '.join(options)})"
+
+
+def _default(option: Field[Any]) -> Any:
+    if option.default_factory is not MISSING:
+        return option.default_factory()
+    return option.default
+
+
+def _brief(value: object) -> str:
+    """Show a function by its name, everything else as Python does."""
+    shown = getattr(value, "__name__", None) or " ".join(repr(value).split())
+    return shown if len(shown) <= 80 else shown[:79] + "…"

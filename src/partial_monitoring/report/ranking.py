@@ -1,4 +1,4 @@
-"""Which policy does best over all games of a report, and how sure that is."""
+"""Which policy does best over all games of a report, and with which confidence."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Duel:
 
     @property
     def clear(self) -> bool:
-        """Whether more than chance speaks for the one ahead."""
+        """Whether the share differs significantly from one half."""
         return self.adjusted < LEVEL
 
 
 def ranking(sections: Sequence[Section]) -> list[Standing]:
     """Rank the policies: those first that are ahead of the others most often.
 
-    A policy is judged by the instances it played, against those who played them too: one that was
-    refused some may have played only what suits it, so a table says how many it played.
+    A policy is judged by the instances it played, against the others that played them. One that
+    was refused by some games may have played only easy ones, so tables give the number played.
     """
     names = dict.fromkeys(s.policy for section in sections for s in section.summaries)
     standings = [_standing(name, sections) for name in names]
@@ -112,8 +112,8 @@ def ahead_of(result: Result, first: str, second: str) -> Array:
 def duels(sections: Sequence[Section], policies: Sequence[str]) -> Mapping[tuple[str, str], Duel]:
     """Compare every two policies over all instances on which both played.
 
-    What happens on one seed of several games may hang together, so a seed with the average of its
-    games is one block of the test.
+    The results of one seed on several games may be dependent, so the average over the games of a
+    seed is one block of the test.
     """
     names, shares = [], []
     for first, second in combinations(policies, 2):

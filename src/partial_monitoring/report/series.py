@@ -1,26 +1,83 @@
-"""What is drawn over the rounds: regret, information, its price, and the actions played."""
+"""What a report draws over the rounds, and in which colours.
+
+One colour and dash for each policy, the same in every chart, figure and table; regret, information
+and its price; and the actions played.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from partial_monitoring.report.colors import ACTION_COLORS
-from partial_monitoring.report.words import short
-from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Result
+from partial_monitoring.report.text import short
+from partial_monitoring.simulation.result import Comparison, Result
 from partial_monitoring.validation import Array, Indices
 
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")
+"""The palette of Okabe and Ito without its yellow, which is too light for lines on white."""
+
+DASHES = ("solid", "dash", "dot", "dashdot")
+"""When all colours are used they repeat with the next dash."""
+
+ACTION_COLORS = ("#77aadd", "#eedd88", "#ee8866", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33")
+"""The light palette of Paul Tol, for the areas of actions: they cannot be mistaken for policies."""
+
+OTHERS_COLOR = "#dddddd"
+GUIDE_COLOR = "#767676"
+"""For bounds and other lines that are not policies."""
+
 MOST_POINTS = 200
-"""A curve with more checkpoints than this is drawn through some of them."""
+"""Number of checkpoints from which a curve is drawn through some of them only."""
 
 FAR = 30.0
-"""Logarithmic axes show a bound up to so many times the largest regret."""
+"""Largest multiple of the regret up to which logarithmic axes show a bound."""
 
 MOST_ACTIONS = len(ACTION_COLORS)
-"""Actions that get an area of their own; the rest are taken together."""
+"""Largest number of actions with their own areas; the rest are drawn together."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the line of a policy is drawn."""
+
+    color: str
+    dash: str
+
+    @property
+    def fill(self) -> str:
+        """The colour as numbers, to be given an opacity: "0, 114, 178"."""
+        return ", ".join(str(int(self.color[i : i + 2], 16)) for i in (1, 3, 5))
+
+
+def policy_styles(comparisons: Sequence[Comparison]) -> Mapping[str, Style]:
+    """Return the style of every policy, in order of first appearance.
+
+    A policy added at the end of an experiment leaves the colours of the others as they were.
+    """
+    names = dict.fromkeys(
+        name
+        for comparison in comparisons
+        for name in (*comparison.policies, *comparison.result.policies)
+    )
+    return {name: style(i) for i, name in enumerate(names)}
+
+
+def style(place: int) -> Style:
+    """Return the style of the policy at a place.
+
+    >>> style(0), style(7)
+    (Style(color='#0072b2', dash='solid'), Style(color='#0072b2', dash='dash'))
+    """
+    again, color = divmod(place, len(COLORS))
+    return Style(COLORS[color], DASHES[again % len(DASHES)])
+
+
+def action_colors(count: int, *, others: bool) -> list[str]:
+    """Return colours for the most played actions, and grey for the rest taken together."""
+    colors = [ACTION_COLORS[i % len(ACTION_COLORS)] for i in range(count - others)]
+    return [*colors, OTHERS_COLOR] if others else colors
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +102,7 @@ class Curves:
 
 def curves(result: Result, policy: str, *, most: int = MOST_POINTS) -> Curves:
     """Return the curves of a policy through at most about ``most`` checkpoints."""
-    at = spread(result.checkpoints, most)
+    at = thinned(result.checkpoints, most)
     regret = result.regret[policy][:, at]
     low, median, high = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
     mean = regret.mean(axis=0)
@@ -84,10 +141,10 @@ def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, 
     return float(positive.min()) / 2, 1.5 * max(top, high)
 
 
-def spread(checkpoints: Indices, most: int = MOST_POINTS) -> Indices:
+def thinned(checkpoints: Indices, most: int = MOST_POINTS) -> Indices:
     """Choose checkpoints that are dense enough on a linear and on a logarithmic axis.
 
-    >>> len(spread(np.arange(1, 10**6))) <= 2 * MOST_POINTS
+    >>> len(thinned(np.arange(1, 10**6))) <= 2 * MOST_POINTS
     True
     """
     if len(checkpoints) <= most:
@@ -115,7 +172,7 @@ def plays(comparison: Comparison) -> Plays | None:
     result = comparison.result
     if not result.plays or any(counts.shape[2] == 0 for counts in result.plays.values()):
         return None
-    at = spread(result.checkpoints)
+    at = thinned(result.checkpoints)
     played = {name: _between(counts, at) for name, counts in result.plays.items()}
     totals = np.max([counts.sum(axis=0) for counts in played.values()], axis=0)
     k = len(totals)
@@ -123,8 +180,7 @@ def plays(comparison: Comparison) -> Plays | None:
     kept = np.argsort(-totals, kind="stable")[: MOST_ACTIONS - others]
     chosen = np.sort(kept)
     rest = np.setdiff1d(np.arange(k), chosen)
-    labels = comparison.game.actions
-    names = tuple(short(labels[a], 24) for a in chosen)
+    names = tuple(short(comparison.game.action_label(int(a)), 24) for a in chosen)
     shares = {}
     for name, counts in played.items():
         grouped = counts[:, chosen]
@@ -140,6 +196,6 @@ def plays(comparison: Comparison) -> Plays | None:
 
 
 def _between(counts: Indices, at: Indices) -> Indices:
-    """Return how often each action was played since the checkpoint before, over all seeds."""
+    """Return how often each action was played since the previous checkpoint, over all seeds."""
     total = counts[:, at].sum(axis=0)  # (points, k)
     return np.concatenate([total[:1], np.diff(total, axis=0)])

@@ -2,7 +2,7 @@
 
 Both policies of a pair met the same outcomes and noise on each seed. Were they equally good, the
 sign of each seed's difference would be that of a coin; the p-value is the share of all such signs
-under which the mean difference is at least as large as the one that was seen. This test is exact
+under which the mean difference is at least as large as the observed one. This test is exact
 for few seeds, is not misled by single large losses, and judges what the tables show, the mean.
 """
 
@@ -22,10 +22,10 @@ LEVEL = 0.05
 """A difference is called clear if chance alone would show one as large less often than this."""
 
 SAME = 1e-9
-"""Regrets closer than this, relative to the larger one, are a tie: sums in another order."""
+"""Regrets closer than this, relative to the larger one, are a tie: rounding of sums."""
 
 MOST_EXACT = 13
-"""Up to so many seeds all 2^n signs are tried; beyond, ``DRAWS`` random ones."""
+"""Largest number of seeds for which all 2^n signs are tried, and not ``DRAWS`` random ones."""
 
 DRAWS = 9999
 CHUNK = 4_000_000
@@ -49,7 +49,7 @@ class Pair:
 
     @property
     def clear(self) -> bool:
-        """Whether more than chance speaks for a difference."""
+        """Whether the difference is significant."""
         return self.adjusted < LEVEL
 
     @property
@@ -83,7 +83,7 @@ def pairs(result: Result) -> list[Pair]:
 
 
 def too_few(seeds: int, count: int) -> bool:
-    """Whether so many seeds cannot decide anything about so many pairs, however they differ.
+    """Whether a number of seeds cannot decide anything about a number of pairs of policies.
 
     >>> too_few(5, 1), too_few(6, 1), too_few(8, 45)
     (True, False, True)
@@ -112,7 +112,7 @@ def sign_flip_test(differences: Array) -> Array:
         bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
         return np.asarray((abs((1.0 - 2.0 * bits) @ differences) >= seen).mean(axis=0))
     rng = np.random.default_rng(0)
-    extreme = np.ones(differences.shape[1])  # the signs that were seen are one of the draws
+    extreme = np.ones(differences.shape[1])  # the observed signs are one of the draws
     left = DRAWS
     while left > 0:
         rows = min(left, max(1, CHUNK // n))

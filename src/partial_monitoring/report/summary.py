@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.report.game_class import Verdict, verdicts
 from partial_monitoring.report.significance import Pair, pairs
-from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Exponent, Result
+from partial_monitoring.simulation.result import Comparison, Exponent, Result
 from partial_monitoring.validation import Array, Indices
 
 OUTSIDE = 1e-6
-"""By how much of the norm bound a truth may exceed it."""
+"""Share of the norm bound by which a truth may exceed it, for rounding."""
 
 FLAT = 1e-15
-"""Eigenvalues of a Gram matrix below this part of the largest, times its size, are rounding."""
+"""Eigenvalues of a Gram matrix below this share of the largest, times its size, are rounding."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,19 @@ class Summary:
     """Time of one decision of one seed; all seeds advance together."""
 
 
+@dataclass(frozen=True)
+class Excess:
+    """True functions outside the norm bound of a kernel game, for which no theory holds."""
+
+    norm: float
+    """The largest norm of a truth."""
+    bound: float
+    """The norm bound of the game."""
+
+
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A comparison with everything that is counted before it is shown."""
+    """A comparison with all numbers that are computed before it is shown."""
 
     comparison: Comparison
     verdict: Verdict
@@ -81,16 +90,12 @@ class Section:
         return next((pair for pair in self.pairs if {pair.first, pair.second} == wanted), None)
 
     @cached_property
-    def excess(self) -> float | None:
-        """The largest norm of a truth of a kernel game, if it is above the norm bound."""
-        game = self.comparison.game
-        if not isinstance(game, KernelGame):
-            return None
-        largest = largest_norm(game, self.comparison.result.theta)
-        return largest if largest > (1 + OUTSIDE) * game.norm_bound else None
+    def excess(self) -> Excess | None:
+        """By how much the truths of a kernel game exceed its norm bound, if they do."""
+        return norm_excess(self.comparison.game, self.comparison.result.theta)
 
     def bound(self, rounds: Indices) -> Array | None:
-        """Return the regret that theory guarantees for IDS after so many rounds, if it does."""
+        """Return the regret that theory guarantees for IDS after each of the rounds, if any."""
         found = self.verdict.bound(rounds)
         return None if found is None or self.excess is not None else found
 
@@ -101,7 +106,15 @@ class Section:
         return [name for name in self.comparison.policies if name not in known]
 
 
-def largest_norm(game: KernelGame, theta: Array) -> float:
+def norm_excess(game: Any, theta: Array) -> Excess | None:
+    """Return the excess of truths (n, d) over the norm bound of their game; None if none is."""
+    if not game.traits.function:
+        return None
+    largest = largest_norm(game, theta)
+    return Excess(largest, game.norm_bound) if largest > (1 + OUTSIDE) * game.norm_bound else None
+
+
+def largest_norm(game: FunctionGame, theta: Array) -> float:
     """Return the largest norm (theta' K^+ theta)^(1/2) of truths (n, d)."""
     values, vectors = np.linalg.eigh(game.gram.matrix)
     floor = max(FLAT * len(values) * float(values[-1]), 1e-300)
@@ -110,7 +123,7 @@ def largest_norm(game: KernelGame, theta: Array) -> float:
 
 
 def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:
-    """Count everything that tables, figures and the page show."""
+    """Compute everything that tables, figures and the page show."""
     checked = checked_comparisons(comparisons)
     return [
         Section(
@@ -124,7 +137,7 @@ def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:
 
 
 def checked_comparisons(comparisons: Comparison | Iterable[Comparison]) -> list[Comparison]:
-    """Return the comparisons if there are any and they are nothing else."""
+    """Return the comparisons; none, or anything else, is refused."""
     given = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
     if not given:
         raise InvalidInput("comparisons must hold at least one comparison; got none.")

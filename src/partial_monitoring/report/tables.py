@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from partial_monitoring.report import words
+from partial_monitoring import disk
+from partial_monitoring.report import text
 from partial_monitoring.report.ranking import Duel, Standing
 from partial_monitoring.report.series import curves
 from partial_monitoring.report.summary import Section, section_rows
@@ -23,7 +25,7 @@ def write_tables(
     duels: Mapping[tuple[str, str], Duel],
 ) -> None:
     """Write every table; the curves, a row per checkpoint, only as CSV."""
-    folder.mkdir(parents=True, exist_ok=True)
+    disk.make_folder(folder)
     summary = [row for section in sections for row in section_rows(section)]
     write_csv(folder / "summary.csv", summary)
     write_markdown(folder / "summary.md", summary_for_people(sections))
@@ -44,12 +46,12 @@ def summary_for_people(sections: Sequence[Section]) -> list[Row]:
             "game": section.comparison.title,
             "class": section.verdict.category,
             "policy": summary.policy,
-            "mean regret": words.with_error(summary.mean, summary.error),
-            "median": words.amount(summary.median),
-            "95 %": words.amount(summary.q95),
-            "exponent": words.exponent(summary.exponent),
-            "of the class": words.power(section.verdict.exponent),
-            "time per round": words.duration(summary.seconds_per_round),
+            "mean regret": text.with_error(summary.mean, summary.error),
+            "median": text.amount(summary.median),
+            "95 %": text.amount(summary.q95),
+            "exponent": text.exponent(summary.exponent),
+            "of the class": text.power(section.verdict.exponent),
+            "time per round": text.duration(summary.seconds_per_round),
             "": "best" if summary.policy == section.best else "",
         }
         for section in sections
@@ -63,13 +65,13 @@ def ranking_for_people(standings: Sequence[Standing]) -> list[Row]:
         {
             "": place,
             "policy": standing.policy,
-            "ahead of others": words.percent(standing.ahead),
+            "ahead of others": text.percent(standing.ahead),
             "mean rank": f"{standing.mean_rank:.2f}",
             "played": standing.played,
             "least regret on": standing.wins,
             "clearly better": standing.clear_wins,
             "clearly worse": standing.clear_losses,
-            "time per round": words.duration(standing.seconds_per_round),
+            "time per round": text.duration(standing.seconds_per_round),
         }
         for place, standing in enumerate(standings, start=1)
     ]
@@ -105,16 +107,17 @@ def curve_rows(sections: Sequence[Section]) -> list[Row]:
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write rows under their keys; a file without rows is empty."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if rows:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    lines = StringIO(newline="")
+    if rows:
+        writer = csv.DictWriter(lines, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    disk.write_text(path, lines.getvalue())
 
 
 def write_markdown(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as a Markdown table."""
-    path.write_text(markdown(rows), encoding="utf-8")
+    disk.write_text(path, markdown(rows))
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -132,15 +135,14 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Keep a text on its line and in its column."""
+def _plain(cell: str) -> str:
+    """Keep the text of a cell on its line and in its column."""
     for mark in ("\\", "|", "<"):
-        text = text.replace(mark, "\\" + mark)
-    return " ".join(text.split())
+        cell = cell.replace(mark, "\\" + mark)
+    return " ".join(cell.split())
 
 
 def _for_people(row: Row) -> Row:
     return {
-        key: words.amount(value) if isinstance(value, float) else value
-        for key, value in row.items()
+        key: text.amount(value) if isinstance(value, float) else value for key, value in row.items()
     }

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from partial_monitoring.report import words
+from partial_monitoring.report import text
 from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,7 +17,7 @@ __all__ = ["summary_rows", "summary_table"]
 
 COLUMNS = ("game", "policy", "mean regret", "median", "95 %", "grows like", "class", "per round")
 NAMES = 2
-"""So many columns hold names, the others numbers."""
+"""Number of columns that hold names; the others hold numbers."""
 
 ROOMY, NARROW = 100, 70
 """Widths below which some columns, and all but the mean, are left out."""
@@ -28,8 +28,8 @@ def summary_table(
 ) -> Table:
     """Return a table with a block per instance and a row per policy, the best one marked.
 
-    ``rich.print(summary_table(comparisons))`` shows it. For a terminal of little width (in letters)
-    the lesser columns are left out.
+    ``rich.print(summary_table(comparisons))`` shows it. If the width (in letters) is small, less
+    important columns are left out.
     """
     from rich import box
     from rich.table import Table
@@ -60,7 +60,7 @@ def summary_table(
 
 
 def _left_out(width: int | None) -> set[int]:
-    """Return the places of the columns that a narrow terminal does without."""
+    """Return the positions of the columns that a narrow terminal leaves out."""
     if width is None or width >= ROOMY:
         return set()
     lesser = ("median", "95 %", "class") if width >= NARROW else COLUMNS[NAMES + 1 :]
@@ -79,10 +79,10 @@ def _cells(section: Section, summary: Summary) -> list[str]:
     fit, predicted = summary.exponent, section.verdict.exponent
     return [
         f"{mark} {summary.policy}",
-        words.with_error(summary.mean, summary.error),
-        words.amount(summary.median),
-        words.amount(summary.q95),
-        words.MISSING if fit is None else f"n^{fit.value:.2f}",
-        words.MISSING if predicted is None else f"n^{words.power(predicted)}",
-        words.duration(summary.seconds_per_round),
+        text.with_error(summary.mean, summary.error),
+        text.amount(summary.median),
+        text.amount(summary.q95),
+        text.MISSING if fit is None else f"n^{fit.value:.2f}",
+        text.MISSING if predicted is None else f"n^{text.power(predicted)}",
+        text.duration(summary.seconds_per_round),
     ]

@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.report.colors import Style, policy_styles
 from partial_monitoring.report.ranking import duels, ranking
-from partial_monitoring.report.series import plays
+from partial_monitoring.report.series import Style, plays, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
-from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Comparison
 from partial_monitoring.validation import file_path
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def write_report(
     'report.html'
     """
     require_extras()
-    from partial_monitoring.report.page import render
+    from partial_monitoring.report.page import render_page
 
     counted = sections(comparisons)
     styles = policy_styles([section.comparison for section in counted])
@@ -70,13 +70,10 @@ def write_report(
     played = duels(counted, [standing.policy for standing in standings])
     target = file_path(folder)
     path = target / "report.html"
-    try:
-        write_tables(target / "tables", counted, standings, played)
-        drawings = draw(counted, styles, target / "figures" if figures else None)
-        page = render(counted, standings, played, styles, drawings, title=title, command=command)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{folder}: cannot be written: {error.strerror or error}.") from None
+    write_tables(target / "tables", counted, standings, played)
+    drawings = draw_figures(counted, styles, target / "figures" if figures else None)
+    page = render_page(counted, standings, played, styles, drawings, title=title, command=command)
+    disk.write_text(path, page)
     return path
 
 
@@ -92,7 +89,7 @@ def require_extras() -> None:
             ) from None
 
 
-def draw(
+def draw_figures(
     counted: Sequence[Section], styles: Mapping[str, Style], folder: Path | None
 ) -> list[dict[str, bytes]]:
     """Draw every section, write the figures if there is a folder, and return them as SVG.
@@ -102,9 +99,9 @@ def draw(
     from partial_monitoring.report.figures import look, pdf, svg
 
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
-            old.unlink()  # of an earlier report, whose sections may have been others
+            disk.remove(old)  # of an earlier report, whose sections may have been others
     names = file_names([section.comparison for section in counted])
     drawings: list[dict[str, bytes]] = []
     seen: set[int] = set()
@@ -115,15 +112,15 @@ def draw(
             seen.add(id(section.comparison.game))
             if folder is not None:
                 for kind, figure in drawn.items():
-                    (folder / f"{name}-{kind}.svg").write_bytes(drawings[-1][kind])
-                    (folder / f"{name}-{kind}.pdf").write_bytes(pdf(figure))
+                    disk.write_bytes(folder / f"{name}-{kind}.svg", drawings[-1][kind])
+                    disk.write_bytes(folder / f"{name}-{kind}.pdf", pdf(figure))
     return drawings
 
 
 def section_figures(
     section: Section, styles: Mapping[str, Style], *, cells: bool
 ) -> dict[str, Figure]:
-    """Return the figures of a section, as far as there is something to draw."""
+    """Return the figures of a section that have something to draw."""
     from partial_monitoring.report import figures
 
     drawn = {"cells": figures.cell_figure(section) if cells else None}
@@ -136,7 +133,7 @@ def section_figures(
 
 
 def file_names(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return a different name for each comparison that every file system takes."""
+    """Return a different name for each comparison, valid on every file system."""
     names = []
     for place, comparison in enumerate(comparisons, start=1):
         plain = re.sub(r"[^a-z0-9]+", "-", comparison.game_name.lower()).strip("-")[:40]

@@ -1,17 +1,28 @@
-"""Progress that tells the truth: what is done, what was there before, how fast, how long still."""
+"""Progress of simulations and experiments on standard error: done, stored, rate, time left."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
 
 class Progress:
-    """A bar per game and policy on a terminal; nothing in a log, except what must be said."""
+    """Progress bars on a terminal or in a notebook; in a log nothing except warnings.
 
-    def __init__(self, *, visible: bool) -> None:
-        self.visible = visible and sys.stderr.isatty()
+    Parameters
+    ----------
+    visible
+        Whether to show bars at all.
+    unit
+        What the bars count, in the plural.
+    """
+
+    def __init__(self, *, visible: bool, unit: str = "runs") -> None:
+        self.visible = visible and (sys.stderr.isatty() or _in_notebook())
+        self.unit = unit
         self._bars: Any = None
         self._tasks: dict[Any, Any] = {}
         self._rounds: dict[Any, int] = {}
@@ -27,7 +38,7 @@ class Progress:
             self._bars = Bars(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
+                TextColumn(f"{{task.completed:.0f}}/{{task.total:.0f}} {self.unit}"),
                 TextColumn("{task.fields[note]}", style="dim"),
                 console=Console(stderr=True),
                 transient=True,
@@ -40,39 +51,61 @@ class Progress:
             self._bars.stop()
 
     def say(self, line: str) -> None:
-        """Print a line that must not be missed."""
+        """Print a warning."""
         print(f"pm: {line}", file=sys.stderr)
 
-    def add(self, key: tuple[str, ...], horizon: int, runs: int, missing: int) -> None:
-        """Add a bar for runs of which some may be there already."""
-        self._rounds[key] = horizon
+    def add(self, key: tuple[str, ...], rounds: int, total: int, missing: int) -> None:
+        """Add a bar of ``total`` units of ``rounds`` rounds each, of which some are missing."""
+        self._rounds[key] = rounds
         if self._bars is None:
             return
         from rich.markup import escape
 
-        game, theta, policy = map(escape, key)
-        there = runs - missing
-        note = "all were there" if not missing else f"{there} were there" if there else ""
-        title = f"{game} [dim]{theta}[/dim] {policy}"
-        self._tasks[key] = self._bars.add_task(title, total=runs, completed=there, note=note)
+        first, *middle = map(escape, key)
+        last = middle.pop() if middle else ""
+        title = " ".join([first, *(f"[dim]{part}[/dim]" for part in middle), last])
+        stored = total - missing
+        note = "all stored before" if not missing else f"{stored} stored before" if stored else ""
+        self._tasks[key] = self._bars.add_task(title, total=total, completed=stored, note=note)
         self._start = monotonic()
 
-    def advance(self, key: tuple[str, ...], runs: int) -> None:
-        """Tell that some runs were finished."""
-        self._played += runs * self._rounds[key]
+    def advance(self, key: tuple[str, ...], count: int) -> None:
+        """Report that some more units of a bar are finished."""
+        self._played += count * self._rounds[key]
         if self._bars is None:
             return
-        self._bars.advance(self._tasks[key], runs)
-        elapsed = max(monotonic() - self._start, 1e-9)
-        speed = self._played / elapsed
+        self._bars.advance(self._tasks[key], count)
+        speed = self._played / max(monotonic() - self._start, 1e-9)
+        tasks = {task.id: task for task in self._bars.tasks}
         left = sum(
-            (task.total - task.completed) * self._rounds[own]
+            (tasks[number].total - tasks[number].completed) * self._rounds[own]
             for own, number in self._tasks.items()
-            for task in self._bars.tasks
-            if task.id == number
         )
-        note = f"{speed:,.0f} rounds/s in all, {_duration(left / speed)} left in all"
+        what = " in total" if len(tasks) > 1 else ""
+        note = f"{speed:,.0f} rounds/s{what}, {_duration(left / speed)} left{what}"
         self._bars.update(self._tasks[key], note=note)
+
+
+@contextmanager
+def round_counter(title: str | None, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that is told how many rounds are done; without a title it shows nothing."""
+    with Progress(visible=title is not None, unit="rounds") as shown:
+        key, step, before = (str(title),), max(1, total // 200), 0
+        shown.add(key, 1, total, total)
+
+        def advance(done: int) -> None:
+            nonlocal before
+            if done % step == 0 or done == total:
+                shown.advance(key, done - before)
+                before = done
+
+        yield advance
+
+
+def _in_notebook() -> bool:
+    from rich.console import Console
+
+    return Console(stderr=True).is_jupyter
 
 
 def _duration(seconds: float) -> str:

@@ -1,17 +1,21 @@
-"""What came out of a simulation: numbers per seed and checkpoint, summaries, files."""
+"""Results of simulations: numbers per seed and checkpoint, summaries, files, comparisons."""
 
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.policy import Policy
 from partial_monitoring.validation import Array, Indices, file_path, real_number
 
 FORMAT = 2
@@ -233,14 +237,9 @@ class Result:
             "digest": self._digest(),
         }
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
-        # Under its name the file is whole or not there, whatever happens to this process.
-        target = file_path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
-        try:
-            parquet.write_table(table, str(unfinished), write_page_checksum=True)
-            unfinished.replace(target)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}.") from None
+        buffer = BytesIO()
+        parquet.write_table(table, buffer, write_page_checksum=True)
+        disk.write_bytes(path, buffer.getbuffer())
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -299,6 +298,27 @@ class Result:
         if policy not in self.regret:
             raise unknown_name("policy", policy, self.regret)
         return self.regret[policy]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All policies on the same seeds of one instance of a game."""
+
+    game_name: str
+    """What the game is called in the experiment, such as "dynamic_pricing"."""
+    game: AnyGame
+    instance: str
+    """What the true parameters are called: "random", "worst", or the parameter itself."""
+    policies: Mapping[str, Policy[Any]]
+    """By name, in the order of the experiment; the keys of ``result.regret``."""
+    result: Result
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Policies that do not play this game, and why."""
+
+    @property
+    def title(self) -> str:
+        """The game and its instance in one line."""
+        return f"{self.game_name}, θ = {self.instance}"
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

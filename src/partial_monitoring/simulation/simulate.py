@@ -13,27 +13,23 @@ from partial_monitoring import policies as registry
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.games.functions import KNOWN
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.model.noise import NoiseFunction
-from partial_monitoring.policies.policy import Policy, is_policy, started, uniforms_of
-from partial_monitoring.simulation.box_world import BoxWorld
-from partial_monitoring.simulation.contextual_world import ContextualWorld
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.model.feedback import NoiseFunction
+from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
-from partial_monitoring.simulation.truth import function_of, true_parameters
-from partial_monitoring.simulation.world import World
+from partial_monitoring.simulation.truths import function_of, true_parameters
 from partial_monitoring.simulation.worst_case import worst_theta
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
 
 MOST_ROUNDS = 10**12
-"""No horizon is longer."""
+"""Largest horizon."""
 
 MOST_COUNTS = 1_000_000
-"""Plays are only counted if a seed has at most so many numbers (checkpoints, actions)."""
+"""Largest table of plays (checkpoints times actions) that is kept for a seed."""
 
-AnyWorld = World | ContextualWorld | BoxWorld
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
 
@@ -87,7 +83,7 @@ def simulate(
     >>> result.regret["ids"].shape == (4, len(result.checkpoints))
     True
     """
-    if not isinstance(game, Game | ContextualGame):
+    if not isinstance(game, AnyGame):
         raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
     chosen = named_policies(policies)
     rounds = whole_number("horizon", horizon, at_least=1)
@@ -98,56 +94,46 @@ def simulate(
     if isinstance(theta, str) and theta in KNOWN:
         theta = function_of(game, theta)
     function = theta if callable(theta) else None
-    world = world_of(game, true_parameters(game, theta, numbers), numbers, noise, function)
+    truths = true_parameters(game, theta, numbers)
+    environment = Environment(game, truths, numbers, noise, function)
     runs = {}
     for name, policy in chosen.items():
-        runs[name] = play(game, policy, world, marks, name if progress else None)
+        runs[name] = play(game, policy, environment, marks, name if progress else None)
         if runs[name].interrupted:
             break
-    return Result.of(numbers, marks, world.theta, runs)
-
-
-def world_of(
-    game: AnyGame,
-    theta: Array,
-    seeds: Indices,
-    noise: str | NoiseFunction | None = None,
-    function: Callable[[Array], Any] | None = None,
-) -> AnyWorld:
-    """Return the world in which a game is played, with contexts if it has any."""
-    if isinstance(game, KernelBoxGame):
-        return BoxWorld(game, theta, seeds, noise, function)
-    if isinstance(game, ContextualGame):
-        return ContextualWorld(game, theta, seeds, noise)
-    return World(game, theta, seeds, noise)
+    return Result.of(numbers, marks, truths, runs)
 
 
 def play(
-    game: AnyGame, policy: Policy[Any], world: AnyWorld, marks: Indices, title: str | None = None
+    game: AnyGame,
+    policy: Policy[Any],
+    environment: Environment,
+    marks: Indices,
+    title: str | None = None,
 ) -> Run:
     """Play one policy to the last checkpoint and record it."""
-    n, horizon = len(world.seeds), int(marks[-1])
-    state = started(policy, game, n)
-    uniforms = uniforms_of(policy, state, world.seeds)
+    n, horizon = len(environment.seeds), int(marks[-1])
+    state = initial_state_of(policy, game, n)
+    uniforms = uniform_stream(policy, state, environment.seeds)
     regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
     counted = game.k if len(marks) * game.k <= MOST_COUNTS else 0
     plays = np.zeros((n, counted), dtype=np.int64)
     run = Run.empty(n, len(marks), counted)
     each = np.arange(n)
-    context = world.context if isinstance(world, ContextualWorld) else None
     start = perf_counter()
     done = 0
-    with _bar(title, horizon) as bar:
+    with round_counter(title, horizon) as bar:
         try:
             for t in range(horizon):
+                context = environment.context(t)
                 # Only policies for games with contexts need to know of them.
-                seen: dict[str, Any] = {} if context is None else {"context": context(t)}
+                seen: dict[str, Any] = {} if context is None else {"context": context}
                 choice = policy.decide(state, uniforms(t), **seen)
-                shown = world.observe(choice.action, t)
+                shown = environment.observe(choice.action, t)
                 state = policy.update(state, choice.action, shown, **seen)
-                regret += world.gap(choice.action, t)
+                regret += environment.gap(choice.action, t)
                 gained += choice.gained
-                ratios += choice.ratio
+                ratios += np.nan if choice.ratio is None else choice.ratio
                 if plays.size:
                     plays[each, choice.action] += 1
                 if t + 1 == marks[done]:
@@ -170,16 +156,13 @@ def worst_for(
 
     def regret(theta: Array, seed: int) -> Array:
         numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
-        world = world_of(game, theta, numbers, noise)
-        run = play(game, policy, world, np.array([horizon]))
+        environment = Environment(game, game.from_coordinates(theta), numbers, noise)
+        run = play(game, policy, environment, np.array([horizon]))
         if run.interrupted:
             raise KeyboardInterrupt
         return run.regret[:, 0]
 
-    if isinstance(game, KernelGame):
-        back = game.norm_bound * game.root.T
-        return np.asarray(worst_theta(game.linear, lambda x, seed: regret(x @ back, seed)) @ back)
-    return worst_theta(game, regret)
+    return game.from_coordinates(worst_theta(game.coordinate_set, regret))
 
 
 def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
@@ -198,7 +181,7 @@ def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
         name = item if isinstance(item, str) else registry.name_of(item)
         if name in named:
             raise InvalidInput(
-                f"policies must have different names; {name!r} stands twice (give a dict instead)."
+                f"policies must have different names; {name!r} appears twice (give a dict instead)."
             )
         named[name] = _policy(item)
     return named
@@ -237,33 +220,3 @@ def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if not is_policy(policy):
         raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
     return policy
-
-
-class _bar:  # noqa: N801
-    """A progress bar, or nothing without a title."""
-
-    def __init__(self, title: str | None, total: int) -> None:
-        self.title, self.total = title, total
-        self.progress: Any = None
-
-    def __enter__(self) -> Any:
-        if self.title is None:
-            return lambda done: None
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress
-
-        self.progress = Progress(console=Console(stderr=True), transient=True)
-        self.progress.start()
-        task = self.progress.add_task(escape(self.title), total=self.total)
-        step = max(1, self.total // 200)
-
-        def advance(done: int) -> None:
-            if done % step == 0 or done == self.total:
-                self.progress.update(task, completed=done)
-
-        return advance
-
-    def __exit__(self, *error: object) -> None:
-        if self.progress is not None:
-            self.progress.stop()

@@ -1,4 +1,4 @@
-"""Which truths the runs of an experiment meet: one, one of several, any, or a bad one."""
+"""The true parameters of a simulation: given, drawn at random, or found by a search."""
 
 from __future__ import annotations
 
@@ -11,36 +11,100 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.games.functions import KNOWN
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.model.instance import checked_theta
-from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.simulation.truth import THETA, function_of, random_truths, true_parameters
-from partial_monitoring.validation import Array, Indices, axes, probabilities
+from partial_monitoring.games import functions
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    axes,
+    known_keys,
+    probabilities,
+    real_array,
+)
+
+
+def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
+    """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
+    if isinstance(theta, str) and theta in functions.KNOWN:
+        theta = function_of(game, theta)
+    if callable(theta):
+        return np.repeat(game.function_values(theta)[None], len(seeds), axis=0)
+    if isinstance(theta, str):
+        if theta != "random":
+            raise InvalidInput(
+                f"theta must be a parameter, one per seed, 'random', 'worst' or a test function; "
+                f"got {theta!r}."
+            )
+        return game.draw_truths(seeds)
+    if axes(theta) == 2:
+        rows = real_array("theta", theta, ("seeds", game.d))  # type: ignore[arg-type]
+        if len(rows) != len(seeds):
+            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(rows)}.")
+        return np.array([game.parameters.checked(own, "theta") for own in rows])
+    one = game.parameters.checked(theta, "theta")  # type: ignore[arg-type]
+    return np.repeat(one[None], len(seeds), axis=0)
+
+
+def function_of(game: AnyGame, name: str) -> functions.Function:
+    """Return a test function by name, as the truth of a kernel game."""
+    if not game.traits.function:
+        raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
+    wanted, found = functions.KNOWN[name].dimension, game.point_dimension
+    if None not in (wanted, found) and wanted != found:
+        raise InvalidInput(
+            f"theta {name!r} is a function of {wanted} coordinates; the points of the game have "
+            f"{found}."
+        )
+    return functions.named(name)
+
+
+class Truth:
+    """The true parameters of some runs."""
+
+    function: Callable[[Array], Any] | None = None
+    """The function that they stand for, in a kernel game with a known one."""
+    searched = False
+    """Whether they are only known after a search."""
+
+    @property
+    def name(self) -> str:
+        """A short name."""
+        return type(self).__name__.lower()
+
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
+        """Return one parameter per seed, shape (n, d)."""
+        raise NotImplementedError
+
+    def possible(self, game: AnyGame, seeds: Indices) -> Array:
+        """Return the parameters that may be drawn with some seeds, shape (q, d)."""
+        return self.draw(game, seeds)
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedTruth(Truth):
     """The same parameter in every run."""
 
     theta: Array
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
         return np.repeat(self.theta[None], len(seeds), axis=0)
+
+    @property
+    def name(self) -> str:
+        shown = [number(float(x)) for x in self.theta[:5]]
+        return f"({', '.join(shown)}{', …' if len(self.theta) > 5 else ''})"
 
 
 @dataclass(frozen=True, eq=False)
-class Random:
+class Random(Truth):
     """A parameter of its own for each seed: uniform on bounded sets, near the prior on others."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
-        return random_truths(game, seeds)
+        return game.draw_truths(seeds)
 
 
 @dataclass(frozen=True, eq=False)
-class Among:
+class Among(Truth):
     """One of several parameters for each seed, with given probabilities."""
 
     parameters: Array
@@ -49,60 +113,68 @@ class Among:
     """Shape (n,)."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return one parameter per seed, shape (n, d)."""
-        uniforms = [randomness.generator(int(seed), THETA, 1).random() for seed in seeds]
+        uniforms = [randomness.generator(int(seed), randomness.THETA, 1).random() for seed in seeds]
         chosen = np.searchsorted(np.cumsum(self.weights), uniforms, side="right")
         return self.parameters[np.minimum(chosen, len(self.weights) - 1)]
 
+    def possible(self, game: AnyGame, seeds: Indices) -> Array:
+        return self.parameters
+
+    @property
+    def name(self) -> str:
+        return f"one of {len(self.parameters)}"
+
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Function(Truth):
     """The same function in every run of a kernel game."""
 
     function: Callable[[Array], Any]
     """(n, p) -> (n,); to be kept in a store it needs a name."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        """Return its numbers once per seed, shape (n, d)."""
         return true_parameters(game, self.function, seeds)
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.function, "__name__", "function"))
 
 
 @dataclass(frozen=True)
-class Worst:
+class Worst(Truth):
     """A parameter on which the first policy has large regret, to be found by a search."""
 
+    searched = True
 
-Truth = Fixed | Random | Among | Function | Worst
 
-KINDS = (Fixed, Random, Among, Function, Worst)
+KINDS = (FixedTruth, Random, Among, Function, Worst)
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
+"""Kinds of true parameters that a word says."""
 
 
 def read_truth(value: Any, game: AnyGame) -> Truth:
-    """Return what a value of a file or an argument says about the true parameters.
+    """Return the kind of true parameters that a value of a file or an argument describes.
 
     A parameter, "random", "worst", {"among": parameters, "weights": probabilities}, or for a kernel
     game a function or the name of one of ``pm.functions``.
     """
     if isinstance(value, Truth):
         return value
-    if isinstance(value, str) and value in KNOWN:
+    if isinstance(value, str) and value in functions.KNOWN:
         return Function(function_of(game, value))
-    if isinstance(game, KernelGame) and callable(value):
+    if game.traits.function and callable(value):
         return Function(value)
     if isinstance(value, str):
         if value not in WORDS:
-            raise unknown_name("kind of true parameter", value, [*WORDS, *KNOWN])
+            raise unknown_name("kind of true parameter", value, [*WORDS, *functions.KNOWN])
         return WORDS[value]()
     if isinstance(value, Mapping):
-        for key in value:
-            if key not in ("among", "weights"):
-                raise unknown_name("key of true parameters", key, ("among", "weights"))
+        known_keys("true parameters", value, ("among", "weights"))
         listed = value.get("among")
         if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
             raise InvalidInput(f"among must be a list of parameters; got {listed!r}.")
-        rows = np.stack([checked_theta(own, game.parameters, "among") for own in listed])
+        rows = np.stack([game.parameters.checked(own, "among") for own in listed])
         even = np.full(len(rows), 1 / len(rows))
         weights = probabilities("weights", value.get("weights", even), len(rows))
         return Among(rows, weights)
@@ -111,21 +183,13 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
             f"{value!r}."
         )
-    return Fixed(checked_theta(value, game.parameters, "theta"))
+    return FixedTruth(game.parameters.checked(value, "theta"))
 
 
 def name_of(truth: Truth) -> str:
     """Return a short name for a truth.
 
-    >>> name_of(Fixed(np.array([0.25, 0.75]))), name_of(Random())
+    >>> name_of(FixedTruth(np.array([0.25, 0.75]))), name_of(Random())
     ('(0.25, 0.75)', 'random')
     """
-    match truth:
-        case Fixed(theta=theta):
-            shown = [number(float(x)) for x in theta[:5]]
-            return f"({', '.join(shown)}{', …' if len(theta) > 5 else ''})"
-        case Among(parameters=rows):
-            return f"one of {len(rows)}"
-        case Function(function=function):
-            return str(getattr(function, "__name__", "function"))
-    return type(truth).__name__.lower()
+    return truth.name

@@ -1,4 +1,4 @@
-"""The opponent that a policy likes least: a search for parameters of large regret."""
+"""Search for a true parameter with large regret."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.simulation.truth import kept_near, random_theta
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.parameter_sets.sampling import kept_near
 from partial_monitoring.validation import Array
 
 CANDIDATES = 48
@@ -18,6 +18,8 @@ KEPT = 6
 """Parameters around which the next generation is drawn."""
 
 GENERATIONS = 4
+"""Number of generations."""
+
 RUNS = 4
 """Runs over which the regret of a parameter is averaged."""
 
@@ -25,26 +27,28 @@ SEARCH = 5
 """The purpose of the random numbers of the search."""
 
 
-def worst_theta(game: AnyGame, regret: Callable[[Array, int], Array], seed: int = 0) -> Array:
+def worst_theta(
+    parameters: ParameterSet, regret: Callable[[Array, int], Array], seed: int = 0
+) -> Array:
     """Return a parameter for which a policy has large regret.
 
     Parameters
     ----------
-    game
-        The game.
+    parameters
+        The set Theta.
     regret
         (parameters (n, d), seed) -> final regret of one run for each, shape (n,).
     seed
-        Of the search.
+        Seed of the search.
 
     Notes
     -----
     A few generations of random parameters, each drawn around the best of the last with half the
-    spread and projected onto Theta (on unbounded sets, within 1 of their middle). It finds bad
-    parameters, not necessarily the worst.
+    spread and projected onto Theta (on unbounded sets, within 1 of their middle). The parameter
+    found is bad, not necessarily the worst.
     """
     rng = randomness.generator(seed, SEARCH, 0)
-    theta = random_theta(game.parameters, np.arange(CANDIDATES) + 1000 * seed)
+    theta = parameters.sample(np.arange(CANDIDATES) + 1000 * seed)
     spread = theta.std(axis=0) + 1e-3
     best, score = theta[:KEPT], np.full(KEPT, -np.inf)
     for generation in range(GENERATIONS):
@@ -55,6 +59,6 @@ def worst_theta(game: AnyGame, regret: Callable[[Array, int], Array], seed: int 
         best, score = pool[order], values[order]
         parents = best[rng.integers(0, KEPT, CANDIDATES)]
         moved = parents + spread * 0.5 ** (generation + 1) * rng.standard_normal(parents.shape)
-        inside = np.stack([game.parameters.project(point) for point in moved])
-        theta = kept_near(game.parameters, inside)
+        inside = np.stack([parameters.project(point) for point in moved])
+        theta = kept_near(parameters, inside)
     return np.asarray(best[0])

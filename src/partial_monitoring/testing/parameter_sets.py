@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from partial_monitoring.errors import InvalidInput, SolverError
+from partial_monitoring.numerics.conic import minimize_conic
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.testing.requirements import CLOSE, require
 from partial_monitoring.validation import Array
@@ -13,7 +15,8 @@ def check_parameter_set(parameters: ParameterSet, *, seed: int = 0) -> None:
     """Check that a parameter set is convex, and that its methods agree with each other.
 
     Its projections must lie inside, stay where they are and be nearest; its support function must
-    be attained or approached by points inside and be the one of a convex set.
+    be attained or approached by points inside and be the one of a convex set. Where the set offers
+    random points, local coordinates or conic constraints, they must describe the same set.
     """
     require(isinstance(parameters, ParameterSet), "it is not a ParameterSet")
     rng = np.random.default_rng(seed)
@@ -35,6 +38,9 @@ def check_parameter_set(parameters: ParameterSet, *, seed: int = 0) -> None:
         require(np.abs(again - point).max() <= CLOSE * size, "project moves a point that is inside")
     _check_projection(parameters, points, rng)
     _check_support(parameters, points, rng)
+    _check_sample(parameters)
+    if 0 < parameters.diameter() < np.inf:
+        _check_coordinates(parameters, size, rng)
 
 
 def _basis(parameters: ParameterSet) -> Array:
@@ -96,3 +102,31 @@ def _check_support(parameters: ParameterSet, points: Array, rng: np.random.Gener
         away <= parameters.norm_bound(center) * (1 + CLOSE) + CLOSE,
         "a point is further from the centre than norm_bound",
     )
+
+
+def _check_sample(parameters: ParameterSet) -> None:
+    """Random points lie inside and belong to their seeds."""
+    try:
+        points = parameters.sample(np.arange(3))
+    except InvalidInput:
+        return  # the set offers none
+    require(points.shape == (3, parameters.d), f"sample has shape {points.shape}, not (3, d)")
+    require(bool(parameters.contains(points).all()), "a point of sample is not contained")
+    alone = parameters.sample(np.array([2]))
+    require(np.array_equal(points[2:], alone), "sample depends on the other seeds")
+
+
+def _check_coordinates(parameters: ParameterSet, size: float, rng: np.random.Generator) -> None:
+    """Maxima of linear functions over a bounded set are the same in all its descriptions."""
+    try:
+        cones, coordinates = parameters.cones(), parameters.coordinates()
+    except SolverError:
+        return  # the set offers none
+    to_theta = np.eye(parameters.d) if coordinates.to_theta is None else coordinates.to_theta
+    for c in rng.standard_normal((5, parameters.d)):
+        height = float(parameters.support(c))
+        local = float(c @ coordinates.origin) - coordinates.minimum(0.0, -c @ to_theta)
+        require(abs(local - height) <= CLOSE * size, "coordinates do not describe the set")
+        best = minimize_conic(-c, cones)
+        reached = best is not None and abs(best.value + height) <= 1e-4 * size
+        require(reached, "cones do not describe the set")

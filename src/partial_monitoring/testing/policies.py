@@ -11,22 +11,21 @@ import numpy as np
 
 from partial_monitoring import games
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.stack import Stack
-from partial_monitoring.learner.learner import MOST_MASKED, Learner
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.finite import FiniteGame
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.place import place_of
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
+from partial_monitoring.learner.learner import Learner
+from partial_monitoring.learner.session import MOST_MASKED
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.model.contextual import ContextualGame
+from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
     Choices,
     Policy,
-    draws_of,
+    draws_needed,
     is_policy,
-    started,
-    uniforms_of,
+    uniform_stream,
 )
-from partial_monitoring.simulation.contextual_world import ContextualWorld
-from partial_monitoring.simulation.simulate import play, world_of
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.simulate import play
 from partial_monitoring.testing.requirements import require
 from partial_monitoring.validation import Array, whole_number
 
@@ -55,15 +54,15 @@ def check_policy(
     """
     require(is_policy(policy), f"it has no init, decide and update: {policy!r}")
     whole_number("rounds", rounds, at_least=1)
-    if isinstance(on, Game | ContextualGame):
+    if isinstance(on, AnyGame):
         on = [on]
     for game in () if on is None else on:
-        require(isinstance(game, Game | ContextualGame), f"it cannot be tried on {game!r}")
+        require(isinstance(game, AnyGame), f"it cannot be tried on {game!r}")
     chosen = _some_games() if on is None else list(on)
     refusals = []
     for game in chosen:
         try:
-            started(policy, game, 1)
+            initial_state_of(policy, game, 1)
         except InvalidInput as refusal:
             require(on is None, f"it refuses the game: {refusal}")
             refusals.append(refusal)
@@ -103,22 +102,21 @@ def _check_on(policy: Policy[Any], game: AnyGame, rounds: int) -> None:
     _check_available(policy, game)
     _check_learner(policy, game, theta, int(seeds[0]), together[:, 0])
     marks = np.array([rounds])
-    run = play(game, policy, world_of(game, np.repeat(theta[None], 3, axis=0), seeds), marks)
+    run = play(game, policy, Environment(game, np.repeat(theta[None], 3, axis=0), seeds), marks)
     require(bool((run.regret >= -1e-9).all()), "its regret is negative")
 
 
 def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, rounds: int) -> Array:
     """Play some rounds with every check of a round, and return the actions, shape (rounds, n)."""
     n = len(seeds)
-    world = world_of(game, np.repeat(theta[None], n, axis=0), seeds)
+    world = Environment(game, np.repeat(theta[None], n, axis=0), seeds)
     state = policy.init(game, n)
-    uniforms = uniforms_of(policy, state, seeds)
+    uniforms = uniform_stream(policy, state, seeds)
     played = []
     for t in range(rounds):
         before = list(_arrays(state))
-        seen: dict[str, Any] = {}
-        if isinstance(world, ContextualWorld):
-            seen = {"context": world.context(t)}
+        context = world.context(t)
+        seen: dict[str, Any] = {} if context is None else {"context": context}
         choice = policy.decide(state, uniforms(t), **seen)
         _check_choices(choice, game, n)
         require(
@@ -139,9 +137,9 @@ def _arrays(state: Any) -> Iterator[bytes]:
     """Return the content of all arrays in a state, which may be nested."""
     if isinstance(state, np.ndarray):
         yield state.tobytes()
-    elif isinstance(state, Game | ContextualGame):  # whose arrays cannot be changed
+    elif isinstance(state, AnyGame):  # whose arrays cannot be changed
         return
-    elif isinstance(state, Stack):  # what lies behind its rows is nobody's
+    elif isinstance(state, AppendOnly):  # what lies behind its rows is nobody's
         yield from _arrays(state.rows)
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))
@@ -168,21 +166,21 @@ def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     for name in ("gaps", "information", "ratio"):
         require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
     require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
-    chance = mu[np.arange(n), choice.places]
+    chance = mu[np.arange(n), choice.positions]
     require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
 
 
 def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
     """Whatever the uniform number is, actions come as often as their distribution says."""
     state = policy.init(game, 1)
-    if draws_of(policy, state) is not None:
+    if draws_needed(policy, state) is not None:
         return  # what else it draws decides, too
     seen: dict[str, Any] = {}
     if isinstance(game, ContextualGame):
         seen = {"context": np.zeros(1, dtype=np.int64)}
     grid = (np.arange(200) + 0.5) / 200
     answers = [policy.decide(state, np.array([u]), **seen) for u in grid]
-    places = np.array([int(answer.places[0]) for answer in answers])
+    places = np.array([int(answer.positions[0]) for answer in answers])
     mu = answers[0].distribution[0]
     often = np.bincount(places, minlength=len(mu)) / len(grid)
     require(
@@ -194,7 +192,7 @@ def _check_available(policy: Policy[Any], game: AnyGame) -> None:
     if game.k > MOST_MASKED:
         return  # nobody can give a list so long
     state = policy.init(game, 1)
-    width = draws_of(policy, state)
+    width = draws_needed(policy, state)
     uniforms = np.full((1,) if width is None else (1, width), 0.3)
     contexts = range(len(game.games)) if isinstance(game, ContextualGame) else [None]
     for z in contexts:
@@ -216,19 +214,14 @@ def _check_learner(
 ) -> None:
     """A learner that is told what the simulated world shows must make the same decisions."""
     learner = Learner(game, policy, seed=seed, allow_hopeless=True)
-    world = world_of(game, theta[None], np.array([seed]))
+    world = Environment(game, theta[None], np.array([seed]))
     for t, action in enumerate(expected):
-        context = int(world.context(t)[0]) if isinstance(world, ContextualWorld) else None
-        place = place_of(game, context)
+        drawn = world.context(t)
+        context = None if drawn is None else int(drawn[0])
+        place = game.context(context)
         decision = learner.ask(context=context)
         same = place.outer(decision.action) == action
         require(same, "a Learner decides differently than simulate")
         shown = world.observe(np.array([action]), t)[0]
-        learner.tell(decision, _told(place.game, decision.action, shown))
-
-
-def _told(game: Game, action: int, shown: Array) -> Any:
-    """Return an observation as a user would tell it."""
-    if isinstance(game, FiniteGame):
-        return game.symbols[action][int(shown[: len(game.symbols[action])].argmax())]
-    return shown[: game.row_count(action)].tolist()
+        observed = place.game.feedback().decode(place.game, decision.action, shown)
+        learner.tell(decision, observed)

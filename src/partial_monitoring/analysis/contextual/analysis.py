@@ -1,9 +1,9 @@
-"""What kind of game a game with contexts is: each context by itself, and all of them together.
+"""The analysis of a game with contexts: each context by itself, and all of them together.
 
 What decides between two actions of one context may be observed in another: as a whole the game can
 be learned if the differences of the actions that can be best, in every context that may come, are
-combinations of what is shown in contexts that may come. It is easy if, wherever two actions of a
-context compete, actions that are best there in contexts that may come are enough for that.
+combinations of observations in contexts that may come. It is easy if, wherever two actions of a
+context compete, actions that are best there in contexts that may come suffice for that.
 """
 
 from __future__ import annotations
@@ -15,21 +15,41 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.analysis import context_words
-from partial_monitoring.analysis.classify import Analysis, Pair, analyze
-from partial_monitoring.analysis.contextual import face_proofs
+from partial_monitoring.analysis.analysis import Analysis, analyze_game
 from partial_monitoring.analysis.contextual.alignment import (
+    UNOBSERVABLE,
+    ContextualAlignment,
     contextual_alignment,
     integrated_alignment,
     possible_contexts,
 )
-from partial_monitoring.analysis.contextual.choices import UNSEEN, ContextualAlignment
-from partial_monitoring.analysis.contextual.face_regions import FaceReader, FaceReading
-from partial_monitoring.analysis.contextual.joint_game import Combination, JointGame, joint_game
-from partial_monitoring.analysis.observability import view
+from partial_monitoring.analysis.contextual.faces import (
+    FaceCertificate,
+    FaceDivider,
+    face_problems,
+)
+from partial_monitoring.analysis.contextual.joint_game import (
+    JointCertificate,
+    JointGame,
+    joint_game,
+)
+from partial_monitoring.analysis.explain import verification
+from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.analysis.verify import judge_of
-from partial_monitoring.errors import SolverError
+from partial_monitoring.display import number
+from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import ContextualGame
+
+HEADLINES = {
+    "trivial": "Trivial: in every context one action is always best, and nothing is to be learned.",
+    "easy": "Easy: regret can be kept to the order of the square root of the number of rounds.",
+    "learnable": (
+        "Learnable: all that matters can be observed in contexts that come, so that regret can be "
+        "kept to the order of n^(2/3) in n rounds, possibly lower."
+    ),
+    "hopeless": "Hopeless: regret may grow in proportion to the number of rounds.",
+}
+"""The first sentence about a game of each class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +61,12 @@ class ContextualAnalysis:
     """Every context by itself."""
     joint: JointGame
     """All actions of the contexts that may come, as one plain game."""
-    combinations: tuple[Combination, ...]
+    combinations: tuple[JointCertificate, ...]
     """For every context that may come, the differences of its Pareto actions from the first one."""
-    faces: dict[tuple[int, int, int], FaceReading]
-    """By (context, a, b): what all contexts say about neighbours that their own does not tell
-    apart where they tie. The first ones that are not told apart decide, and are the last ones."""
+    faces: dict[tuple[int, int, int], FaceCertificate]
+    """By (context, a, b): whether all contexts together distinguish neighbours that their own
+    context does not distinguish where they tie. The search stops at the first pair that cannot be
+    distinguished."""
     certified: bool
     """Whether the class was decided and verified in exact arithmetic."""
     sound: bool
@@ -58,7 +79,7 @@ class ContextualAnalysis:
 
     @property
     def silent(self) -> list[str]:
-        """Contexts in which nothing about the parameter is shown."""
+        """Contexts in which nothing about the parameter can be observed."""
         return [self.game.contexts[z] for z in self.possible if self.contexts[z].rank == 0]
 
     @cached_property
@@ -68,15 +89,15 @@ class ContextualAnalysis:
 
     @property
     def locally_observable(self) -> bool:
-        """Whether alpha(E, chi) is bounded over all convex E: what is best tells what matters.
+        """Whether alpha(E, chi) is bounded over all convex E: best actions show what matters.
 
-        False also where that was left open, see :attr:`undecided`.
+        False also where that was left undecided, see :attr:`undecided`.
         """
         return self.observable and all(face.seen for face in self.faces.values())
 
     @property
     def undecided(self) -> list[tuple[int, int, int]]:
-        """The (context, a, b) whose face falls into too many regions to look at."""
+        """The (context, a, b) whose face has too many regions to consider."""
         return [place for place, face in self.faces.items() if not face.finished]
 
     @property
@@ -94,22 +115,20 @@ class ContextualAnalysis:
 
     @property
     def alignment(self) -> float:
-        """alpha(chi), or an upper bound of it; infinite if what matters is shown nowhere."""
+        """alpha(chi), or an upper bound of it; infinite if what matters cannot be observed."""
         return float(self.alignment_details)
 
     @cached_property
     def alignment_details(self) -> ContextualAlignment:
         """alpha(chi), and whether it is exact or an upper bound."""
         if not self.observable:
-            return UNSEEN
+            return UNOBSERVABLE
         found = contextual_alignment(self.game, self._pareto)
         apart = sum(float(self.contexts[z].alignment) for z in self.possible)
-        # The contexts by themselves give a bound, too, which may be the better one.
-        return (
-            found
-            if found.exact or found <= apart
-            else ContextualAlignment(apart, False, found.lower)
-        )
+        if found.exact or found <= apart:
+            return found
+        # The contexts by themselves give a bound, too, which is the better one here.
+        return ContextualAlignment(apart, False, found.lower)
 
     @property
     def conditional_alignment(self) -> float:
@@ -120,7 +139,7 @@ class ContextualAnalysis:
     @cached_property
     def integrated_alignment(self) -> ContextualAlignment:
         """alpha-bar(chi), for gaps that are estimated over whole plans (E21)."""
-        return integrated_alignment(self.game, self._pareto) if self.observable else UNSEEN
+        return integrated_alignment(self.game, self._pareto) if self.observable else UNOBSERVABLE
 
     @property
     def _pareto(self) -> list[list[int]]:
@@ -131,7 +150,7 @@ class ContextualAnalysis:
         return not self.problems()
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the certificates, a sentence each; nothing if all hold."""
+        """Return one sentence for every certificate that does not hold."""
         own = [
             f"context '{name}': {problem}"
             for name, analysis in zip(self.game.contexts, self.contexts, strict=True)
@@ -140,7 +159,7 @@ class ContextualAnalysis:
         return own + list(self._joint_problems())
 
     def _joint_problems(self) -> Iterator[str]:
-        """Check what contexts tell each other; every context by itself is taken for granted."""
+        """Check the certificates of all contexts together, given those of every context."""
         judge = judge_of(self.joint.game, self.joint.exact)
         wanted = [(z, b) for z in self.possible for b in self.contexts[z].pareto[1:]]
         if wanted != [(own.context, own.second) for own in self.combinations]:
@@ -152,24 +171,36 @@ class ContextualAnalysis:
             if (
                 own.first != first
                 or own.reading.actions != everyone
-                or not judge.reads(own.reading, *pair)
+                or not judge.accepts(own.reading, *pair)
             ):
                 yield f"the combination of {(own.context, own.first, own.second)} does not hold."
         if not self.observable:
             return
-        wanted_faces = {(z, *pair) for z in self.possible for pair in open_pairs(self, z)}
-        decided = any(face.finished and not face.seen for face in self.faces.values())
-        if not decided and set(self.faces) != wanted_faces:
-            yield "the faces are not those that contexts do not read by themselves."
-        reader = _reader(self.joint, self.contexts, self.possible)
+        refuted = any(face.refuted for face in self.faces.values())
+        if not refuted and set(self.faces) != set(self._open_pairs):
+            yield "the faces are not those that contexts leave open by themselves."
+        divider = self._divider()
         for (z, a, b), face in self.faces.items():
             if face.pair != (self.joint.index[z, a], self.joint.index[z, b]):
                 yield f"the face of {(z, a, b)} is that of other actions."
-            yield from face_proofs.problems(reader, face)
+            yield from face_problems(divider, face)
+
+    @property
+    def _open_pairs(self) -> list[tuple[int, int, int]]:
+        """(context, a, b) of neighbours that a context alone does not distinguish at a tie."""
+        return [
+            (z, *pair)
+            for z in self.possible
+            for pair, certificate in self.contexts[z].local_readings.items()
+            if not certificate.seen and set(pair) <= set(self.contexts[z].representatives)
+        ]
+
+    def _divider(self) -> FaceDivider:
+        return FaceDivider(self.joint, {z: self.contexts[z].representatives for z in self.possible})
 
     def explain(self) -> str:
-        """Say in a few sentences what kind of game it is, and why."""
-        return context_words.explain(self)
+        """Say in plain sentences what kind of game this is and why."""
+        return _sentences(self)
 
     def _alignment_or_none(self) -> float | None:
         try:
@@ -203,60 +234,118 @@ class ContextualAnalysis:
 
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
-    """Analyse every context by itself, and what they can tell each other."""
-    analyses, joint, combinations = read_combinations(game)
-    possible = possible_contexts(game)
+    """Analyse every context by itself, and all of them together."""
+    analyses, joint, combinations = joint_certificates(game)
     draft = ContextualAnalysis(game, analyses, joint, combinations, {}, False, False)
-    faces = {}
     if draft.observable:
-        reader = _reader(joint, analyses, possible)
-        asked = [(z, *pair) for z in possible for pair in open_pairs(draft, z)]
-        for z, a, b in asked:
-            witness = analyses[z].cells.faces[a, b].witness
-            assert witness is not None
-            face = reader.read((joint.index[z, a], joint.index[z, b]), witness)
-            faces[z, a, b] = face
-            if face.finished and not face.seen:
-                break
-    draft = ContextualAnalysis(game, analyses, joint, combinations, faces, False, False)
+        draft = replace(draft, faces=_divided_faces(draft))
+    faces = draft.faces.values()
     sound = all(own.sound for own in analyses) and not list(draft._joint_problems())
-    certain = joint.exact is not None and all(own.certified for own in analyses)
-    certain = certain and all(face.certain for face in faces.values())
-    left_open = not any(face.finished and not face.seen for face in faces.values()) and any(
-        not face.finished for face in faces.values()
-    )
-    certified = sound and certain and not left_open
-    return ContextualAnalysis(game, analyses, joint, combinations, faces, certified, sound)
+    exact = joint.exact is not None and all(own.certified for own in analyses)
+    decided = any(face.refuted for face in faces) or all(face.finished for face in faces)
+    certified = sound and exact and decided and all(face.certain for face in faces)
+    return replace(draft, certified=certified, sound=sound)
 
 
-def read_combinations(
+def _divided_faces(analysis: ContextualAnalysis) -> dict[tuple[int, int, int], FaceCertificate]:
+    """Divide faces into regions, up to the first pair that is not distinguished."""
+    divider, faces = analysis._divider(), {}
+    for z, a, b in analysis._open_pairs:
+        witness = analysis.contexts[z].cells.faces[a, b].witness
+        assert witness is not None
+        index = analysis.joint.index
+        faces[z, a, b] = divider.certify((index[z, a], index[z, b]), witness)
+        if faces[z, a, b].refuted:
+            break
+    return faces
+
+
+def joint_certificates(
     game: ContextualGame,
-) -> tuple[tuple[Analysis, ...], JointGame, tuple[Combination, ...]]:
-    """Return the contexts by themselves, all together, and how what matters is observed."""
-    analyses = tuple(analyze(own) for own in game.games)
+) -> tuple[tuple[Analysis, ...], JointGame, tuple[JointCertificate, ...]]:
+    """Return the contexts by themselves, the joint game, and the certificates of what matters."""
+    analyses = tuple(analyze_game(own) for own in game.games)
     joint, possible = joint_game(game), possible_contexts(game)
     if not all(analyses[z].cells.exact for z in possible):
         joint = replace(joint, exact=None)  # proofs are either exact throughout or not at all
-    whole = view(joint.game, joint.exact, range(joint.game.k))
+    whole = span_of(joint.game, joint.exact, range(joint.game.k))
     found = []
     for z in possible:
         first, *others = analyses[z].pareto
         for b in others:
-            reading = whole.read(joint.index[z, first], joint.index[z, b])
-            found.append(Combination(z, first, b, joint.places, reading))
+            reading = whole.certify(joint.index[z, first], joint.index[z, b])
+            found.append(JointCertificate(z, first, b, joint.places, reading))
     return analyses, joint, tuple(found)
 
 
-def open_pairs(analysis: ContextualAnalysis, context: int) -> list[Pair]:
-    """Return the neighbours that a context by itself does not tell apart where they tie."""
-    own = analysis.contexts[context]
-    kept = set(own.representatives)
-    return [
-        pair
-        for pair, reading in own.local_readings.items()
-        if not reading.seen and set(pair) <= kept
-    ]
+def refuse_hopeless_contexts(game: ContextualGame) -> None:
+    """Refuse a game with contexts in which no policy can learn, even from all contexts together."""
+    maps = np.concatenate([own.observation_maps.reshape(-1, game.d) for own in game.games])
+    q = game.parameters.difference_basis()
+    seen = np.linalg.matrix_rank(maps @ q) if maps.size else 0
+    if seen == q.shape[1] and (game.context_distribution > 0).all():
+        return
+    for found in joint_certificates(game)[2]:
+        if not found.seen:
+            own = game.at(found.context)
+            one, two = own.actions[found.first], own.actions[found.second]
+            raise InvalidInput(
+                f"actions {one!r} and {two!r} of context {game.contexts[found.context]!r} "
+                f"cannot be told apart by anything that any context shows, so this game is "
+                f"hopeless; pass allow_hopeless=True to play it anyway."
+            )
 
 
-def _reader(joint: JointGame, analyses: tuple[Analysis, ...], possible: list[int]) -> FaceReader:
-    return FaceReader(joint, {z: analyses[z].representatives for z in possible})
+def _sentences(analysis: ContextualAnalysis) -> str:
+    """Return the explanation of a game with contexts, one sentence per line."""
+    lines = [HEADLINES[analysis.category]]
+    for z in analysis.possible:
+        name = analysis.game.contexts[z]
+        chance = number(float(analysis.game.context_distribution[z]))
+        lines.append(f"'{name}' (probability {chance}) {_by_itself(analysis, z)}.")
+    undecided = (
+        "Decided in floating point (the data are not rational, the parameter set is curved, or the "
+        "game is too large)."
+    )
+    problems = [] if analysis.sound else analysis.problems()
+    proof = verification(analysis.certified, problems, undecided)
+    return "\n".join([*lines, *_reason(analysis), proof])
+
+
+def _by_itself(analysis: ContextualAnalysis, z: int) -> str:
+    """Return what a context is without the others, and whether they help."""
+    own = analysis.contexts[z]
+    shows = "shows nothing and " if own.rank == 0 else ""
+    alone = f"{shows}is {own.category} by itself"
+    needs = [one for one in analysis.combinations if one.context == z]
+    helped = own.category == "hopeless" and all(one.seen for one in needs)
+    return f"{alone}, but what it needs to know is shown in other contexts" if helped else alone
+
+
+def _reason(analysis: ContextualAnalysis) -> list[str]:
+    """Return sentences on what decides the class."""
+    lines = []
+    for one in analysis.combinations:
+        if not one.seen:
+            where = _pair(analysis, one.context, one.first, one.second)
+            lines.append(f"{where} cannot be told apart by anything that any context shows.")
+    if analysis.category == "easy" and analysis.faces:
+        lines.append(
+            "Wherever two actions of a context compete for being best, the best actions of all "
+            "contexts together show which is better."
+        )
+    unseen = [place for place, face in analysis.faces.items() if face.refuted]
+    if unseen:
+        lines.append(
+            f"{_pair(analysis, *unseen[0])} can tie where the best actions of all contexts "
+            f"together do not show which of the two is better."
+        )
+    elif analysis.undecided:
+        where = _pair(analysis, *analysis.undecided[0])
+        lines.append(f"{where} tie in too many ways to consider: it may be easier than said here.")
+    return lines
+
+
+def _pair(analysis: ContextualAnalysis, z: int, a: int, b: int) -> str:
+    own = analysis.game.at(z)
+    return f"In '{analysis.game.contexts[z]}' '{own.actions[a]}' and '{own.actions[b]}'"

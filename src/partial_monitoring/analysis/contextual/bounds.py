@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike
 from partial_monitoring.analysis.bounds import (
     FAILED_ROUNDS,
     bound_or_inf,
-    largest_gap,
+    delta_max,
+    horizons,
     learning,
     uniform_local_alignment,
     whitened,
 )
-from partial_monitoring.analysis.classify import Analysis
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis, analyze_contexts
-from partial_monitoring.analysis.contextual.uniform import uniform_contextual_alignment
+from partial_monitoring.analysis.contextual.local import uniform_contextual_alignment
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array, positive_number, real_array
+from partial_monitoring.validation import Array, positive_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +57,12 @@ class ContextualBounds:
 
     @property
     def conditional_regret(self) -> Array:
-        """What conditional IDS is guaranteed."""
+        """The regret bound of conditional IDS."""
         return np.minimum(self.conditional_global, self.conditional_local)
 
     @property
     def regret(self) -> Array:
-        """What contextual IDS is guaranteed."""
+        """The regret bound of contextual IDS."""
         own = np.minimum(self.contextual_global, self.contextual_local)
         return np.minimum(self.conditional_regret, own)
 
@@ -93,23 +93,21 @@ def contextual_bounds(
     >>> bool(np.isinf(found.conditional_regret[0])), bool(np.isfinite(found.regret[0]))
     (True, True)
     """
-    n = np.atleast_1d(real_array("horizon", horizon, ("n",) if np.ndim(horizon) else ()))
-    if (n < 1).any() or len(n) == 0:
-        raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
+    n = horizons(horizon)
     lam = positive_number("regularization", regularization)
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
     found = analyze_contexts(game) if analysis is None else analysis
     even = evenly_noisy(game)
     learned = learning(everything(even), n, lam, norm_bound)
-    gap = max(largest_gap(own, learned.norm_bound) for own in even.games)
+    gap = max(delta_max(own, learned.norm_bound) for own in even.games)
     if found.category == "trivial":
         nothing = np.zeros_like(n)
         zeros = (nothing, nothing, nothing, nothing)
         return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, learned.information, learned.beta, *zeros)
     whole = found if even is game else analyze_contexts(even)
     far = whole.conditional_alignment
-    near = _average(game, [_local(own) for own in whole.contexts])
+    near = _average(game, [uniform_local_alignment(own) for own in whole.contexts])
     together = uniform_contextual_alignment(whole)
     missed = gap * FAILED_ROUNDS
 
@@ -151,10 +149,6 @@ def everything(game: ContextualGame) -> Game:
     maps = [own.rows(a) for own in game.games for a in range(own.k)]
     noise = float(np.atleast_1d(game.games[0].noise_std)[0])
     return Game(features, maps, game.parameters, noise)
-
-
-def _local(analysis: Analysis) -> float:
-    return uniform_local_alignment(analysis) if analysis.locally_observable else np.inf
 
 
 def _average(game: ContextualGame, values: list[float]) -> float:

@@ -1,7 +1,7 @@
 """All actions of all contexts that may come, as the actions of one plain game.
 
-What contexts show together is what this game shows, so spans over contexts are read, and checked in
-exact arithmetic, like those of a plain game. Its cells have no meaning.
+The observations of all contexts together are those of this game, so spans over contexts are
+computed, and checked in exact arithmetic, like those of a plain game. Its cells have no meaning.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from partial_monitoring.analysis.coordinates import Chart, chart_of
+from partial_monitoring.analysis.cells import floats
+from partial_monitoring.analysis.contextual.alignment import possible_contexts
+from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
-from partial_monitoring.analysis.observability import Reading, floats
+from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE
@@ -33,11 +35,11 @@ class JointGame:
     places: tuple[tuple[int, int], ...]
     """(context, action) of every action."""
     exact: ExactGame | None
-    """In integers, if all data are rational and every context reads them in the same way."""
+    """In integers, if all data are rational and every context rounds them to the same fractions."""
 
     @cached_property
     def index(self) -> dict[tuple[int, int], int]:
-        """Where each (context, action) stands."""
+        """The position of each (context, action)."""
         return {place: i for i, place in enumerate(self.places)}
 
     @cached_property
@@ -48,8 +50,8 @@ class JointGame:
             found.setdefault(z, []).append(i)
         return found
 
-    def tells(self, context: int) -> bool:
-        """Whether anything about the parameter is shown in a context."""
+    def informs(self, context: int) -> bool:
+        """Whether anything about the parameter can be observed in a context."""
         own = self.members[context]
         if self.exact is not None:
             return bool(self.exact.map_rows[own].any())
@@ -86,20 +88,20 @@ class JointGame:
         return [c for c, alike in zip(own, same, strict=True) if alike]
 
     @cached_property
-    def _chart(self) -> Chart:
-        return chart_of(self.game)
+    def _chart(self) -> LocalCoordinates:
+        return local_coordinates(self.game)
 
 
 @dataclass(frozen=True, eq=False)
-class Combination:
-    """How the difference of two actions of a context is read off what contexts show."""
+class JointCertificate:
+    """Whether the observations of all contexts reveal the difference of two actions of one."""
 
     context: int
     first: int
     second: int
     places: tuple[tuple[int, int], ...]
     """(context, action) of every observer."""
-    reading: Reading
+    reading: Certificate
     """The proof, in exact numbers where the data are rational."""
 
     @property
@@ -109,7 +111,7 @@ class Combination:
 
     @property
     def weights(self) -> dict[tuple[int, int], Array] | None:
-        """By (context, action): what its observations are multiplied with; None if unseen."""
+        """Coefficients of the observations, by (context, action); None if they do not suffice."""
         if self.reading.weights is None:
             return None
         pairs = zip(self.places, floats(self.reading.weights), strict=True)
@@ -117,13 +119,13 @@ class Combination:
 
     @property
     def blind(self) -> Array | None:
-        """A direction of the parameter that changes the difference and is shown nowhere."""
+        """A direction of the parameter that changes the difference and no observation."""
         return None if self.reading.blind is None else floats(self.reading.blind)
 
 
 def joint_game(game: ContextualGame) -> JointGame:
     """Return the plain game of all actions of the contexts that may come."""
-    possible = [int(z) for z in np.flatnonzero(game.context_distribution > 0)]
+    possible = possible_contexts(game)
     places = tuple((z, c) for z in possible for c in range(game.at(z).k))
     features = np.concatenate([game.at(z).features for z in possible])
     maps = [game.at(z).rows(c) for z, c in places]
@@ -132,7 +134,7 @@ def joint_game(game: ContextualGame) -> JointGame:
 
 
 def _exact(game: ContextualGame, joint: Game, possible: list[int]) -> ExactGame | None:
-    """Return the game in integers, unless a context alone would read its numbers otherwise."""
+    """Return the game in integers, unless a context alone has other fractions for its numbers."""
     exact = ExactGame.of(joint)
     if exact is None:
         return None

@@ -1,16 +1,16 @@
 """The programs behind the alignment constants with contexts.
 
-A need is a reward difference d_j that has to be observed, with the probability p_j of its context.
-Observers i are the actions of the contexts z that may come, with maps M_i. Then
+A contrast is a reward difference d_j that has to be observed, with the probability p_j of its
+context. Observers i are the actions of the contexts z that may come, with maps M_i. Then
 
     max over omega of (sum_j p_j <d_j, omega_j>)^2
                       / sum_z chi(z) max_{i in z} sum_j p_j |M_i omega_j|^2
   = min over kernels q of sum_j p_j d_j' G_j(q)^-1 d_j,
-    G_j(q) = sum_z chi(z) sum_{i in z} q(i | z) M_i' M_i  over the observers that serve need j,
+    G_j(q) = sum_z chi(z) sum_{i in z} q(i | z) M_i' M_i  over the observers of contrast j,
 
 because 2 sum p_j <d_j, omega_j> - sum p_j omega_j' G_j(q) omega_j is concave in omega, linear in q,
 and kernels are a compact set. The first form is one conic program. By the second every kernel gives
-an upper bound that plain linear algebra evaluates, for all choices of needs at once.
+an upper bound that plain linear algebra evaluates, for all choices of contrasts at once.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from partial_monitoring.numerics.linalg import row_space, singular, unit_rows
 from partial_monitoring.validation import Array
 
 SPREAD = 1e-9
-"""The part of a kernel that is spread over all observers, so that no matrix is singular."""
+"""Weight of the uniform kernel that is mixed in, so that no matrix is singular."""
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Need:
-    """A reward difference, and which observers may be asked about it."""
+class Contrast:
+    """A reward difference that has to be observed, and the observers that may do so."""
 
     direction: Array
     """Shape (D,), in the coordinates of the rows."""
-    served_by: Mask
+    observers: Mask
     """Shape (n,)."""
 
 
-class Observers:
-    """The actions that show something, in the contexts that may come.
+class ObservingActions:
+    """The informative actions of the contexts that may come.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Observers:
         return len(self.rows)
 
     def basis(self, mask: Mask) -> Array:
-        """Return coordinates in which what some observers show is orthonormal, shape (D, r)."""
+        """Return coordinates in which the rows of some observers are orthonormal, shape (D, r)."""
         key = mask.tobytes()
         if key not in self._bases:
             flat = np.concatenate([self.rows[i] for i in np.flatnonzero(mask)])
@@ -77,14 +77,14 @@ class Observers:
             self._bases[key] = seen @ turn.T / scale
         return self._bases[key]
 
-    def sees(self, need: Need) -> bool:
-        """Whether a difference is a combination of what its observers show."""
-        size = float(np.linalg.norm(need.direction))
-        if size == 0.0 or not need.served_by.any():
+    def sees(self, contrast: Contrast) -> bool:
+        """Whether a difference is a combination of the rows of its observers."""
+        size = float(np.linalg.norm(contrast.direction))
+        if size == 0.0 or not contrast.observers.any():
             return size == 0.0
-        flat = np.concatenate([self.rows[i] for i in np.flatnonzero(need.served_by)])
+        flat = np.concatenate([self.rows[i] for i in np.flatnonzero(contrast.observers)])
         seen = row_space(unit_rows(flat))
-        rest = need.direction - seen @ (seen.T @ need.direction)
+        rest = contrast.direction - seen @ (seen.T @ contrast.direction)
         return bool(np.linalg.norm(rest) <= SEEN * size)
 
     def spread(self, kernel: Array) -> Array:
@@ -110,21 +110,21 @@ class Observers:
 
 
 def value_of(
-    needs: Sequence[Need], weights: Sequence[float], observers: Observers
+    contrasts: Sequence[Contrast], weights: Sequence[float], observers: ObservingActions
 ) -> tuple[float, Array]:
-    """Return the constant of one need per context, and the kernel that attains it, shape (n,).
+    """Return the constant of one contrast per context and the kernel that attains it, shape (n,).
 
-    Every need must be seen by its observers.
+    Every contrast must be in the span of its observers.
     """
-    used = _condensed(needs, weights)
-    bases = [observers.basis(need.served_by) for need in used]
-    inner = [need.direction @ own for need, own in zip(used, bases, strict=True)]
+    used = _condensed(contrasts, weights)
+    bases = [observers.basis(contrast.observers) for contrast in used]
+    inner = [contrast.direction @ own for contrast, own in zip(used, bases, strict=True)]
     size = max((float(np.abs(own).max(initial=0.0)) for own in inner), default=0.0)
     kernel = np.zeros(len(observers))
     if size == 0.0:
         return 0.0, observers.spread(kernel)
-    # The unknowns are omega of every need, the largest lengths in every context, and the length of
-    # these together, which is one over the root of the constant.
+    # The unknowns are omega of every contrast, the largest lengths in every context, and the length
+    # of these together, which is one over the root of the constant.
     starts = np.cumsum([0, *(len(own) for own in inner)])
     place = {z: int(starts[-1]) + i for i, z in enumerate(sorted(set(observers.contexts)))}
     unknowns = int(starts[-1]) + len(place) + 1
@@ -139,7 +139,7 @@ def value_of(
     ]
     asked = []
     for i, rows in enumerate(observers.rows):
-        serves = [j for j, need in enumerate(used) if need.served_by[i]]
+        serves = [j for j, contrast in enumerate(used) if contrast.observers[i]]
         if not serves:
             continue
         cone = np.zeros((1 + len(serves) * len(rows), unknowns))
@@ -159,20 +159,20 @@ def value_of(
     return (size / solved.value) ** 2, observers.spread(kernel)
 
 
-def _condensed(needs: Sequence[Need], weights: Sequence[float]) -> list[Need]:
-    """Return needs of weight 1 with the same constants, for each set of observers at most D.
+def _condensed(contrasts: Sequence[Contrast], weights: Sequence[float]) -> list[Contrast]:
+    """Return contrasts of weight 1 with the same constants, for each set of observers at most D.
 
-    Only sum_j p_j d_j d_j' matters, which as many needs have as it has eigenvectors.
+    Only sum_j p_j d_j d_j' matters, so one contrast for each of its eigenvectors suffices.
     """
-    groups: dict[bytes, list[tuple[Need, float]]] = {}
-    for need, p in zip(needs, weights, strict=True):
-        if p > 0 and need.direction.any():
-            groups.setdefault(need.served_by.tobytes(), []).append((need, p))
+    groups: dict[bytes, list[tuple[Contrast, float]]] = {}
+    for contrast, p in zip(contrasts, weights, strict=True):
+        if p > 0 and contrast.direction.any():
+            groups.setdefault(contrast.observers.tobytes(), []).append((contrast, p))
     condensed = []
     for members in groups.values():
-        stacked = np.array([np.sqrt(p) * need.direction for need, p in members])
+        stacked = np.array([np.sqrt(p) * contrast.direction for contrast, p in members])
         if len(stacked) > stacked.shape[1]:
             values, right = singular(stacked)
             stacked = values[:, None] * right
-        condensed += [Need(own, members[0][0].served_by) for own in stacked if own.any()]
+        condensed += [Contrast(own, members[0][0].observers) for own in stacked if own.any()]
     return condensed

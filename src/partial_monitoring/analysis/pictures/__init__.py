@@ -1,14 +1,12 @@
-"""Pictures of an analysis: cells in the plane, reward lines on a segment, or the neighbour graph.
+"""Pictures of a game: cells in the plane, reward lines on a segment, or the neighbour graph.
 
-Every picture says in the same code what can be told apart: a solid line between two neighbours
-if actions that are best there show which is better, a dashed line if only others do, a dotted one
-if none does.
+Every picture uses the same lines between two neighbours: solid if actions that are best there show
+which is better, dashed if only others do, dotted if none does.
 """
 
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 from partial_monitoring.errors import InvalidInput
 
@@ -23,13 +21,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from partial_monitoring.analysis.facts import Facts
 from partial_monitoring.analysis.pictures.graph import draw_graph
 from partial_monitoring.analysis.pictures.parts import figure_of
 from partial_monitoring.analysis.pictures.plane import draw_plane
 from partial_monitoring.analysis.pictures.segment import draw_segment
-
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
 
 WIDTH, HEIGHT, RESOLUTION = 3.4, 4.2, 200
 """Size of a new figure in inches (one column of a journal) and its dots per inch."""
@@ -46,8 +42,8 @@ class Picture(Figure):
         return buffer.getvalue()
 
 
-def plot(analysis: Analysis, ax: Axes | None = None) -> Figure:
-    """Draw what there is to see of a game.
+def plot(facts: Facts, ax: Axes | None = None) -> Figure:
+    """Draw the cells, rewards or neighbours of a game.
 
     Over a segment (two outcomes) the picture shows the reward of every action as a line; over a
     triangle (three outcomes) or another set of dimension two, the cells; otherwise the neighbours
@@ -55,20 +51,20 @@ def plot(analysis: Analysis, ax: Axes | None = None) -> Figure:
 
     Parameters
     ----------
-    analysis
-        What :func:`analyze` returned.
+    facts
+        The analysis of the game.
     ax
-        Axes to draw into; without them a new figure is made, of which pyplot does not know. The
-        legend stands below the axes: among others they need ``layout="constrained"``.
+        Axes to draw into; without them a new figure is made, which pyplot does not know. The
+        legend lies below the axes: beside other axes they need ``layout="constrained"``.
 
     Returns
     -------
     Figure
         The figure of the axes; ``savefig`` writes it as SVG, PDF or PNG.
     """
-    axes = _new_axes(analysis.dimension) if ax is None else ax
-    axes.set_title(_title(analysis), fontsize=TITLE)
-    {1: draw_segment, 2: draw_plane}.get(analysis.dimension, draw_graph)(analysis, axes)
+    axes = _new_axes(facts.dimension) if ax is None else ax
+    axes.set_title(_title(facts), fontsize=TITLE)
+    {1: draw_segment, 2: draw_plane}.get(facts.dimension, draw_graph)(facts, axes)
     figure = figure_of(axes)
     if ax is None:
         figure.draw_without_rendering()
@@ -83,9 +79,9 @@ def _new_axes(dimension: int) -> Axes:
     return figure.add_subplot(box_aspect=0.8 if dimension == 1 else None, anchor="N")
 
 
-def _title(analysis: Analysis) -> str:
-    if analysis.category == "trivial":
+def _title(facts: Facts) -> str:
+    if facts.category == "trivial":
         return "Trivial: one action is always best"
-    power = analysis.regret_rate.partition("^")[2]
+    power = facts.regret_rate.partition("^")[2]
     rate = f"$n^{{{power}}}$" if power else "$n$"
-    return f"{analysis.category.capitalize()}: regret grows like {rate}"
+    return f"{facts.category.capitalize()}: regret grows like {rate}"

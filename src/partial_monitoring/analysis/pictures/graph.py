@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
+from partial_monitoring.analysis.facts import Facts
 from partial_monitoring.analysis.pictures.parts import (
     COLORS,
     INK,
     NORMAL,
     SMALL,
+    action_name,
     add_legend,
     draw_strokes,
     figure_of,
     kinds_of,
     make_room,
-    name_of,
     notes_on,
     write_beside,
 )
 
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
-
 NARROWEST = 5.0
-"""Nodes closer than this, in points, do not all get a name."""
+"""Smallest distance of nodes, in points, at which all of them get a name."""
 
 
-def draw_graph(analysis: Analysis, ax: Axes) -> None:
+def draw_graph(facts: Facts, ax: Axes) -> None:
     """Draw the Pareto actions on a circle, with a line between neighbours."""
-    nodes = analysis.representatives
+    nodes = facts.representatives
     turn = np.pi if len(nodes) == 2 else np.pi / 2
     angles = turn - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     at = dict(zip(nodes, places, strict=True))
-    draw_strokes(ax, analysis, {(a, b): np.stack([at[a], at[b]]) for a, b in kinds_of(analysis)})
+    draw_strokes(ax, facts, {(a, b): np.stack([at[a], at[b]]) for a, b in kinds_of(facts)})
     spacing = _circumference(ax) / len(nodes)
     size = float(np.clip(spacing / 2.5, 2, 7))
     look = {"mfc": next(iter(COLORS)), "mec": INK, "ms": size, "mew": 0.8}
@@ -46,12 +42,12 @@ def draw_graph(analysis: Analysis, ax: Axes) -> None:
     ax.set(xlim=(-1.05, 1.05), ylim=(bottom, top), aspect="equal")
     ax.set_axis_off()
     for i in range(0, len(nodes), int(np.ceil(NARROWEST / spacing))):
-        name = name_of(analysis, nodes[i])
+        name = action_name(facts, nodes[i])
         text = write_beside(ax, places[i], (size / 2 + 3) * places[i], name, NORMAL)
         if len(nodes) > 12:
             _turn_outwards(text, angles[i], float(np.clip(0.8 * spacing, 0.8 * NARROWEST, SMALL)))
     make_room(ax)
-    add_legend(ax, analysis, notes_on(analysis, degenerate=True, dominated=True), points=False)
+    add_legend(ax, facts, notes_on(facts, degenerate=True, dominated=True), points=False)
     make_room(ax)
 
 

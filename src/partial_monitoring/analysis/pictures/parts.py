@@ -1,10 +1,10 @@
-"""What all pictures of games have: names, colours, strokes, a legend, and room for them."""
+"""Elements of all pictures of games: names, colours, strokes, a legend, and room for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,17 +14,16 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
-from partial_monitoring.analysis.pictures.charts import plain
+from partial_monitoring.analysis.cells import Pair
+from partial_monitoring.analysis.facts import Facts
+from partial_monitoring.analysis.pictures.frame import short_label
 from partial_monitoring.display import ELLIPSIS
 from partial_monitoring.validation import Array
 
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
-
-Pair = tuple[int, int]
 NORMAL, SMALL = 8.0, 6.5
 """Font sizes in points."""
 INK, GREY, FAINT = "#222222", "#666666", "#b0b0b0"
+"""Colours of text and lines, from dark to light."""
 COLORS = {
     "#a8caea": "#2a6ca8",
     "#f5bfa9": "#c4532b",
@@ -39,9 +38,9 @@ COLORS = {
 """Light colours of cells that colour-blind readers can tell apart (after Paul Tol), and for each
 the same dark enough for lines and letters."""
 HOLLOW = {"marker": "o", "linestyle": "", "mfc": "white", "mec": INK, "ms": 4, "mew": 1}
-"""How the places of actions are marked that are best only in ties."""
+"""Marker of points at which actions are best that are best only in ties."""
 MOST_NAMED = 12
-"""At most so many points or lines of actions that are not Pareto get a name."""
+"""Largest number of points or lines of actions that are not Pareto that get a name."""
 
 
 @dataclass(frozen=True)
@@ -68,57 +67,57 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def name_of(analysis: Analysis, action: int) -> str:
+def action_name(facts: Facts, action: int) -> str:
     """Return the label of an action and of those that earn the same: 'A = B'."""
-    group = next((group for group in analysis.duplicates if action in group), [action])
-    shown = [plain(analysis.game.actions[a]) for a in group[:3]]
+    group = next((group for group in facts.duplicates if action in group), [action])
+    shown = [short_label(facts.game.actions[a]) for a in group[:3]]
     return " = ".join(shown) + (f" = {ELLIPSIS} ({len(group)})" if len(group) > 3 else "")
 
 
-def listing(analysis: Analysis, actions: Sequence[int], most: int = 34) -> str:
+def label_list(facts: Facts, actions: Sequence[int], most: int = 34) -> str:
     """Return as many labels as fit into a line."""
     shown: list[str] = []
     for a in actions:
-        shown.append(plain(analysis.game.actions[a]))
+        shown.append(short_label(facts.game.actions[a]))
         if len(", ".join(shown)) > most and len(shown) > 1:
             return ", ".join([*shown[:-1], f"{ELLIPSIS} ({len(actions)})"])
     return ", ".join(shown)
 
 
-def singles(analysis: Analysis, actions: Sequence[int]) -> list[int]:
+def singles(facts: Facts, actions: Sequence[int]) -> list[int]:
     """Return the first action of each duplicate class."""
-    later = {a for group in analysis.duplicates for a in group[1:]}
+    later = {a for group in facts.duplicates for a in group[1:]}
     return [a for a in actions if a not in later]
 
 
-def kinds_of(analysis: Analysis) -> dict[Pair, str]:
+def kinds_of(facts: Facts) -> dict[Pair, str]:
     """Return for every pair of neighbouring cells which stroke it gets."""
-    classes = set(analysis.representatives)
+    classes = set(facts.representatives)
     kinds = {}
-    for pair in analysis.neighbors:
+    for pair in facts.neighbors:
         if classes.issuperset(pair):
-            reading = analysis.global_readings.get(pair)
-            seen = analysis.globally_observable if reading is None else reading.seen
-            local = analysis.local_readings[pair].seen
+            found = facts.global_readings.get(pair)
+            seen = facts.globally_observable if found is None else found.seen
+            local = facts.local_readings[pair].seen
             kinds[pair] = "local" if local else "global" if seen else "never"
     return kinds
 
 
-def colors_of(analysis: Analysis) -> dict[int, str]:
+def colors_of(facts: Facts) -> dict[int, str]:
     """Return a colour for every cell, different from those of its neighbours where possible."""
     palette = list(COLORS)
     colors: dict[int, str] = {}
-    for i, a in enumerate(analysis.representatives):
-        near = {colors.get(p if q == a else q) for p, q in analysis.neighbors if a in (p, q)}
+    for i, a in enumerate(facts.representatives):
+        near = {colors.get(p if q == a else q) for p, q in facts.neighbors if a in (p, q)}
         wheel = palette[i % len(palette) :] + palette[: i % len(palette)]
         colors[a] = next((color for color in wheel if color not in near), wheel[0])
     return colors
 
 
-def draw_strokes(ax: Axes, analysis: Analysis, lines: Mapping[Pair, Array]) -> None:
+def draw_strokes(ax: Axes, facts: Facts, lines: Mapping[Pair, Array]) -> None:
     """Draw the lines between neighbours, the rarest kind on top; finer where they are many."""
     groups: dict[str, list[Array]] = {kind: [] for kind in STROKES}
-    kinds = kinds_of(analysis)
+    kinds = kinds_of(facts)
     for pair, line in lines.items():
         groups[kinds[pair]].append(line)
     for order, kind in enumerate(sorted(groups, key=lambda kind: -len(groups[kind]))):
@@ -136,15 +135,15 @@ def draw_strokes(ax: Axes, analysis: Analysis, lines: Mapping[Pair, Array]) -> N
         ax.add_collection(strokes)
 
 
-def draw_lone_points(ax: Axes, points: Iterable[Sequence[float]]) -> None:
-    """Draw the places of actions that are best only in ties."""
+def draw_tie_points(ax: Axes, points: Iterable[Sequence[float]]) -> None:
+    """Mark the points at which actions are best that are best only in ties."""
     for x, y in points:
         ax.plot(x, y, gid="lone-point", clip_on=False, zorder=4, **HOLLOW)  # type: ignore[arg-type]
 
 
-def add_legend(ax: Axes, analysis: Analysis, notes: Sequence[str], *, points: bool) -> None:
-    """Say below the picture what its lines and points mean, and what is not in it."""
-    kinds = list(kinds_of(analysis).values())
+def add_legend(ax: Axes, facts: Facts, notes: Sequence[str], *, points: bool) -> None:
+    """Add a legend below the picture, with notes on what is left out."""
+    kinds = list(kinds_of(facts).values())
     handles = []
     for kind, stroke in STROKES.items():
         count = kinds.count(kind)
@@ -167,13 +166,13 @@ def add_legend(ax: Axes, analysis: Analysis, notes: Sequence[str], *, points: bo
         )
 
 
-def notes_on(analysis: Analysis, *, degenerate: bool, dominated: bool) -> list[str]:
+def notes_on(facts: Facts, *, degenerate: bool, dominated: bool) -> list[str]:
     """Name the actions that the picture leaves out."""
     wanted = {
-        "best only in ties": analysis.degenerate if degenerate else [],
-        "never best": analysis.dominated if dominated else [],
+        "best only in ties": facts.degenerate if degenerate else [],
+        "never best": facts.dominated if dominated else [],
     }
-    return [f"{words}: {listing(analysis, who)}" for words, who in wanted.items() if who]
+    return [f"{words}: {label_list(facts, who)}" for words, who in wanted.items() if who]
 
 
 def make_room(ax: Axes) -> None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
-from partial_monitoring.analysis.pictures.charts import (
+from partial_monitoring.analysis.cells import Pair
+from partial_monitoring.analysis.facts import Facts
+from partial_monitoring.analysis.pictures.frame import (
     CORNERS,
-    Chart,
-    chart_of,
-    outcome_names,
+    Frame,
+    area_and_centroid,
+    clipped,
+    frame_of,
+    moved_apart,
     outline,
+    roomiest,
+    side_on,
 )
 from partial_monitoring.analysis.pictures.parts import (
     GREY,
@@ -25,120 +30,108 @@ from partial_monitoring.analysis.pictures.parts import (
     MOST_NAMED,
     NORMAL,
     SMALL,
-    Pair,
+    action_name,
     add_legend,
     colors_of,
-    draw_lone_points,
     draw_strokes,
+    draw_tie_points,
     figure_of,
     kinds_of,
-    listing,
+    label_list,
     make_room,
-    name_of,
     notes_on,
     sizes_of,
     small_ticks,
     write_beside,
 )
-from partial_monitoring.analysis.pictures.polygons import (
-    area_and_centroid,
-    clipped,
-    roomiest,
-    side_on,
-    spread,
-)
-from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import Array
 
-if TYPE_CHECKING:
-    from partial_monitoring.analysis.classify import Analysis
-
 FADING = (1.25, 1.2, 1.15, 1.1, 1.05)
-"""How far beyond its window an unbounded set is drawn, ever fainter."""
+"""Factors by which an unbounded set is drawn beyond its window, ever fainter."""
 MOST_LEADERS = 12
-"""At most so many names stand outside with a line to their cell; smaller cells stay nameless."""
+"""Largest number of names outside with a line to their cell; smaller cells stay nameless."""
 
 
-def draw_plane(analysis: Analysis, ax: Axes) -> None:
+def draw_plane(facts: Facts, ax: Axes) -> None:
     """Draw the cells of a game over a set of dimension two."""
-    chart, colors = chart_of(analysis), colors_of(analysis)
-    region, _ = outline(chart)
-    polygons = {a: clipped(region, *chart.leads(a)) for a in colors}
+    frame, colors = frame_of(facts), colors_of(facts)
+    region, _ = outline(frame)
+    polygons = {a: clipped(region, *frame.leads(a)) for a in colors}
     polygons = {a: polygon for a, polygon in polygons.items() if len(polygon) > 2}
     for a, polygon in polygons.items():
         ax.fill(*polygon.T, color=colors[a], linewidth=0, gid=f"cell-{a}", zorder=1)
-    _draw_sides(ax, chart, colors)
-    draw_strokes(ax, analysis, _shared_sides(chart))
-    points = chart.lone_points()
-    draw_lone_points(ax, points)
-    _set_frame(ax, chart)
+    _draw_sides(ax, frame, colors)
+    draw_strokes(ax, facts, _shared_sides(frame))
+    points = frame.tie_points()
+    draw_tie_points(ax, points)
+    _set_frame(ax, frame)
     named = len(points) <= MOST_NAMED
-    notes = notes_on(analysis, degenerate=not named, dominated=True)
-    add_legend(ax, analysis, notes, points=bool(points))
+    notes = notes_on(facts, degenerate=not named, dominated=True)
+    add_legend(ax, facts, notes, points=bool(points))
     make_room(ax)
-    _name_cells(ax, analysis, polygons)
+    _name_cells(ax, facts, polygons)
     for point, actions in points.items() if named else ():
-        _name_point(ax, np.array(point), listing(analysis, actions, 16))
+        _name_point(ax, np.array(point), label_list(facts, actions, 16))
     make_room(ax)
 
 
-def _draw_sides(ax: Axes, chart: Chart, colors: Mapping[int, str]) -> None:
+def _draw_sides(ax: Axes, frame: Frame, colors: Mapping[int, str]) -> None:
     """Draw the sides of the set, and let its cells fade out where it has none."""
-    region, endless = outline(chart)
+    region, endless = outline(frame)
     if not endless:
         ax.fill(*region.T, fill=False, edgecolor=INK, linewidth=0.8, zorder=2)
         return
     for stretch in FADING:
-        beyond, _ = outline(chart, stretch)
+        beyond, _ = outline(frame, stretch)
         for a, color in colors.items():
-            polygon = clipped(beyond, *chart.leads(a))
+            polygon = clipped(beyond, *frame.leads(a))
             ax.fill(*polygon.T, color=color, alpha=0.25, linewidth=0, zorder=0.5)
-    ends = [side_on(beyond, *side) for side in zip(*chart.sides, strict=True)]
+    ends = [side_on(beyond, *side) for side in zip(*frame.sides, strict=True)]
     lines = [line for line in ends if line is not None]
     ax.add_collection(LineCollection(lines, colors=INK, linewidths=0.8, zorder=2))
 
 
-def _shared_sides(chart: Chart) -> dict[Pair, Array]:
+def _shared_sides(frame: Frame) -> dict[Pair, Array]:
     """Return the side, shape (2, 2), that each pair of neighbouring cells shares."""
-    region, _ = outline(chart, FADING[2])
+    region, _ = outline(frame, FADING[2])
     sides = {}
-    for a, b in kinds_of(chart.analysis):
-        ends = side_on(clipped(region, *chart.leads(a)), *chart.tie(a, b))
+    for a, b in kinds_of(frame.facts):
+        ends = side_on(clipped(region, *frame.leads(a)), *frame.tie(a, b))
         if ends is not None:
             sides[a, b] = ends
     return sides
 
 
-def _set_frame(ax: Axes, chart: Chart) -> None:
+def _set_frame(ax: Axes, frame: Frame) -> None:
     """Set the limits, and show axes where the coordinates mean something, else the corners."""
-    region, _ = outline(chart, FADING[0])
+    region, _ = outline(frame, FADING[0])
     low, high = region.min(axis=0), region.max(axis=0)
     pad = 0.02 * (high - low).max()
-    thin = (high - low).max() > 4 * (high - low).min() and bool(chart.names)
+    thin = (high - low).max() > 4 * (high - low).min() and bool(frame.names)
     pads = 0.02 * (high - low) if thin else np.full(2, pad)
     ax.set(
         xlim=(low[0] - pads[0], high[0] + pads[0]),
         ylim=(low[1] - pads[1], high[1] + pads[1]),
         aspect="auto" if thin else "equal",
     )
-    if chart.names:
-        ax.set_xlabel(chart.names[0], fontsize=NORMAL)
-        ax.set_ylabel(chart.names[1], fontsize=NORMAL, rotation=0, ha="right", va="center")
+    if frame.names:
+        ax.set_xlabel(frame.names[0], fontsize=NORMAL)
+        ax.set_ylabel(frame.names[1], fontsize=NORMAL, rotation=0, ha="right", va="center")
         ax.locator_params(nbins=5)
         small_ticks(ax)
         ax.spines[:].set_visible(False)
     else:
         ax.set_axis_off()
-        _name_corners(ax, chart, region)
+        _name_corners(ax, frame, region)
         make_room(ax)
 
 
-def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
+def _name_corners(ax: Axes, frame: Frame, region: Array) -> None:
     """Write the outcomes, or the coordinates if there are few, beside the corners of the set."""
-    game = chart.analysis.game
-    if isinstance(game.parameters, Simplex):
+    game = frame.facts.game
+    if frame.corners:
         figure_of(ax).draw_without_rendering()
-        aligned = zip(CORNERS[3], outcome_names(game), ("left", "right", "center"), strict=True)
+        aligned = zip(CORNERS[3], frame.corners, ("left", "right", "center"), strict=True)
         for corner, label, align in aligned:
             offset = np.array([0, 4 if align == "center" else -4])
             size = NORMAL if len(label) <= 12 else SMALL
@@ -146,11 +139,11 @@ def _name_corners(ax: Axes, chart: Chart, region: Array) -> None:
             text.set(ha=align if sizes_of(ax, [text])[0, 0] < 0.25 else "center")
     elif len(region) <= 8 and game.d <= 5:
         for corner in region:
-            away = (corner - chart.middle) / np.linalg.norm(corner - chart.middle)
-            write_beside(ax, corner, 4 * away, chart.coordinates(corner), SMALL, GREY)
+            away = (corner - frame.middle) / np.linalg.norm(corner - frame.middle)
+            write_beside(ax, corner, 4 * away, frame.coordinates(corner), SMALL, GREY)
 
 
-def _name_cells(ax: Axes, analysis: Analysis, polygons: Mapping[int, Array]) -> None:
+def _name_cells(ax: Axes, facts: Facts, polygons: Mapping[int, Array]) -> None:
     """Write the name of each cell into it, or outside with a line to it where it does not fit.
 
     Names outside make the picture smaller, so that others may have to follow.
@@ -165,10 +158,10 @@ def _name_cells(ax: Axes, analysis: Analysis, polygons: Mapping[int, Array]) -> 
         for text in texts:
             text.remove()
         largest = sorted(outside, key=lambda a: -places[a][0])[:MOST_LEADERS]
-        names = [(places[a][1], name_of(analysis, a)) for a in largest]
+        names = [(places[a][1], action_name(facts, a)) for a in largest]
         texts = _draw_leaders(ax, names, low, high)
         inside = {
-            a: _name_inside(ax, polygons[a], name_of(analysis, a))
+            a: _name_inside(ax, polygons[a], action_name(facts, a))
             for a in polygons
             if a not in outside
         }
@@ -204,7 +197,7 @@ def _draw_leaders(
         own = [p for p in places if (p[0][0] < (low[0] + high[0]) / 2) == (align == "right")]
         own.sort(key=lambda found: float(found[0][1]))
         wanted = np.array([point[1] for point, _ in own])
-        for (point, name), y in zip(own, spread(wanted, height, low[1], high[1]), strict=True):
+        for (point, name), y in zip(own, moved_apart(wanted, height, low[1], high[1]), strict=True):
             text = ax.annotate(name, (point[0], point[1]), (edge, y), arrowprops=line)
             text.set(ha=align, va="center", fontsize=SMALL, color=INK, zorder=5)
             texts.append(text)

@@ -18,10 +18,10 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.covariance import Covariance
-from partial_monitoring.estimation.kernel.design import KernelModel, kernel_model
+from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
 from partial_monitoring.kernels.gram import cholesky
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.validation import Array, Indices
@@ -58,15 +58,15 @@ MOST_PLAYED = 500
 class BoxData:
     """What one replicate has seen."""
 
-    actions: Stack
+    actions: AppendOnly
     """The numbers of the points that were played, shape (t, 1)."""
-    shown: Stack
+    shown: AppendOnly
     """What they showed, shape (t, 1)."""
 
     @classmethod
     def empty(cls) -> BoxData:
         """Return what is known before the first round."""
-        return cls(Stack.empty(1, dtype=np.int64), Stack.empty(1))
+        return cls(AppendOnly.empty(1, dtype=np.int64), AppendOnly.empty(1))
 
     def after(self, action: int, shown: float) -> BoxData:
         """Return the data with one more observation."""
@@ -74,7 +74,7 @@ class BoxData:
 
 
 @dataclass(frozen=True, eq=False)
-class Conditioned:
+class BoxPosterior:
     """The estimate of a function on a box, ready to be looked at anywhere.
 
     Points that were played n times with mean y are one row with noise lambda / n; what is factored
@@ -82,7 +82,7 @@ class Conditioned:
     """
 
     game: KernelBoxGame
-    model: KernelModel
+    design: KernelDesign
     """Of the reference points; for lambda, rho and B."""
     actions: Indices
     """The different points that were played, shape (q,)."""
@@ -101,22 +101,22 @@ class Conditioned:
     rounds: int
 
     @classmethod
-    def on(cls, game: KernelBoxGame, model: KernelModel, data: BoxData) -> Conditioned:
+    def on(cls, game: KernelBoxGame, design: KernelDesign, data: BoxData) -> BoxPosterior:
         """Return the estimate from all that was seen."""
         played = data.actions.rows[:, 0]
         different, place, often = np.unique(played, return_inverse=True, return_counts=True)
         means = np.bincount(np.ravel(place), data.shown.rows[:, 0], len(different)) / often
         points = game.points_of(different)
-        root = np.sqrt(often / model.regularization)
+        root = np.sqrt(often / design.regularization)
         whole = np.eye(len(root))
         if len(different):
-            whole += root[:, None] * game.computed.kernel(points) * root
+            whole += root[:, None] * game.computed.kernel.evaluate(points) * root
         low = cholesky(whole)
         inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
         return cls(
             game,
-            model,
+            design,
             different,
             often,
             means,
@@ -136,14 +136,14 @@ class Conditioned:
         """Return the rows w with C = K - w' w at points (z, p), shape (q, z)."""
         if len(self.points) == 0:
             return np.zeros((0, len(points)))
-        return np.asarray(self.inverse @ self.game.computed.kernel(self.points, points))
+        return np.asarray(self.inverse @ self.game.computed.kernel.evaluate(self.points, points))
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Return the estimated values at points (z, p) and the roots of their variances."""
         reach = self.reach(points)
-        spread = self.game.computed.kernel.diagonal(points)
+        spread = self.game.computed.kernel.evaluate_diagonal(points)
         variances = np.maximum(spread - (reach**2).sum(axis=0), 0.0)
-        return self.target @ reach, np.sqrt(variances / self.model.regularization)
+        return self.target @ reach, np.sqrt(variances / self.design.regularization)
 
     def score(self, points: Array, seems: float, unsure: float) -> Array:
         """Return the sums of estimate and root at points (z, p), with these weights, shape (z,)."""
@@ -152,14 +152,14 @@ class Conditioned:
 
     def slope(self, point: Array, seems: float, unsure: float) -> tuple[float, Array]:
         """Return the score at one point (p,) and its gradient, for kernels that have one."""
-        kernel, lam = self.game.computed.kernel, self.model.regularization
+        kernel, lam = self.game.computed.kernel, self.design.regularization
         x = point[None]
         reach = self.reach(x)[:, 0]
-        away = kernel.gradient(x, self.points)[0] if len(reach) else np.zeros((0, len(point)))
+        away = kernel.evaluate_gradient(x, self.points)[0] if len(reach) else np.zeros((0, x.size))
         pulled = self.inverse @ away  # (q, p)
-        variance = max(float(kernel.diagonal(x)[0] - reach @ reach), 0.0)
+        variance = max(float(kernel.evaluate_diagonal(x)[0] - reach @ reach), 0.0)
         root = np.sqrt(variance / lam)
-        rise = 2.0 * (kernel.gradient(x, x)[0, 0] - reach @ pulled)
+        rise = 2.0 * (kernel.evaluate_gradient(x, x)[0, 0] - reach @ pulled)
         bend = rise / (2.0 * lam * root) if root > 0 else np.zeros(len(point))
         value = seems * float(self.target @ reach) + unsure * root
         return value, seems * (self.target @ pulled) + unsure * bend
@@ -172,13 +172,13 @@ class Conditioned:
         names = [self.game.action_label(int(a)) for a in actions] if named else None
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
-        game = self.game.among(self.game.points_of(numbers), names, chosen)
-        lam, gram = self.model.regularization, game.gram
+        game = self.game.bandit_at(self.game.points_of(numbers), names, chosen)
+        lam, gram = self.design.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
-        widest = 2 * self.model.norm_bound * float(np.sqrt(gram.diagonal.max()))
-        whitening = self.model.whitening
-        model = KernelModel(
-            game, lam, self.model.norm_bound, self.model.noise_std, whitening, widest
+        widest = 2 * self.design.norm_bound * float(np.sqrt(gram.diagonal.max()))
+        whitening = self.design.whitening
+        design = KernelDesign(
+            game, lam, self.design.norm_bound, self.design.noise_std, whitening, widest
         )
         reach = self.reach(game.computed.points)
         variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0)[chosen] / lam
@@ -188,7 +188,7 @@ class Conditioned:
             [played, np.full(len(played), scale), scale * np.repeat(self.means, self.often)]
         )
         return KernelEstimate(
-            model,
+            design,
             self.round,
             self.log_det,
             (self.target @ reach)[None],
@@ -200,15 +200,15 @@ class Conditioned:
         )
 
 
-def box_model(
-    game: KernelBoxGame, *, regularization: float = 1.0, norm_bound: float | None = None
-) -> KernelModel:
-    """Return the model of the reference points of a box."""
-    reference = game.among(game.computed.points)
-    return kernel_model(reference, regularization=regularization, norm_bound=norm_bound)
+def box_design(
+    game: KernelBoxGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
+) -> KernelDesign:
+    """Return the design of the reference points of a box."""
+    reference = game.bandit_at(game.computed.points)
+    return kernel_design(reference, regularization=regularization, norm_bound=norm_bound)
 
 
-def looked_at(known: Conditioned, width: float) -> Indices:
+def candidate_points(known: BoxPosterior, width: float) -> Indices:
     """Return the numbers of the points to choose from in a round.
 
     ``width`` is beta^(1/2), how many roots of its variance a value may be above its estimate.
@@ -225,15 +225,15 @@ def looked_at(known: Conditioned, width: float) -> Indices:
     normal = ndtri(np.clip(spread.random(CLOUD), 1e-6, 1 - 1e-6))
     for weights in ((1.0, 0.0), (1.0, width), (0.0, 1.0)):
         first = np.argsort(-known.score(pool, *weights), kind="stable")[:STARTS]
-        peaks = np.array([_climbed(known, start, weights, normal) for start in pool[first]])
+        peaks = np.array([_ascended(known, start, weights, normal) for start in pool[first]])
         around = peaks[int(known.score(peaks, *weights).argmax())]
         clouds += [peaks, *(_cloud(game, around, scale * normal) for scale in SCALES)]
     fresh = game.nearest(np.concatenate(clouds))
     return np.asarray(np.unique(np.concatenate([known.actions[best], fresh])))
 
 
-def _climbed(
-    known: Conditioned, start: Array, weights: tuple[float, float], normal: Array
+def _ascended(
+    known: BoxPosterior, start: Array, weights: tuple[float, float], normal: Array
 ) -> Array:
     """Return a point with a larger score than the start: by its gradient, or closer and closer."""
     game = known.game

@@ -1,77 +1,90 @@
-"""Policies over a box: in each round they decide among the points that are worth a look."""
+"""The state of a game over a box: in each round, policies decide among candidate points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
-from partial_monitoring.estimation.kernel.box import BoxData, Conditioned, box_model, looked_at
-from partial_monitoring.estimation.kernel.design import KernelModel
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.shapes import Everything
+from partial_monitoring.estimation.kernel.box import (
+    BoxData,
+    BoxPosterior,
+    box_design,
+    candidate_points,
+)
+from partial_monitoring.estimation.kernel.design import KernelDesign
+from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
+from partial_monitoring.estimation.kernel.state import refuse_prior_mean
+from partial_monitoring.estimation.state import Context, Prior, View, initial_state
 from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.policies.policy import Choices, joined
+from partial_monitoring.numerics.threads import one_thread
 from partial_monitoring.validation import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
 class BoxState:
-    """What a policy knows after some rounds over a box: all that was seen."""
+    """All that was observed over a box, for each replicate."""
 
     game: KernelBoxGame
-    model: KernelModel
+    design: KernelDesign
+    """Of the reference points; for lambda, rho and B."""
     data: tuple[BoxData, ...]
-    """Of each replicate."""
 
     @property
     def replayed(self) -> bool:
-        """The state is saved as what was told."""
+        """Saved as its observations."""
         return True
 
     @property
-    def shape(self) -> Everything:
-        """The ellipsoid is not cut."""
-        return Everything()
+    def normals(self) -> int:
+        raise InvalidInput("functions over a box cannot be drawn, only at listed candidates.")
 
-    @property
-    def estimate(self) -> KernelEstimate:
-        """The estimate of the first replicate, at the points that are worth a look."""
-        known = Conditioned.on(self.game, self.model, self.data[0])
-        return known.estimate(looked_at(known, 1.0), named=True)
+    def after(
+        self, action: Indices, observation: Array, context: Context | None = None
+    ) -> BoxState:
+        seen = zip(self.data, action.tolist(), observation[:, 0].tolist(), strict=True)
+        return replace(self, data=tuple(own.after(a, y) for own, a, y in seen))
+
+    def views(
+        self,
+        schedule: Schedule,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Iterator[View]:
+        """Yield one view for each replicate: its candidate points.
+
+        Matrices are small here: what is done with a view is done on one thread, too.
+        """
+        if available is not None:
+            raise InvalidInput("available cannot be given for a box; restrict the box instead.")
+        with one_thread():
+            for i, data in enumerate(self.data):
+                known = BoxPosterior.on(self.game, self.design, data)
+                beta = squared_radius(schedule, self.design, known.round, known.log_det)
+                points = candidate_points(known, float(np.sqrt(beta[0])))
+                confidence = KernelEllipsoid.around(known.estimate(points), schedule)
+                yield View(confidence, slice(i, i + 1), points, len(points), listed=False)
+
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
+        with one_thread():
+            known = BoxPosterior.on(self.game, self.design, self.data[0])
+            estimate = known.estimate(candidate_points(known, 1.0), named=True)
+            return KernelEllipsoid.around(estimate, schedule)
 
 
-def initial_over_box(game: KernelBoxGame, replicates: int, **options: Any) -> BoxState:
-    """Return the state before the first round."""
-    return BoxState(game, box_model(game, **options), (BoxData.empty(),) * replicates)
-
-
-def decide_over_box(
-    decide: Callable[[KernelEstimate, Everything, Array, Array | None], Choices],
-    schedule: Schedule,
-    state: BoxState,
-    uniforms: Array,
-    available: Array | None,
-) -> Choices:
-    """Let a policy decide among the points that are worth a look, for one replicate at a time."""
-    if available is not None:
-        raise InvalidInput("available cannot be given for a box; restrict the box instead.")
-    choices = []
-    for i, data in enumerate(state.data):
-        known = Conditioned.on(state.game, state.model, data)
-        width = float(np.sqrt(squared_radius(known, schedule)[0]))
-        points = looked_at(known, width)
-        own = decide(known.estimate(points), Everything(), uniforms[i : i + 1], None)
-        chosen = points[own.action]
-        choices.append(replace(own, action=chosen, position=own.action, candidates=points[None]))
-    return joined(choices)
-
-
-def update_over_box(state: BoxState, action: Indices, observation: Array) -> BoxState:
-    """Return the state after the observations (n, 1) of points (n,)."""
-    seen = zip(state.data, action.tolist(), observation[:, 0].tolist(), strict=True)
-    return replace(state, data=tuple(own.after(a, y) for own, a, y in seen))
+@initial_state.register
+def _of_box(
+    game: KernelBoxGame,
+    replicates: int,
+    prior: Prior,
+    *,
+    functions: bool = False,
+    draws: bool = False,
+) -> BoxState:
+    refuse_prior_mean(prior)
+    bound = game.norm_bound if prior.norm_bound is None else prior.norm_bound
+    design = box_design(game, regularization=prior.regularization, norm_bound=bound)
+    return BoxState(game, design, (BoxData.empty(),) * replicates)

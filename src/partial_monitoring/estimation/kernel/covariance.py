@@ -7,8 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from partial_monitoring.estimation.kernel.stack import Stack
-from partial_monitoring.kernels.gram import Gram, Rows, Written, weighted_columns, weighted_rows
+from partial_monitoring.estimation.kernel.append_only import AppendOnly
+from partial_monitoring.kernels.gram import (
+    DenseGram,
+    Functionals,
+    Gram,
+    weighted_columns,
+    weighted_rows,
+)
 from partial_monitoring.validation import Array
 
 FOLD = 64
@@ -18,7 +24,7 @@ TILE = 64
 """The side of the tiles in which they are: BLAS starts no threads for products this small."""
 
 FEW = 2
-"""Rows of one or two weights are put together from columns of C, which are kept."""
+"""Functionals of one or two weights are put together from columns of C, which are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +34,9 @@ class Covariance:
     gram: Gram
     base: Array | None
     """Shape (d, d); without one it is K, which is not written down."""
-    rows: Stack
+    rows: AppendOnly
 
-    def times(self, row: Rows) -> Array:
+    def times(self, row: Functionals) -> Array:
         """Return C s for one row s, shape (d,)."""
         if len(row.index) <= FEW:
             columns = zip(row.index.tolist(), row.weight.tolist(), strict=True)
@@ -43,9 +49,9 @@ class Covariance:
         known = self.rows.rows
         return np.asarray(whole - (known[:, row.index] @ row.weight) @ known)
 
-    def products(self, rows: Rows) -> Array:
+    def products(self, rows: Functionals) -> Array:
         """Return s C for rows s (q, w), shape (q, d)."""
-        whole = weighted_rows(self.gram if self.base is None else Written(self.base), rows)
+        whole = weighted_rows(self.gram if self.base is None else DenseGram(self.base), rows)
         known = self.rows.rows
         return np.asarray(whole - rows.of(known).T @ known)
 
@@ -66,7 +72,7 @@ class Covariance:
         rows = self.rows.added(row)
         if self.base is None or rows.count < FOLD:
             return Covariance(self.gram, self.base, rows)
-        return Covariance(self.gram, folded(self.base, rows.rows), Stack.empty(len(row), FOLD))
+        return Covariance(self.gram, folded(self.base, rows.rows), AppendOnly.empty(len(row), FOLD))
 
     @cached_property
     def matrix(self) -> Array:

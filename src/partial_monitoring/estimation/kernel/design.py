@@ -9,17 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.linear.design import LOUDEST, MOST_PAIRED
+from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.validation import Array, frozen, non_negative_number, positive_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    frozen,
+    non_negative_number,
+    positive_number,
+)
 
 DENSE = 2500
 """Up to so many numbers their covariance is written down."""
 
 
 @dataclass(frozen=True, eq=False)
-class KernelModel:
+class KernelDesign:
     """A kernel game as the estimate sees it."""
 
     game: KernelGame
@@ -55,10 +61,10 @@ class KernelModel:
         return frozen(inner(self.gram, reward, reward))
 
     @cached_property
-    def loudness(self) -> Array:
+    def leverage(self) -> Array:
         """M_a M_a' of every action, whitened, in units of lambda, shape (k, m, m)."""
-        shown, (k, m) = self.game.feedback, self.game.feedback.index.shape[:2]
-        if self.game.mirrored:
+        shown, (k, m) = self.game.observation, self.game.observation.index.shape[:2]
+        if self.game.shows_own_reward:
             whole = self.spread[:, None, None]
         else:
             whole = np.zeros((k, m, m))
@@ -66,9 +72,7 @@ class KernelModel:
                 for j in range(i + 1):
                     whole[:, i, j] = whole[:, j, i] = inner(self.gram, shown[:, i], shown[:, j])
         scale = np.broadcast_to(self.whitening**2, (k,))[:, None, None] / self.regularization
-        found = whole * scale
-        refuse_loud(float(found.max(initial=0.0)))
-        return frozen(found)
+        return frozen(whole * scale)
 
     def distances(self, action: int) -> Array:
         """Return |phi_a - phi_b|^2 of one action and all others, shape (k,)."""
@@ -98,27 +102,37 @@ class KernelModel:
         squared = self.spread - 2 * self.game.reward.of(pulled) + mean @ pulled
         return 2 * self.norm_bound * float(np.sqrt(max(float(squared.max()), 0.0)))
 
+    @property
+    def gap_ceiling(self) -> Array:
+        """T of every action, shape (k,)."""
+        return np.broadcast_to(self.largest_gap, (self.game.k,))
+
+    @property
+    def groups(self) -> Indices:
+        """All actions compete with each other, shape (2,)."""
+        return np.array([0, self.game.k])
+
     @cached_property
-    def dominant(self) -> NDArray[np.bool_]:
+    def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the function, shape (k,): all or none."""
         size = max(float(self.spread.max()), 1e-300)
         return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
 
 
-def refuse_loud(loudest: float) -> None:
+def refuse_leverage(loudest: float) -> None:
     """Refuse observations that are too large, in units of lambda."""
-    if not loudest <= LOUDEST:
+    if not loudest <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observations must not be so large next to noise and regularization: the largest "
             f"entry of the observation kernel over squared noise_std and regularization is "
-            f"{loudest:.3g}, above {LOUDEST:g}; raise regularization or noise_std."
+            f"{loudest:.3g}, above {LARGEST_LEVERAGE:g}; raise regularization or noise_std."
         )
 
 
-def kernel_model(
+def kernel_design(
     game: KernelGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
-) -> KernelModel:
-    """Return the model of a kernel game; its norm bound is that of the game unless given.
+) -> KernelDesign:
+    """Return the design of a kernel game; its norm bound is that of the game unless given.
 
     Without a regularization it is rho^2: then the estimate is the posterior mean, and C the
     posterior covariance, of a Gaussian process with this kernel and normal noise.
@@ -126,12 +140,12 @@ def kernel_model(
     varies = np.ndim(game.noise_std) > 0
     bound = game.norm_bound if norm_bound is None else norm_bound
     rho = 1.0 if varies else float(game.noise_std)
-    model = KernelModel(
+    design = KernelDesign(
         game,
         rho**2 if regularization is None else positive_number("regularization", regularization),
         non_negative_number("norm_bound", bound),
         rho,
         frozen(1.0 / np.asarray(game.noise_std)) if varies else np.ones(1),
     )
-    model.loudness  # noqa: B018 refuses what is too loud before anything is played
-    return model
+    refuse_leverage(float(design.leverage.max(initial=0.0)))
+    return design

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.kernels.gram import Computed, Rows
+from partial_monitoring.kernels.gram import Functionals, KernelGram
 from partial_monitoring.kernels.readings import Reading, shared
 from partial_monitoring.validation import Array, Indices, positive_number, real_array
 from partial_monitoring.validation import axes as axes_of
@@ -150,11 +150,11 @@ def _moves(names: list[str]) -> list[list[Array]]:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Rows with what they showed, ready for many kernels."""
+    """Functionals with what they showed, ready for many kernels."""
 
     points: Array
     axes: Indices
-    rows: Rows
+    rows: Functionals
     shown: Array
     noise: Array
     scale: float
@@ -177,7 +177,7 @@ class _Data:
         return cls(points, axes, rows[own], shown[own], each, positive_number("scale", scale))
 
     def likelihood(self, kernel: Kernel) -> float:
-        whole = Computed(kernel, self.points, self.axes).matrix
+        whole = KernelGram(kernel, self.points, self.axes).matrix
         seen = self.rows.of(np.ascontiguousarray(self.rows.of(whole).T))  # S K S'
         covariance = self.scale * seen + np.diag(self.noise**2)
         try:

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.covariance import FOLD, Covariance
-from partial_monitoring.estimation.kernel.design import KernelModel
-from partial_monitoring.estimation.kernel.stack import Stack, stacked
-from partial_monitoring.kernels.gram import Rows, cholesky, weighted_rows
+from partial_monitoring.estimation.kernel.design import KernelDesign
+from partial_monitoring.kernels.gram import Functionals, cholesky, weighted_rows
 from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1024
@@ -42,7 +42,7 @@ SOON = 128
 class KernelEstimate:
     """Everything learned so far, for n replicates."""
 
-    model: KernelModel
+    design: KernelDesign
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     log_det: Array
@@ -55,7 +55,7 @@ class KernelEstimate:
     """M_a C M_a' / lambda, whitened, shape (n, k, m, m)."""
     covariances: tuple[Covariance, ...]
     """C of each replicate."""
-    log: tuple[Stack, ...]
+    log: tuple[AppendOnly, ...]
     """What each replicate has seen: the places and weights of a row, then what it showed."""
     refresh: Indices
     """The round before which everything is computed anew, shape (n,)."""
@@ -68,45 +68,62 @@ class KernelEstimate:
     @cached_property
     def means(self) -> Array:
         """f_hat: the estimated rewards of the actions, shape (n, k)."""
-        return self.model.game.reward.of(self.numbers)
+        return self.design.game.reward.of(self.numbers)
+
+    def restricted(self, actions: Indices) -> KernelEstimate:
+        """Return what is known in the game that has only some of the actions."""
+        whole = self.design
+        design = KernelDesign(
+            whole.game.restricted(actions.tolist()),
+            whole.regularization,
+            whole.norm_bound,
+            whole.noise_std,
+            whole.whitening if len(whole.whitening) == 1 else whole.whitening[actions],
+        )
+        own = {name: getattr(self, name)[:, actions] for name in ("variances", "signals")}
+        return replace(self, design=design, **own)
 
 
-def initial(model: KernelModel, replicates: int, *, width: int | None = None) -> KernelEstimate:
+def initial(design: KernelDesign, replicates: int, *, width: int | None = None) -> KernelEstimate:
     """Return the estimate before the first observation, of rows with so many weights each."""
-    n, game = replicates, model.game
-    base = model.gram.matrix if model.dense else None
-    wide = game.feedback.index.shape[2] if width is None else width
+    n, game = replicates, design.game
+    base = design.gram.matrix if design.dense else None
+    wide = game.observation.index.shape[2] if width is None else width
     return KernelEstimate(
-        model,
+        design,
         np.ones(n, dtype=np.int64),
         np.zeros(n),
         np.zeros((n, game.d)),
-        np.tile(model.spread / model.regularization, (n, 1)),
-        np.tile(model.loudness, (n, 1, 1, 1)),
-        tuple(Covariance(model.gram, base, Stack.empty(game.d, FOLD)) for _ in range(n)),
-        tuple(Stack.empty(2 * wide + 1) for _ in range(n)),
-        np.full(n, REFRESH if model.dense else SOON, dtype=np.int64),
+        np.tile(design.spread / design.regularization, (n, 1)),
+        np.tile(design.leverage, (n, 1, 1, 1)),
+        tuple(Covariance(design.gram, base, AppendOnly.empty(game.d, FOLD)) for _ in range(n)),
+        tuple(AppendOnly.empty(2 * wide + 1) for _ in range(n)),
+        np.full(n, REFRESH if design.dense else SOON, dtype=np.int64),
     )
 
 
 def updated(estimate: KernelEstimate, action: Indices, observation: Array) -> KernelEstimate:
     """Return the estimate after one observation (n, m) per replicate, in the user's units."""
-    return updated_by_rows(estimate, shown_by(estimate.model, action, observation))
+    return updated_by_rows(estimate, shown_by(estimate.design, action, observation))
 
 
-def shown_by(model: KernelModel, action: Indices, observation: Array) -> list[tuple[Rows, Array]]:
+def shown_by(
+    design: KernelDesign, action: Indices, observation: Array
+) -> list[tuple[Functionals, Array]]:
     """Return the whitened rows (m, w) of the actions (n,) and what they showed (m,)."""
-    game = model.game
-    scale = np.broadcast_to(model.whitening, (game.k,))
+    game = design.game
+    scale = np.broadcast_to(design.whitening, (game.k,))
     seen = []
     for i, a in enumerate(action.tolist()):
-        rows = game.feedback[a, : game.row_count(a)]
-        whitened = Rows(rows.index, rows.weight * scale[a])
+        rows = game.observation[a, : game.row_count(a)]
+        whitened = Functionals(rows.index, rows.weight * scale[a])
         seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
     return seen
 
 
-def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) -> KernelEstimate:
+def updated_by_rows(
+    estimate: KernelEstimate, seen: list[tuple[Functionals, Array]]
+) -> KernelEstimate:
     """Return the estimate after each replicate has seen rows (m, w) that showed values (m,)."""
     arrays = {
         name: getattr(estimate, name).copy()
@@ -115,7 +132,7 @@ def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) ->
     covariances, log = list(estimate.covariances), list(estimate.log)
     for i, (rows, values) in enumerate(seen):
         for j, value in enumerate(values.tolist()):
-            covariances[i] = _take_in(estimate.model, arrays, i, covariances[i], rows[j], value)
+            covariances[i] = _take_in(estimate.design, arrays, i, covariances[i], rows[j], value)
             log[i] = log[i].added(np.concatenate([rows.index[j], rows.weight[j], [value]]))
         arrays["round"][i] += 1
     moved = replace(estimate, covariances=tuple(covariances), log=tuple(log), **arrays)
@@ -125,10 +142,15 @@ def updated_by_rows(estimate: KernelEstimate, seen: list[tuple[Rows, Array]]) ->
 
 
 def _take_in(
-    model: KernelModel, arrays: dict[str, Any], i: int, old: Covariance, row: Rows, value: float
+    design: KernelDesign,
+    arrays: dict[str, Any],
+    i: int,
+    old: Covariance,
+    row: Functionals,
+    value: float,
 ) -> Covariance:
     """Let one replicate see one row; the arrays are changed in place."""
-    game, lam = model.game, model.regularization
+    game, lam = design.game, design.regularization
     pulled = old.times(row)
     signal = max(float(pulled[row.index] @ row.weight), 0.0)
     size = lam + signal
@@ -139,10 +161,10 @@ def _take_in(
     earned = game.reward.of(step) / np.sqrt(lam)  # (k,)
     arrays["variances"][i] -= earned**2
     signals = arrays["signals"][i]
-    if game.mirrored:
-        signals[:, 0, 0] -= (earned * model.whitening) ** 2
+    if game.shows_own_reward:
+        signals[:, 0, 0] -= (earned * design.whitening) ** 2
     elif signals.size:
-        shown = game.feedback.of(step) * (model.whitening[:, None] / np.sqrt(lam))  # (k, m)
+        shown = game.observation.of(step) * (design.whitening[:, None] / np.sqrt(lam))  # (k, m)
         signals -= shown[:, :, None] * shown[:, None, :]
     return old.without(step)
 
@@ -154,10 +176,10 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     factored is I + N^(1/2) S K S' N^(1/2) with N = diag(n / lambda), whose eigenvalues are at
     least 1 however close points are and however small lambda is.
     """
-    model, game, lam = estimate.model, estimate.model.game, estimate.model.regularization
+    design, game, lam = estimate.design, estimate.design.game, estimate.design.regularization
     rows, often, means = grouped(estimate.log[i].rows)
     root = np.sqrt(often / lam)
-    known = weighted_rows(model.gram, rows)  # S K, shape (q, d)
+    known = weighted_rows(design.gram, rows)  # S K, shape (q, d)
     inner_products = np.empty((len(often), len(often)))
     for a in range(len(often)):
         inner_products[:, a] = rows[a].of(known)
@@ -173,41 +195,27 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     arrays["log_det"][i] = 2.0 * np.log(low.diagonal()).sum()
     arrays["numbers"][i] = target @ reach
     earned = game.reward.of(reach)  # (q, k)
-    arrays["variances"][i] = (model.spread - (earned**2).sum(axis=0)) / lam
-    if game.mirrored:
-        arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * model.whitening**2
+    arrays["variances"][i] = (design.spread - (earned**2).sum(axis=0)) / lam
+    if game.shows_own_reward:
+        arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * design.whitening**2
     elif arrays["signals"][i].size:
-        shown = game.feedback.of(reach) * (model.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
-        arrays["signals"][i] = model.loudness - np.einsum("qam,qan->amn", shown, shown)
-    wait = estimate.round[i] if model.dense else max(len(often), SOON)
+        shown = game.observation.of(reach) * (design.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
+        arrays["signals"][i] = design.leverage - np.einsum("qam,qan->amn", shown, shown)
+    wait = estimate.round[i] if design.dense else max(len(often), SOON)
     arrays["refresh"][i] = estimate.round[i] + wait
-    base = model.gram.matrix - reach.T @ reach if model.dense else None
-    fresh = Stack.empty(game.d, FOLD) if model.dense else stacked(reach)
+    base = design.gram.matrix - reach.T @ reach if design.dense else None
+    fresh = AppendOnly.empty(game.d, FOLD) if design.dense else stacked(reach)
     covariances = list(estimate.covariances)
-    covariances[i] = Covariance(model.gram, base, fresh)
+    covariances[i] = Covariance(design.gram, base, fresh)
     return replace(estimate, covariances=tuple(covariances), **arrays)
 
 
-def grouped(log: Array) -> tuple[Rows, Array, Array]:
+def grouped(log: Array) -> tuple[Functionals, Array, Array]:
     """Return the different rows that were seen (q, w), how often (q,), and what they showed."""
     width = (log.shape[1] - 1) // 2
     different, place, often = np.unique(
         log[:, :-1], axis=0, return_inverse=True, return_counts=True
     )
     sums = np.bincount(np.ravel(place), weights=log[:, -1], minlength=len(different))
-    rows = Rows(different[:, :width].astype(np.int64), different[:, width:])
+    rows = Functionals(different[:, :width].astype(np.int64), different[:, width:])
     return rows, often.astype(float), sums / often
-
-
-def restricted(estimate: KernelEstimate, actions: Indices) -> KernelEstimate:
-    """Return what is known in the game that has only some of the actions."""
-    whole = estimate.model
-    part = KernelModel(
-        whole.game.restricted(actions.tolist()),
-        whole.regularization,
-        whole.norm_bound,
-        whole.noise_std,
-        whole.whitening if len(whole.whitening) == 1 else whole.whitening[actions],
-    )
-    own = {name: getattr(estimate, name)[:, actions] for name in ("variances", "signals")}
-    return replace(estimate, model=part, **own)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel.design import KernelModel
-from partial_monitoring.kernels.gram import Gram, Rows, factor
+from partial_monitoring.estimation.kernel.design import KernelDesign
+from partial_monitoring.kernels.gram import Functionals, Gram, factor
 from partial_monitoring.validation import Array, frozen
 
 MOST_ROOT = 2**25
@@ -41,7 +41,7 @@ class Root:
         """Return U z, shape (d,): with z (D,) standard normal, its covariance is C."""
         return np.asarray(self.prior @ (self.inner @ normals))
 
-    def after(self, rows: Rows, noise: float) -> Root:
+    def after(self, rows: Functionals, noise: float) -> Root:
         """Return the root when rows (m, w) were seen with noise of this variance."""
         inner = self.inner
         for j in range(len(rows.index)):
@@ -52,9 +52,9 @@ class Root:
         return Root(self.prior, inner)
 
 
-def prior_root(model: KernelModel) -> Root:
+def prior_root(design: KernelDesign) -> Root:
     """Return the root before the first round."""
-    own = factor(model.gram) if model.dense else pivoted(model.gram)
+    own = factor(design.gram) if design.dense else pivoted(design.gram)
     return Root(frozen(own), np.eye(own.shape[1]))
 
 

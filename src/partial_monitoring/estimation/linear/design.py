@@ -1,4 +1,4 @@
-"""A game as the estimate sees it: prior mean, regularisation, whitened maps in the right basis.
+"""A game as an estimate sees it: prior mean, regularisation, whitened maps in the right basis.
 
 Parameters are written theta = prior_mean + basis x, where the first r columns of the basis are W
 (what the observations see of Theta) and the others complete it to span(Theta - Theta).
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import in_basis, null_space
-from partial_monitoring.parameter_sets import AllParameters
+from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -30,7 +30,7 @@ from partial_monitoring.validation import (
 MOST_IN_COLUMNS = 4096
 """Up to so many actions features are kept by coordinate as well."""
 
-LOUDEST = 1e12
+LARGEST_LEVERAGE = 1e12
 """Rows whose squared length is above this many lambda are refused."""
 
 MOST_PAIRED = 300
@@ -38,7 +38,7 @@ MOST_PAIRED = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Design:
     """A game with what the estimate needs: prior mean, regularisation, whitened maps.
 
     Noise that depends on the action is divided out of maps and observations; then rho is 1.
@@ -66,18 +66,29 @@ class Model:
     """Whitened M_a theta_0, shape (k, m)."""
     whitening: Array
     """What observations are multiplied with, shape (k,)."""
-    loudness: float
+    leverage: float
     """The largest squared length of a row of a whitened map, in units of lambda."""
+    cut: Cut
+    """Theta in the coordinates x."""
+    groups: Indices
+    """Where each group of competing actions starts, then k: [0, k] unless there are contexts."""
+    parts: tuple[Design, ...] = ()
+    """The designs of the groups, if there are several."""
+    reported: Array | None = None
+    """What decisions report theta_hat through, shape (q, d): the features of a kernel game that is
+    played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
 
     @cached_property
-    def seen(self) -> Array:
+    def observed_features(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
         return np.ascontiguousarray(self.slopes[:, : self.rank])
 
     @cached_property
-    def centred(self) -> Array:
+    def centred_features(self) -> Array:
         """The seen features minus their mean, shape (k, r)."""
-        return np.ascontiguousarray(self.seen - self.seen.mean(axis=0))
+        if self.parts:
+            return np.concatenate([part.centred_features for part in self.parts])
+        return np.ascontiguousarray(self.observed_features - self.observed_features.mean(axis=0))
 
     @cached_property
     def identity(self) -> bool:
@@ -86,16 +97,16 @@ class Model:
         return d == count and bool(np.array_equal(self.basis, np.eye(d)))
 
     @cached_property
-    def columns(self) -> Array:
+    def features_by_coordinate(self) -> Array:
         """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
         if self.game.k > MOST_IN_COLUMNS:
             return np.zeros((0, 0))
-        return np.ascontiguousarray(self.seen.T)
+        return np.ascontiguousarray(self.observed_features.T)
 
     @cached_property
-    def mirrored(self) -> bool:
+    def shows_own_reward(self) -> bool:
         """Whether every action shows its own reward, so that maps and features are the same."""
-        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.seen)
+        return self.maps.shape[1] == 1 and np.array_equal(self.maps[:, 0], self.observed_features)
 
     @cached_property
     def counts(self) -> Indices:
@@ -103,9 +114,9 @@ class Model:
         return np.array(self.game.row_counts, dtype=np.int64)
 
     @cached_property
-    def apart(self) -> Array:
+    def hidden_distances(self) -> Array:
         """Squared distances of features in unseen directions over lambda, shape (k, k)."""
-        off = self.unseen[:, None] - self.unseen[None]
+        off = self.hidden_features[:, None] - self.hidden_features[None]
         return np.asarray((off**2).sum(axis=-1) / self.regularization)
 
     @property
@@ -127,16 +138,32 @@ class Model:
         return self._reach(middle) + self._reach(-middle)
 
     @cached_property
-    def dominant(self) -> NDArray[np.bool_]:
+    def gap_ceiling(self) -> Array:
+        """T of the group of each action, shape (k,)."""
+        if self.parts:
+            return np.concatenate([part.gap_ceiling for part in self.parts])
+        return np.broadcast_to(self.largest_gap, self.offsets.shape)
+
+    def pair_ceiling(self, group: int) -> Array:
+        """Return max over Theta of <phi_b - phi_a, theta> for pairs of a group, shape (q, q)."""
+        return self.parts[group].pair_ceiling(0) if self.parts else self._pair_ceiling
+
+    @cached_property
+    def _pair_ceiling(self) -> Array:
+        features = self.game.features
+        return np.stack([self.game.parameters.support(features - phi) for phi in features])
+
+    @cached_property
+    def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the parameter in Theta, shape (k,).
 
         Only the best one at the prior mean and its copies can be.
         """
+        if self.parts:
+            return np.concatenate([part.always_best for part in self.parts])
         features = self.game.features
         best = int(self.offsets.argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
-        if isinstance(self.game.parameters, AllParameters):
-            return copies if copies.all() else np.zeros(len(features), dtype=bool)
         rivals = features[~copies] - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
         for start in range(0, len(rivals), 64):
@@ -154,9 +181,62 @@ class Model:
         return float((directions @ self.prior_mean + self.norm_bound * lengths).max())
 
     @cached_property
-    def unseen(self) -> Array:
+    def hidden_features(self) -> Array:
         """The features in directions that no observation sees, shape (k, D - r)."""
         return np.ascontiguousarray(self.slopes[:, self.rank :])
+
+    def through(self, game: Game) -> Design:
+        """Return the design of another game over the same parameters, in the same coordinates.
+
+        Noise of another size is brought to that of this design.
+        """
+        noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
+        whitening = self.noise_std / noise
+        rows = game.observation_maps * whitening[:, None, None]
+        maps, slopes = rows, game.features
+        if not (self.identity and self.rank == game.d):
+            maps = in_basis(rows, self.basis[:, : self.rank])
+            slopes = in_basis(game.features, self.basis)
+        return replace(
+            self,
+            game=game,
+            offsets=frozen(game.features @ self.prior_mean),
+            slopes=slopes,
+            maps=maps,
+            expected=frozen(rows @ self.prior_mean),
+            whitening=frozen(whitening),
+            leverage=_leverage(maps, self.regularization),
+            groups=np.array([0, game.k]),
+        )
+
+    def joined(self, parts: Sequence[Design]) -> Design:
+        """Return the actions of several designs in the same coordinates, each a group."""
+        counts = [len(part.offsets) for part in parts]
+        groups = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        maps = np.zeros((sum(counts), max(part.maps.shape[1] for part in parts), self.rank))
+        for start, part in zip(groups, parts, strict=False):
+            maps[start : start + len(part.maps), : part.maps.shape[1]] = part.maps
+        return replace(
+            self,
+            offsets=np.concatenate([part.offsets for part in parts]),
+            slopes=np.concatenate([part.slopes for part in parts]),
+            maps=maps,
+            groups=groups,
+            parts=tuple(parts),
+        )
+
+    def restricted(self, actions: Indices) -> Design:
+        """Return the design of the game that has only some of the actions."""
+        return replace(
+            self,
+            game=self.game.restricted(actions),
+            offsets=self.offsets[actions],
+            slopes=np.ascontiguousarray(self.slopes[actions]),
+            maps=np.ascontiguousarray(self.maps[actions]),
+            expected=self.expected[actions],
+            whitening=self.whitening[actions],
+            groups=np.array([0, len(actions)]),
+        )
 
 
 def checked_options(policy: object, parts: Sequence[str]) -> None:
@@ -173,50 +253,26 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
 
 
-def part_of(whole: Model, game: Game) -> Model:
-    """Return the model of another game over the same parameters, in the coordinates of the first.
-
-    Noise of another size is brought to that of the whole.
-    """
-    noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
-    whitening = whole.noise_std / noise
-    rows = game.observation_maps * whitening[:, None, None]
-    maps, slopes = rows, game.features
-    if not (whole.identity and whole.rank == game.d):
-        maps = in_basis(rows, whole.basis[:, : whole.rank])
-        slopes = in_basis(game.features, whole.basis)
-    return replace(
-        whole,
-        game=game,
-        offsets=frozen(game.features @ whole.prior_mean),
-        slopes=slopes,
-        maps=maps,
-        expected=frozen(rows @ whole.prior_mean),
-        whitening=frozen(whitening),
-        loudness=_loudness(maps, whole.regularization),
-    )
-
-
-def _loudness(maps: Array, lam: float) -> float:
+def _leverage(maps: Array, lam: float) -> float:
     """Return the largest squared row over lambda, or refuse it."""
-    loudness = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
-    if not loudness <= LOUDEST:
+    leverage = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    if not leverage <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observation maps must not be so large next to noise and regularization: the largest "
-            f"squared row over its squared noise_std and regularization is {loudness:.3g}, above "
-            f"{LOUDEST:g}; raise regularization or noise_std, or rescale the maps."
+            f"squared row over its squared noise_std and regularization is {leverage:.3g}, above "
+            f"{LARGEST_LEVERAGE:g}; raise regularization or noise_std, or rescale the maps."
         )
-    return loudness
+    return leverage
 
 
-def model(
+def design(
     game: Game,
     *,
-    regularization: float = 1.0,
+    regularization: float | None = 1.0,
     prior_mean: ArrayLike | None = None,
     norm_bound: float | None = None,
-) -> Model:
-    """Return the model of a game.
+) -> Design:
+    """Return the design of a game.
 
     Parameters
     ----------
@@ -248,7 +304,7 @@ def model(
     rows = game.observation_maps * whitening[:, None, None] if varies else game.observation_maps
     lam = positive_number("regularization", regularization)
     maps = in_basis(rows, w)
-    return Model(
+    return Design(
         game,
         lam,
         bound,
@@ -261,5 +317,7 @@ def model(
         maps,
         frozen(rows @ prior),
         frozen(whitening),
-        _loudness(maps, lam),
+        _leverage(maps, lam),
+        game.parameters.cut(prior, basis) if basis.shape[1] else Uncut(),
+        np.array([0, game.k]),
     )

@@ -1,6 +1,6 @@
 """Regularised least squares in the coordinates of the observation basis (section 3.1).
 
-In the coordinates x of a :class:`Model`, theta = prior_mean + basis x,
+In the coordinates x of a :class:`Design`, theta = prior_mean + basis x,
 
     W_t   = lambda I + sum_s (M W)' (M W)                 (gram, inverse and log det are kept),
     |x|^2 = |x_W|^2 in the norm of W_t + lambda |x_U|^2   is the norm of V_t on Theta.
@@ -17,24 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.linear.design import Model
+from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.numerics.linalg import is_ill_conditioned
+from partial_monitoring.parameter_sets.cut import Metric
 from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1000
 """After so many rounds everything derived is recomputed from the Gram matrix."""
 
-WILD = 1e6
+REFACTOR_ALWAYS = 1e6
 """With rows whose squared length is above this many lambda, that is done in every round."""
-
-GRADED = 1e6
-"""A Gram matrix that is larger than lambda by this factor has lost as many digits of lambda."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Everything learned so far, for n replicates."""
 
-    model: Model
+    design: Design
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     gram: Array
@@ -66,14 +65,60 @@ class Estimate:
         """The number of replicates."""
         return len(self.round)
 
+    @property
+    def metric(self) -> Metric:
+        """The norms of V_t on the directions of Theta."""
+        return Metric(self.gram, self.inverse, self.design.regularization)
+
+    def of(self, rows: NDArray[np.bool_]) -> Estimate:
+        """Return what some of the replicates know."""
+        kept = {
+            field.name: getattr(self, field.name)[rows]
+            for field in fields(self)
+            if field.name != "design"
+        }
+        return replace(self, **kept)
+
+    def through(self, design: Design) -> Estimate:
+        """Return what is known about the actions of another design in the same coordinates."""
+        n, (k, m) = self.replicates, design.maps.shape[:2]
+        return replace(
+            self,
+            design=design,
+            plays=np.zeros((n, k), dtype=np.int64),
+            sums=np.zeros((n, k, m)),
+            **_of_actions(design, self.inverse, self.coordinates),
+        )
+
+    def restricted(self, actions: Indices) -> Estimate:
+        """Return what is known in the game that has only some of the actions."""
+        names = ("plays", "sums", "means", "variances", "signals")
+        own = {name: getattr(self, name)[:, actions] for name in names}
+        return replace(self, design=self.design.restricted(actions), **own)
+
+    def group(self, group: int) -> Estimate:
+        """Return what is known about the actions of one of several groups."""
+        design = self.design.parts[group]
+        own = slice(self.design.groups[group], self.design.groups[group + 1])
+        m = design.maps.shape[1]
+        return replace(
+            self,
+            design=design,
+            means=np.ascontiguousarray(self.means[:, own]),
+            variances=np.ascontiguousarray(self.variances[:, own]),
+            signals=self.signals[:, own, :m, :m],
+            plays=self.plays[:, own],
+            sums=self.sums[:, own, :m],
+        )
+
 
 def affine_estimate(estimate: Estimate) -> Array:
     """Return the least-squares estimate over the affine hull of Theta, shape (n, d).
 
     theta_0 + W W_t^-1 sum W' M' (y - M theta_0).
     """
-    model = estimate.model
-    return model.prior_mean + applied(model.basis[:, : model.rank], estimate.coordinates)
+    design = estimate.design
+    return design.prior_mean + applied(design.basis[:, : design.rank], estimate.coordinates)
 
 
 def free_estimate(estimate: Estimate) -> Array:
@@ -81,45 +126,28 @@ def free_estimate(estimate: Estimate) -> Array:
 
     V_t^-1 (lambda theta_0 + sum M' y) with V_t = lambda I + sum M' M, from the plays and sums.
     """
-    model, game = estimate.model, estimate.model.game
-    maps = game.observation_maps * model.whitening[:, None, None]
-    sums = estimate.sums * model.whitening[:, None]
+    design, game = estimate.design, estimate.design.game
+    maps = game.observation_maps * design.whitening[:, None, None]
+    sums = estimate.sums * design.whitening[:, None]
     free = np.empty((estimate.replicates, game.d))
     for i in range(estimate.replicates):
         played = np.flatnonzero(estimate.plays[i])
         rows = maps[played]
         gram = np.einsum("a,ami,amj->ij", estimate.plays[i, played].astype(float), rows, rows)
         right = np.einsum("ami,am->i", rows, sums[i, played])
-        lam = model.regularization
+        lam = design.regularization
         gram += lam * np.eye(game.d)
-        free[i] = np.linalg.solve(gram, lam * model.prior_mean + right)
+        free[i] = np.linalg.solve(gram, lam * design.prior_mean + right)
     return free
 
 
-def restricted(estimate: Estimate, actions: Indices) -> Estimate:
-    """Return what is known in the game that has only some of the actions."""
-    whole = estimate.model
-    part = replace(
-        whole,
-        game=whole.game.restricted(actions),
-        offsets=whole.offsets[actions],
-        slopes=np.ascontiguousarray(whole.slopes[actions]),
-        maps=np.ascontiguousarray(whole.maps[actions]),
-        expected=whole.expected[actions],
-        whitening=whole.whitening[actions],
-    )
-    own = {name: getattr(estimate, name)[:, actions] for name in ("plays", "sums")}
-    own |= {name: getattr(estimate, name)[:, actions] for name in ("means", "variances", "signals")}
-    return replace(estimate, model=part, **own)
-
-
-def initial(model: Model, replicates: int, *, by_rows: bool = False) -> Estimate:
+def initial(design: Design, replicates: int, *, by_rows: bool = False) -> Estimate:
     """Return the estimate before the first observation, of actions or (``by_rows``) of rows."""
-    n, r = replicates, model.rank
-    k, m = model.maps.shape[:2]
-    gram = np.broadcast_to(model.regularization * np.eye(r), (n, r, r)).copy()
+    n, r = replicates, design.rank
+    k, m = design.maps.shape[:2]
+    gram = np.broadcast_to(design.regularization * np.eye(r), (n, r, r)).copy()
     blank = Estimate(
-        model,
+        design,
         np.ones(n, dtype=np.int64),
         gram,
         gram,
@@ -131,26 +159,26 @@ def initial(model: Model, replicates: int, *, by_rows: bool = False) -> Estimate
         np.zeros((n, k, m, m)),
         np.zeros((n, k), dtype=np.int64),
         np.zeros((n, k, m)),
-        np.tile(_prior_rows(model), (n, 1, 1)) if by_rows else np.zeros((n, 0, 0)),
+        np.tile(_prior_rows(design), (n, 1, 1)) if by_rows else np.zeros((n, 0, 0)),
     )
     return refreshed(blank)
 
 
-def counted(model: Model, plays: Indices, sums: Array) -> Estimate:
+def counted(design: Design, plays: Indices, sums: Array) -> Estimate:
     """Return the estimate after plays (n, k) with sums (n, k, m) of what was seen, at one stroke.
 
     W_t = lambda I + sum_a plays_a (M_a W)' (M_a W), and so on: the order of rounds does not matter.
     """
-    often = plays[:, :, None] * model.expected
-    residual = sums * model.whitening[:, None] - often  # (n, k, m)
-    gram = np.einsum("na,amp,amq->npq", plays.astype(float), model.maps, model.maps)
-    estimate = initial(model, len(plays))
+    often = plays[:, :, None] * design.expected
+    residual = sums * design.whitening[:, None] - often  # (n, k, m)
+    gram = np.einsum("na,amp,amq->npq", plays.astype(float), design.maps, design.maps)
+    estimate = initial(design, len(plays))
     return refreshed(
         replace(
             estimate,
             round=1 + plays.sum(axis=1),
             gram=estimate.gram + gram,
-            vector=np.einsum("nam,amp->np", residual, model.maps),
+            vector=np.einsum("nam,amp->np", residual, design.maps),
             plays=plays,
             sums=sums,
         )
@@ -163,11 +191,11 @@ def refreshed(estimate: Estimate) -> Estimate:
     Where the Gram matrix has large and small eigenvalues the small ones are rounding; there the
     plays and sums are gone back to.
     """
-    model = estimate.model
-    r = model.rank
+    design = estimate.design
+    r = design.rank
     if r == 0:
-        return replace(estimate, means=np.broadcast_to(model.offsets, estimate.means.shape).copy())
-    graded = is_graded(estimate)
+        return replace(estimate, means=np.broadcast_to(design.offsets, estimate.means.shape).copy())
+    graded = is_ill_conditioned(estimate.gram, design.regularization)
     gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
     # Through a root the inverse is symmetric, so that either half of it says the same.
     low = np.linalg.cholesky(gram)
@@ -178,81 +206,63 @@ def refreshed(estimate: Estimate) -> Estimate:
     fresh = replace(
         estimate,
         inverse=inverse,
-        log_det=np.log(diagonals**2 / model.regularization).sum(axis=1),
+        log_det=np.log(diagonals**2 / design.regularization).sum(axis=1),
         coordinates=x,
-        **_of_actions(model, inverse, x),
+        **_of_actions(design, inverse, x),
     )
     for row in np.flatnonzero(graded):
-        _go_back(fresh, int(row))
+        _refactored(fresh, int(row))
     return fresh
 
 
-def _of_actions(model: Model, inverse: Array, x: Array) -> dict[str, Any]:
-    """Return what follows for the actions of a model: means, variances and signals."""
-    pulled = model.seen @ inverse  # (n, k, r)
-    variances = (pulled * model.seen).sum(axis=-1)
-    if model.mirrored:
+def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
+    """Return what follows for the actions of a design: means, variances and signals."""
+    pulled = design.observed_features @ inverse  # (n, k, r)
+    variances = (pulled * design.observed_features).sum(axis=-1)
+    if design.shows_own_reward:
         signals = variances[:, :, None, None]
     else:
-        n, (k, m, r) = len(inverse), model.maps.shape
-        shown = (model.rows @ inverse).reshape(n, k, m, r)
-        signals = (shown[:, :, :, None, :] * model.maps[None, :, None, :, :]).sum(axis=-1)
-    means = model.offsets + applied(model.seen, x)
+        n, (k, m, r) = len(inverse), design.maps.shape
+        shown = (design.rows @ inverse).reshape(n, k, m, r)
+        signals = (shown[:, :, :, None, :] * design.maps[None, :, None, :, :]).sum(axis=-1)
+    means = design.offsets + applied(design.observed_features, x)
     return {"means": means, "variances": variances, "signals": signals}
 
 
-def viewed(estimate: Estimate, part: Model) -> Estimate:
-    """Return what an estimate of the same parameter says about the actions of another game."""
-    n, (k, m) = estimate.replicates, part.maps.shape[:2]
-    return replace(
-        estimate,
-        model=part,
-        plays=np.zeros((n, k), dtype=np.int64),
-        sums=np.zeros((n, k, m)),
-        **_of_actions(part, estimate.inverse, estimate.coordinates),
-    )
-
-
-def is_graded(estimate: Estimate) -> NDArray[np.bool_]:
-    """Return which Gram matrices have lost digits of lambda, shape (n,)."""
-    size = np.trace(estimate.gram, axis1=1, axis2=2)
-    return np.asarray(size > GRADED * estimate.model.regularization)
-
-
-def _go_back(estimate: Estimate, row: int) -> None:
+def _refactored(estimate: Estimate, row: int) -> None:
     """Fill everything derived of one replicate from an orthogonal factor of its data.
 
     The singular values of the rows lambda^(1/2) I and plays_a^(1/2) M_a W, one below the other, are
     the roots of the eigenvalues of W_t, which spread over half as many digits. None is below
     lambda^(1/2).
     """
-    model = estimate.model
-    lam, r = model.regularization, model.rank
+    design = estimate.design
+    lam, r = design.regularization, design.rank
     factor = estimate.triangle[row]
     if factor.size == 0:
         played = np.flatnonzero(estimate.plays[row])
         weight = np.sqrt(estimate.plays[row, played])[:, None]
-        shown = estimate.sums[row, played] * model.whitening[played, None] / weight
-        right = (shown - weight * model.expected[played]).ravel()
-        rows = (weight[:, :, None] * model.maps[played]).reshape(-1, r)
-        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(model)])
+        shown = estimate.sums[row, played] * design.whitening[played, None] / weight
+        right = (shown - weight * design.expected[played]).ravel()
+        rows = (weight[:, :, None] * design.maps[played]).reshape(-1, r)
+        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(design)])
         factor = np.asarray(np.linalg.qr(every, mode="r"))
     left, values, turn = np.linalg.svd(factor[:, :r], full_matrices=False)
     values = np.maximum(values, np.sqrt(lam))
     x = turn.T @ (left.T @ factor[:, r] / values)
     root = turn / values[:, None]  # root' root is the inverse
-    shown = model.maps @ root.T  # (k, m, r)
+    shown = design.maps @ root.T  # (k, m, r)
     estimate.inverse[row] = root.T @ root
     estimate.log_det[row] = 2.0 * np.log(values / np.sqrt(lam)).sum()
     estimate.coordinates[row] = x
-    estimate.means[row] = model.offsets + model.seen @ x
-    estimate.variances[row] = ((model.seen @ root.T) ** 2).sum(axis=1)
+    estimate.means[row] = design.offsets + design.observed_features @ x
+    estimate.variances[row] = ((design.observed_features @ root.T) ** 2).sum(axis=1)
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
 
 
-def _prior_rows(model: Model) -> Array:
+def _prior_rows(design: Design) -> Array:
     """Return what the regularisation adds to the data: rows that show zero, shape (r, r + 1)."""
-    rows: Array = np.sqrt(model.regularization) * np.eye(model.rank, model.rank + 1)
+    rows: Array = np.sqrt(design.regularization) * np.eye(design.rank, design.rank + 1)
     return rows
 
 
@@ -274,14 +284,14 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     """
     from partial_monitoring.numerics.compiled import linear
 
-    model = estimate.model
+    design = estimate.design
     rows, residual, plays, sums = linear.take_in(
         action,
         observation,
-        model.maps,
-        model.counts,
-        model.whitening,
-        model.expected,
+        design.maps,
+        design.counts,
+        design.whitening,
+        design.expected,
         estimate.plays,
         estimate.sums,
     )
@@ -301,15 +311,15 @@ def _moved(
 ) -> Estimate:
     from partial_monitoring.numerics.compiled import linear
 
-    model = estimate.model
+    design = estimate.design
     # Of actions that show their own reward the variances say it all.
-    shown = 0 if model.mirrored else model.maps.shape[1]
+    shown = 0 if design.shows_own_reward else design.maps.shape[1]
     gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
         rows,
         residual,
-        model.maps[:, :shown],
-        model.seen,
-        model.columns,
+        design.maps[:, :shown],
+        design.observed_features,
+        design.features_by_coordinate,
         estimate.gram,
         estimate.inverse,
         estimate.vector,
@@ -319,12 +329,12 @@ def _moved(
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
         estimate.round,
-        1 if model.loudness > WILD else REFRESH,
+        1 if design.leverage > REFACTOR_ALWAYS else REFRESH,
     )
-    if model.mirrored:
+    if design.shows_own_reward:
         signals = variances[:, :, None, None]
     moved = Estimate(
-        model,
+        design,
         rounds,
         gram,
         inverse,
@@ -343,7 +353,7 @@ def _moved(
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
     """Refresh the replicates that are due."""
-    fresh = refreshed(rows_of(estimate, due))
+    fresh = refreshed(estimate.of(due))
     if due.all():
         return fresh
     changed = {}
@@ -351,16 +361,6 @@ def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
         changed[name] = getattr(estimate, name).copy()
         changed[name][due] = getattr(fresh, name)
     return replace(estimate, **changed)
-
-
-def rows_of(estimate: Estimate, rows: NDArray[np.bool_]) -> Estimate:
-    """Return what some of the replicates know."""
-    kept = {
-        field.name: getattr(estimate, field.name)[rows]
-        for field in fields(estimate)
-        if field.name != "model"
-    }
-    return replace(estimate, **kept)
 
 
 def applied(matrices: Array, vectors: Array) -> Array:

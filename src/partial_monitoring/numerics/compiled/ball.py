@@ -10,7 +10,8 @@ diagonal.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 INSIDE = 1e-12
 """A point this little outside, relatively, counts as inside."""
@@ -18,7 +19,7 @@ INSIDE = 1e-12
 STEPS = 200
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def bound(mu, c, weights, x_hat, beta, center, radius, point):
     """Return the support value of the ellipsoid for mu, and how the point violates the two sets.
 
@@ -47,7 +48,7 @@ def bound(mu, c, weights, x_hat, beta, center, radius, point):
     return value + np.sqrt(room * reach), from_center / (radius * radius) - from_estimate / beta
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def support(c, weights, x_hat, beta, center, radius, point):
     """Return max <c, x> over both sets; fill a maximiser."""
     best, violation = bound(0.0, c, weights, x_hat, beta, center, radius, point)
@@ -98,7 +99,7 @@ def support(c, weights, x_hat, beta, center, radius, point):
     return min(found, whole)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def supports(directions, weights, x_hat, beta, center, radius):
     """Return values (n, q) and maximisers (n, q, D) of directions (n, q, D)."""
     n, q, dim = directions.shape
@@ -118,7 +119,7 @@ def supports(directions, weights, x_hat, beta, center, radius):
     return values, points
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def projections(weights, x_hat, center, radius):
     """Project estimates (n, D) onto the ball in the norms of diag(weights), shape (n, D).
 
@@ -152,7 +153,7 @@ def projections(weights, x_hat, center, radius):
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def group_gaps(features, offsets, starts, weights, x_hat, beta, center, radius):
     """Return the largest gaps within groups of actions, shape (n, N), by supports of differences.
 
@@ -160,7 +161,7 @@ def group_gaps(features, offsets, starts, weights, x_hat, beta, center, radius):
     support from above; pairs whose bound is below what another pair reaches are left out.
     """
     n, count, dim = features.shape
-    gaps = np.zeros((n, count))
+    gaps = np.empty((n, count))
     c, point = np.empty(dim), np.empty(dim)
     for row in range(n):
         phi, w, x, mid = features[row], weights[row], x_hat[row], center[row]

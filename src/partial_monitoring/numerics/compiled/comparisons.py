@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 ROUNDING = 1e-13
 """A difference below this fraction of what it is summed from is zero."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def decide(vectors, sizes, plays, sums, factors, signs):
     """Fill signs (n, pairs): 1 or -1 where a comparison is decided, 0 where it is not.
 
@@ -42,7 +43,7 @@ def decide(vectors, sizes, plays, sums, factors, signs):
             signs[i, e] = 0 if not known else (1 if difference > 0.0 else -1)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def sample_factors(bound, uniforms, spread, levels, top):
     """Draw factors (n, q) between 0 and the bounds (n,), one for each uniform number (n, q).
 

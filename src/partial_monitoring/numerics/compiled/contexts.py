@@ -8,69 +8,150 @@ ratio falls along it until it rises, which it does in the middle of an edge of o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from partial_monitoring.numerics.compiled.frontier import ends_of, in_units, total, walk
-from partial_monitoring.numerics.compiled.ratio import minimize_rows, ratio
-
-
-@njit(cache=True, error_model="numpy")
-def minimize_alone(gaps, information, available, kappa, zero):
-    """Return (first, second, share of the second) for one context by itself."""
-    actions = np.flatnonzero(available)
-    d, i = np.empty((1, len(actions))), np.empty((1, len(actions)))
-    for c in range(len(actions)):
-        d[0, c], i[0, c] = gaps[actions[c]], information[actions[c]]
-    first, second, share, _, _ = minimize_rows(d, i, kappa, True, zero)
-    return actions[first[0]], actions[second[0]], share[0]
+from partial_monitoring.numerics.compiled.frontier import ends_of, in_units, totals, walk
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.ratio import minimize_row, ratio
+from partial_monitoring.validation import Array, Indices
 
 
-@njit(cache=True, error_model="numpy")
-def minimize_each(gaps, information, available, contexts, kappa, zero):
+def minimize_each(
+    gaps: Array,
+    information: Array,
+    available: NDArray[np.bool_],
+    contexts: NDArray[Any],
+    kappa: float,
+    zero: float,
+) -> Any:
     """Solve some contexts by themselves: (first, second, share), each as many as contexts."""
-    count = len(contexts)
-    first, second, share = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
-    for c in range(count):
-        z = contexts[c]
-        row = minimize_alone(gaps[z], information[z], available[z], kappa, zero)
-        first[c], second[c], share[c] = row
+    chosen = (np.ascontiguousarray(table[contexts]) for table in (gaps, information, available))
+    return minimize_available(*chosen, kappa, True, zero)
+
+
+@compiled
+def minimize_available(gaps, information, available, kappa, exact, zero):
+    """Solve one problem per row (q, k) with its available actions: (first, second, share)."""
+    count, k = gaps.shape
+    first, second = np.empty(count, np.int64), np.empty(count, np.int64)
+    share = np.empty(count)
+    actions = np.empty(k, np.int64)
+    d, i, scaled_d, scaled_i = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for row in range(count):
+        size = 0
+        for a in range(k):
+            if available[row, a]:
+                actions[size], d[size], i[size] = a, gaps[row, a], information[row, a]
+                size += 1
+        one, two, p, _, _ = minimize_row(
+            d[:size], i[:size], kappa, exact, zero, scaled_d[:size], scaled_i[:size]
+        )
+        first[row], second[row], share[row] = actions[one], actions[two], p
     return first, second, share
 
 
-@njit(cache=True, error_model="numpy")
-def units_of(gaps, information, counted, available):
-    """Return the largest gap and information of what counts."""
-    widest, most = 1e-300, 1e-300
-    for z in range(len(counted)):
-        if counted[z]:
-            for a in range(gaps.shape[1]):
-                if available[z, a]:
-                    widest = max(widest, gaps[z, a])
-                    most = max(most, information[z, a])
-    return widest, most
+def minimize_jointly(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, float]:
+    """Return (first, second, share of the second), each of length Z, and their ratio."""
+    problem = (gaps[None], information[None], weights[None], available[None])
+    first, second, share, value = minimize_replicates(*problem, kappa, zero)
+    return first[0], second[0], share[0], float(value[0])
 
 
-@njit(cache=True, error_model="numpy")
-def minimize_jointly(gaps, information, weights, available, kappa, zero):
-    """Return (first, second, share of the second), each of length Z, and their ratio.
+def minimize_rows_jointly(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    own: Indices,
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, Array]:
+    """Solve one problem per replicate: (first, second, share) of its own context, and the ratio.
+
+    Gaps, information and available (n, Z, k), weights (n, Z), own (n,).
+    """
+    first, second, share, value = minimize_replicates(
+        gaps, information, weights, available, kappa, zero
+    )
+    rows = np.arange(len(own))
+    return first[rows, own], second[rows, own], share[rows, own], value
+
+
+def minimize_replicates(
+    gaps: Array,
+    information: Array,
+    weights: Array,
+    available: NDArray[np.bool_],
+    kappa: float,
+    zero: float,
+) -> tuple[Indices, Indices, Array, Array]:
+    """Solve one problem per replicate: (first, second, share), each (n, Z), and the ratios (n,).
 
     Contexts without weight, and one that has all of it, are solved by themselves. Gaps up to
     ``zero`` times the largest one count as zero.
     """
-    count = len(weights)
+    n, count = weights.shape
+    first, second = np.zeros((n, count), np.int64), np.zeros((n, count), np.int64)
+    share, value = np.zeros((n, count)), np.empty(n)
     counted = weights > 0.0
-    single = counted.sum() == 1
-    first, second, share = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count)
-    apart = np.flatnonzero(~counted | single)
-    first[apart], second[apart], share[apart] = minimize_each(
-        gaps, information, available, apart, kappa, zero
-    )
-    widest, most = units_of(gaps, information, counted, available)
+    apart = ~counted | (counted.sum(axis=1, keepdims=True) == 1)
+    if apart.any():
+        first[apart], second[apart], share[apart] = minimize_each(
+            gaps, information, available, apart, kappa, zero
+        )
+    given = (np.ascontiguousarray(table) for table in (gaps, information, weights, available))
+    walk_each(*given, kappa, zero, first, second, share, value)
+    return first, second, share, value
+
+
+@compiled
+def walk_each(gaps, information, weights, available, kappa, zero, first, second, share, value):
+    """Walk along the frontier of every replicate, from what contexts by themselves would do."""
+    for row in range(len(value)):
+        value[row] = walk_row(
+            gaps[row],
+            information[row],
+            weights[row],
+            available[row],
+            kappa,
+            zero,
+            first[row],
+            second[row],
+            share[row],
+        )
+
+
+@compiled(inline="always")
+def walk_row(gaps, information, weights, available, kappa, zero, first, second, share):
+    """Fill (first, second, share of the second), each of length Z, and return their ratio."""
+    count = len(weights)
+    every = np.empty(count, np.int64)
+    size = 0
+    widest, most = 1e-300, 1e-300
+    for z in range(count):
+        if weights[z] > 0.0:
+            every[size] = z
+            size += 1
+            for a in range(gaps.shape[1]):
+                if available[z, a]:
+                    widest = max(widest, gaps[z, a])
+                    most = max(most, information[z, a])
+    every = every[:size]
+    single = size == 1
     units = (widest, most, zero)
-    every = np.flatnonzero(counted)
-    action, gap, gain = np.zeros((count, 2), np.int64), np.zeros((count, 2)), np.zeros((count, 2))
-    for z in every:
+    action, gap, gain = np.empty((count, 2), np.int64), np.empty((count, 2)), np.empty((count, 2))
+    for c in range(size):
+        z = every[c]
         if single:
             action[z, 0], action[z, 1] = first[z], second[z]
         else:
@@ -79,38 +160,34 @@ def minimize_jointly(gaps, information, weights, available, kappa, zero):
         for end in range(2):
             a = action[z, end]
             gap[z, end], gain[z, end] = in_units(gaps[z, a], information[z, a], units)
-    here_gap, here_gain = total(gap, weights, every, 0), total(gain, weights, every, 0)
+    here_gap, here_gain = totals(gap, gain, weights, every, np.int64(0))
+    last_gap, last_gain = totals(gap, gain, weights, every, np.int64(1))
     if single:
         p = share[every[0]]
-        here_gap += p * (total(gap, weights, every, 1) - here_gap)
-        here_gain += p * (total(gain, weights, every, 1) - here_gain)
-    elif here_gap > 0.0 and total(gain, weights, every, 1) > 0.0:
+        here_gap += p * (last_gap - here_gap)
+        here_gain += p * (last_gain - here_gain)
+    elif here_gap > 0.0 and last_gain > 0.0:
         here_gap, here_gain = walk(
-            gaps, information, weights, available, kappa, units, action, gap, gain, second, share
+            gaps,
+            information,
+            weights,
+            available,
+            kappa,
+            units,
+            every,
+            action,
+            gap,
+            gain,
+            second,
+            share,
         )
-        first[every] = action[every, 0]
-    for z in every:
+        for c in range(size):
+            first[every[c]] = action[every[c], 0]
+    for c in range(size):
+        z = every[c]
         if share[z] == 0.0:
             second[z] = first[z]
     value = ratio(here_gap, here_gain, kappa)
     if 0.0 < value < np.inf:
         value *= widest**kappa / most
-    return first, second, share, value
-
-
-@njit(cache=True, error_model="numpy")
-def minimize_rows_jointly(gaps, information, weights, available, own, kappa, zero):
-    """Solve one problem per replicate: (first, second, share) of its own context, and the ratio.
-
-    Gaps, information and available (n, Z, k), weights (n, Z), own (n,).
-    """
-    n = len(own)
-    first, second = np.empty(n, np.int64), np.empty(n, np.int64)
-    share, value = np.empty(n), np.empty(n)
-    for row in range(n):
-        one, two, part, value[row] = minimize_jointly(
-            gaps[row], information[row], weights[row], available[row], kappa, zero
-        )
-        z = own[row]
-        first[row], second[row], share[row] = one[z], two[z], part[z]
-    return first, second, share, value
+    return value

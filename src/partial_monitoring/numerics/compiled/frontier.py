@@ -9,29 +9,30 @@ where something is left between. Ends of contexts are arrays (Z, 2): the lower o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 ROUNDS = 100
-"""At most so many prices are tried; what they leave open is sorted."""
+"""Largest number of prices that are tried; what they leave open is sorted."""
 
 FEW = 64
-"""So many open contexts and actions are better sorted."""
+"""At most this number of open contexts and actions is sorted right away."""
 
 SAME = 1e-13
 """Where both sides of the test of a price are as close as this fraction, it is the best one."""
 
 ASKED = 63
-"""The next price is the median of the slopes of about so many contexts."""
+"""The next price is the median of the slopes of about this number of contexts."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def in_units(gap, gain, units):
     """Return a gap and an information in units in which nothing overflows; tiny gaps are zero."""
     widest, most, zero = units
     return (gap / widest if gap > zero * widest else 0.0), gain / most
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ends_of(gaps, information, available, floor):
     """Return where the frontier of a context starts, and where it ends.
 
@@ -53,7 +54,7 @@ def ends_of(gaps, information, available, floor):
     return greedy, low, high if most > low_gain else low
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cheapest_in_row(price, gaps, information, available, units, action, gap, gain):
     """Return the end (0 or 1) or the action with the least gap - price * information.
 
@@ -70,7 +71,7 @@ def cheapest_in_row(price, gaps, information, available, units, action, gap, gai
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def list_below(gaps, information, available, units, gap, gain, kept, d, i):
     """List the actions below the line between the ends of a context, and return how many."""
     slope = (gap[1] - gap[0]) / (gain[1] - gain[0])
@@ -85,7 +86,7 @@ def list_below(gaps, information, available, units, gap, gain, kept, d, i):
     return left
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def keep_below(gap, gain, kept, d, i, count):
     """Keep of the first actions of a list those below the line between the ends, in place."""
     slope = (gap[1] - gap[0]) / (gain[1] - gain[0])
@@ -97,7 +98,7 @@ def keep_below(gap, gain, kept, d, i, count):
     return left
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def cheapest_kept(price, gap, gain, d, i, count):
     """Return where the least gap - price * information is in the list; -1 and -2 are the ends."""
     best, least = -1, gap[0] - price * gain[0]
@@ -109,48 +110,95 @@ def cheapest_kept(price, gap, gain, d, i, count):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
+def stable_order(keys):
+    """Return the order that sorts keys and keeps ties, NaN last, by merging longer and longer runs.
+
+    Numba takes seconds to compile ``np.argsort``.
+    """
+    n = len(keys)
+    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    for c in range(n):
+        order[c] = c
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            left, right = start, middle
+            for c in range(start, end):
+                later = right == end
+                if not later and left < middle:
+                    one, two = keys[order[left]], keys[order[right]]
+                    later = not (two < one or (one != one and two == two))
+                if later:
+                    merged[c] = order[left]
+                    left += 1
+                else:
+                    merged[c] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+@compiled
 def next_price(gap, gain, left, active):
     """Return the median slope between ends, of contexts with something between if there are."""
-    some = active[:: max(1, len(active) // ASKED)]
-    between = some[left[some] > 0]
-    if len(between) > 0:
-        some = between
-    slopes = np.empty(len(some))
-    for c in range(len(some)):
-        z = some[c]
-        slopes[c] = (gap[z, 1] - gap[z, 0]) / (gain[z, 1] - gain[z, 0])
-    return np.median(slopes)
+    step = max(1, len(active) // ASKED)
+    some = False
+    for c in range(0, len(active), step):
+        some = some or left[active[c]] > 0
+    slopes = np.empty(len(active))
+    count = 0
+    for c in range(0, len(active), step):
+        z = active[c]
+        if left[z] > 0 or not some:
+            slopes[count] = (gap[z, 1] - gap[z, 0]) / (gain[z, 1] - gain[z, 0])
+            count += 1
+    order = stable_order(slopes[:count])
+    upper = slopes[order[count // 2]]
+    return upper if count % 2 else (slopes[order[count // 2 - 1]] + upper) / 2
 
 
-@njit(cache=True, error_model="numpy")
-def total(values, weights, active, end):
-    """Return the sum over contexts of chi times a value at one end, shape (Z, 2)."""
-    entry = 0.0
-    for z in active:
-        entry += weights[z] * values[z, end]
-    return entry
+@compiled
+def totals(gap, gain, weights, active, end):
+    """Return the sums over contexts of chi times gap and information (Z, 2) at one end."""
+    whole_gap, whole_gain = 0.0, 0.0
+    for c in range(len(active)):
+        z = active[c]
+        whole_gap += weights[z] * gap[z, end]
+        whole_gain += weights[z] * gain[z, end]
+    return whole_gap, whole_gain
 
 
-@njit(cache=True, error_model="numpy")
-def narrow(gaps, information, weights, available, kappa, units, action, gap, gain):
+@compiled
+def narrow(gaps, information, weights, available, kappa, units, every, action, gap, gain):
     """Bring the ends of every context, actions, gaps and information (Z, 2), to the optimum.
 
     Return the contexts that are still open, the lists of actions between their ends with gaps and
     information, all (Z, k), and how many they are (Z,).
     """
     count, k = gaps.shape
-    kept, left = np.empty((count, k), np.int32), np.zeros(count, np.int64)
+    kept, left = np.empty((count, k), np.int64), np.empty(count, np.int64)
     d, i = np.empty((count, k)), np.empty((count, k))
-    every = np.flatnonzero(weights > 0.0)
-    active = every[action[every, 0] != action[every, 1]]
-    fixed_gap = total(gap, weights, every, 1) - total(gap, weights, active, 1)
-    fixed_gain = total(gain, weights, every, 1) - total(gain, weights, active, 1)
+    left[:] = 0
+    active = np.empty(len(every), np.int64)
+    still = 0
+    for c in range(len(every)):
+        z = every[c]
+        if action[z, 0] != action[z, 1]:
+            active[still] = z
+            still += 1
+    upper = np.int64(1)
+    all_gap, all_gain = totals(gap, gain, weights, every, upper)
+    open_gap, open_gain = totals(gap, gain, weights, active[:still], upper)
+    fixed_gap, fixed_gain = all_gap - open_gap, all_gain - open_gain
     chosen = np.empty((count, 3))
-    price = total(gap, weights, every, 1) / (kappa * total(gain, weights, every, 1))
+    price = all_gap / (kappa * all_gain)
     for step in range(ROUNDS):
         here_gap, here_gain = fixed_gap, fixed_gain
-        for z in active:
+        for c in range(still):
+            z = active[c]
             if step == 0:
                 a = cheapest_in_row(
                     price, gaps[z], information[z], available[z], units, action[z], gap[z], gain[z]
@@ -158,18 +206,19 @@ def narrow(gaps, information, weights, available, kappa, units, action, gap, gai
                 own, told = in_units(gaps[z, a], information[z, a], units)
                 chosen[z, 0], chosen[z, 1], chosen[z, 2] = a, own, told
             else:
-                c = cheapest_kept(price, gap[z], gain[z], d[z], i[z], left[z])
-                if c < 0:
-                    end = -1 - c
+                b = cheapest_kept(price, gap[z], gain[z], d[z], i[z], left[z])
+                if b < 0:
+                    end = -1 - b
                     chosen[z, 0], chosen[z, 1] = action[z, end], gap[z, end]
                     chosen[z, 2] = gain[z, end]
                 else:
-                    chosen[z, 0], chosen[z, 1], chosen[z, 2] = kept[z, c], d[z, c], i[z, c]
+                    chosen[z, 0], chosen[z, 1], chosen[z, 2] = kept[z, b], d[z, b], i[z, b]
             here_gap += weights[z] * chosen[z, 1]
             here_gain += weights[z] * chosen[z, 2]
         end = 0 if here_gap >= (1.0 - SAME) * kappa * price * here_gain else 1
-        still, between, progress = 0, 0, step == 0
-        for z in active:
+        before, still, between, progress = still, 0, 0, step == 0
+        for c in range(before):
+            z = active[c]
             moved = chosen[z, 0] != action[z, end]
             action[z, end], gap[z, end], gain[z, end] = chosen[z, 0], chosen[z, 1], chosen[z, 2]
             progress |= moved
@@ -195,20 +244,18 @@ def narrow(gaps, information, weights, available, kappa, units, action, gap, gai
             active[still] = z
             still += 1
             between += left[z]
-        active = active[:still]
         if still + between <= FEW or not progress:
             break
-        price = next_price(gap, gain, left, active)
+        price = next_price(gap, gain, left, active[:still])
         if not price < np.inf:
             break
-    return active, kept, d, i, left
+    return active[:still], kept, d, i, left
 
 
-@njit(cache=True, error_model="numpy")
-def chain(gap, gain, d, i):
-    """Return which of the actions between two ends are vertices of the frontier, in order."""
-    order = np.argsort(i, kind="mergesort")
-    hull = np.empty(len(i), np.int64)
+@compiled
+def chain(gap, gain, d, i, hull):
+    """Fill the hull with the actions between two ends that are vertices, and return how many."""
+    order = stable_order(i)
     size = 0
     for c in range(len(i) + 1):
         last = c == len(i)
@@ -228,46 +275,51 @@ def chain(gap, gain, d, i):
         if not last and not same:
             hull[size] = order[c]
             size += 1
-    return hull[:size]
+    return size
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(inline="always")
 def edges_of(action, gap, gain, active, kept, d, i, left):
-    """Return contexts, ends, and gaps and information there of all edges, by their slopes."""
-    most = len(active) + left[active].sum()
+    """Return contexts, ends, and gaps and information there of all edges, and their order."""
+    most = len(active)
+    for c in range(len(active)):
+        most += left[active[c]]
     contexts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
     slopes, to_gap, to_gain = np.empty(most), np.empty(most), np.empty(most)
+    hull = np.empty(most, np.int64)
     count = 0
-    for z in active:
-        hull = chain(gap[z], gain[z], d[z, : left[z]], i[z, : left[z]])
+    for c in range(len(active)):
+        z = active[c]
+        size = chain(gap[z], gain[z], d[z, : left[z]], i[z, : left[z]], hull)
         from_gap, from_gain = gap[z, 0], gain[z, 0]
-        for c in range(len(hull) + 1):
+        for v in range(size + 1):
             contexts[count] = z
-            if c < len(hull):
-                at = hull[c]
+            if v < size:
+                at = hull[v]
                 ends[count], to_gap[count], to_gain[count] = kept[z, at], d[z, at], i[z, at]
             else:
                 ends[count], to_gap[count], to_gain[count] = action[z, 1], gap[z, 1], gain[z, 1]
             slopes[count] = (to_gap[count] - from_gap) / (to_gain[count] - from_gain)
             from_gap, from_gain = to_gap[count], to_gain[count]
             count += 1
-    order = np.argsort(slopes[:count], kind="mergesort")
-    return contexts[order], ends[order], to_gap[order], to_gain[order]
+    return contexts, ends, to_gap, to_gain, stable_order(slopes[:count])
 
 
-@njit(cache=True, error_model="numpy")
-def walk(gaps, information, weights, available, kappa, units, action, gap, gain, second, share):
+@compiled(inline="always")
+def walk(
+    gaps, information, weights, available, kappa, units, every, action, gap, gain, second, share
+):
     """Go from the lower ends to the optimum, in place; on an edge fill its end and the share.
 
     Return the gap and the information of the optimum.
     """
     active, kept, d, i, left = narrow(
-        gaps, information, weights, available, kappa, units, action, gap, gain
+        gaps, information, weights, available, kappa, units, every, action, gap, gain
     )
-    every = np.flatnonzero(weights > 0.0)
-    here_gap, here_gain = total(gap, weights, every, 0), total(gain, weights, every, 0)
-    contexts, ends, to_gap, to_gain = edges_of(action, gap, gain, active, kept, d, i, left)
-    for c in range(len(contexts)):
+    here_gap, here_gain = totals(gap, gain, weights, every, np.int64(0))
+    contexts, ends, to_gap, to_gain, order = edges_of(action, gap, gain, active, kept, d, i, left)
+    for e in range(len(order)):
+        c = order[e]
         z = contexts[c]
         more_gap = weights[z] * (to_gap[c] - gap[z, 0])
         more_gain = weights[z] * (to_gain[c] - gain[z, 0])

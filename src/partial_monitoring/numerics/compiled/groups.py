@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from partial_monitoring.numerics.compiled import linear
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def exact_gaps(means, inverse, beta, centred, starts):
     """Return the largest gaps within each group, shape (n, N): see the gaps of one game."""
     gaps = np.empty(means.shape)
@@ -20,7 +20,7 @@ def exact_gaps(means, inverse, beta, centred, starts):
     return gaps
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def greedy_gaps(means, variances, inverse, beta, seen, starts, through_mean):
     """Return the gaps through the greedy action of each group, shape (n, N)."""
     gaps = np.empty(means.shape)

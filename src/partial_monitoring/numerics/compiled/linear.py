@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
@@ -18,7 +19,7 @@ LOUD = 1e4
 """A row that shrinks the uncertainty along it by this factor costs as many digits."""
 
 
-@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES)
 def largest(values):
     """Return the largest entry."""
     top = values[0]
@@ -27,7 +28,7 @@ def largest(values):
     return top
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def transform(matrix, vector, out):
     """Fill out (r,) with matrix @ vector."""
     for p in range(len(out)):
@@ -37,7 +38,7 @@ def transform(matrix, vector, out):
         out[p] = entry
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def transform_each(matrices, vectors):
     """Return matrices @ vectors, one vector per replicate (n, r), one matrix each or for all."""
     n, same = len(vectors), len(matrices) == 1
@@ -47,7 +48,7 @@ def transform_each(matrices, vectors):
     return out
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def inner(left, right):
     """Return <left, right>."""
     total = 0.0
@@ -56,7 +57,7 @@ def inner(left, right):
     return total
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_outer(matrix, weight, vector, out):
     """Fill out (r, r) with matrix + weight * vector vector'; out may be the matrix itself."""
     for p in range(len(vector)):
@@ -65,7 +66,15 @@ def add_outer(matrix, weight, vector, out):
             filled[q] = row[q] + scaled * vector[q]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
+def copy_into(matrix, out):
+    """Fill out with a matrix, entry by entry: assigning a slice takes Numba seconds to compile."""
+    for p in range(out.shape[0]):
+        for q in range(out.shape[1]):
+            out[p, q] = matrix[p, q]
+
+
+@compiled(fastmath=FAST)
 def products(features, columns, x, out):
     """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
 
@@ -94,7 +103,7 @@ def products(features, columns, x, out):
             out[a] += c0[a] * x0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def take_in(action, observation, maps, counts, whitening, expected, plays, sums):
     """Return the rows (n, m, r) that were seen, what they showed beyond theta_0, plays and sums.
 
@@ -116,7 +125,7 @@ def take_in(action, observation, maps, counts, whitening, expected, plays, sums)
     return rows, residual, plays, sums
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def update(
     rows,
     residual,
@@ -144,11 +153,11 @@ def update(
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
-    new_gram, new_inverse = np.empty_like(gram), np.empty_like(inverse)
+    new_gram, new_inverse = np.empty((n, r, r)), np.empty((n, r, r))
     new_vector, new_log_det = vector.copy(), log_det.copy()
     new_coordinates = coordinates.copy()
-    new_rounds = rounds + 1
-    due = rounds % period == 0
+    new_rounds = np.empty(n, np.int64)
+    due = np.empty(n, np.bool_)
     new_means, new_variances = means.copy(), variances.copy()
     new_signals = signals.copy()
     x = np.empty(r)
@@ -158,10 +167,15 @@ def update(
         w_t, w_inverse = gram[i], inverse[i]
         own_vector, own_coordinates = new_vector[i], new_coordinates[i]
         own_means, own_variances, own_signals = new_means[i], new_variances[i], new_signals[i]
+        new_rounds[i] = rounds[i] + 1
+        due[i] = rounds[i] % period == 0
         moved = False
         for j in range(m):
             w = rows[i, j]
-            if not w.any():
+            empty = True
+            for p in range(r):
+                empty = empty and w[p] == 0.0
+            if empty:
                 continue
             moved = True
             transform(w_inverse, w, x)
@@ -187,7 +201,8 @@ def update(
                 own_coordinates[p] += step * x[p]
             new_log_det[i] += np.log1p(gain)
         if not moved:
-            new_gram[i], new_inverse[i] = gram[i], inverse[i]
+            copy_into(gram[i], new_gram[i])
+            copy_into(inverse[i], new_inverse[i])
     return (
         new_gram,
         new_inverse,
@@ -202,7 +217,7 @@ def update(
     )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def half_log_dets(signals):
     """Return 1/2 log det(I + S) for matrices S >= 0 of shape (n, k, m, m), shape (n, k).
 
@@ -210,11 +225,12 @@ def half_log_dets(signals):
     however small it is.
     """
     n, k, m, _ = signals.shape
-    out = np.zeros((n, k))
+    out = np.empty((n, k))
     rest = np.empty((m, m))
     for i in range(n):
         for a in range(k):
-            rest[:] = signals[i, a]
+            out[i, a] = 0.0
+            copy_into(signals[i, a], rest)
             for j in range(m):
                 pivot = max(rest[j, j], 0.0)
                 out[i, a] += 0.5 * np.log1p(pivot)
@@ -225,7 +241,7 @@ def half_log_dets(signals):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def rotate_in(triangles, rows, residual):
     """Return upper triangles (n, r, r + 1) after one more observation per replicate.
 
@@ -237,7 +253,9 @@ def rotate_in(triangles, rows, residual):
     line = np.empty(r + 1)
     for i in range(n):
         for j in range(m):
-            line[:r], line[r] = rows[i, j], residual[i, j]
+            for p in range(r):
+                line[p] = rows[i, j, p]
+            line[r] = residual[i, j]
             for p in range(r):
                 if line[p] == 0.0:
                     continue
@@ -251,7 +269,7 @@ def rotate_in(triangles, rows, residual):
     return turned
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def exact_gaps(means, inverse, beta, centred, apart):
     """Return max over b of means_b - means_a + beta^(1/2) |phi_b - phi_a|, shape (n, k).
 
@@ -284,7 +302,7 @@ def exact_gaps(means, inverse, beta, centred, apart):
     return gaps
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def furthest(cross, start, lengths, means, radius, unseen, regularization):
     """Return the gaps (q,) of actions from ``start`` on, from their products with all (q, k)."""
     q, k = cross.shape
@@ -305,7 +323,7 @@ def furthest(cross, start, lengths, means, radius, unseen, regularization):
     return gaps
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def distances(variances, inverse, seen, columns, g, pulled, out):
     """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch.
 
@@ -318,7 +336,7 @@ def distances(variances, inverse, seen, columns, g, pulled, out):
         out[a] = max((variances[a] - own) + 2.0 * (cross - out[a]), 0.0)
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def greedy_gaps(
     means, variances, inverse, beta, seen, columns, unseen, regularization, through_mean
 ):
@@ -331,7 +349,7 @@ def greedy_gaps(
     n, k = means.shape
     r, rest = seen.shape[1], unseen.shape[1]
     gaps = np.empty((n, k))
-    greedy = np.zeros(n, np.int64)
+    greedy = np.empty(n, np.int64)
     pulled = np.empty(r)
     widths = np.empty(k)
     for i in range(n):
@@ -359,7 +377,7 @@ def greedy_gaps(
     return gaps, greedy
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def duels(means, variances, inverse, beta, seen, columns, unseen, regularization):
     """Return item gaps (n, k), greedy items (n,) and psi of their duels with every item (n, k)."""
     n, k = means.shape

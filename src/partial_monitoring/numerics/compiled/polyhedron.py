@@ -19,13 +19,16 @@ otherwise the bound itself is returned, which is too large rather than too small
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.validation import Array
 
 CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(inline="always")
 def solve_in_place(matrix, size, first, second):
     """Solve matrix x = first, second by Cholesky's method; the lower part is overwritten."""
     for j in range(size):
@@ -56,7 +59,25 @@ def solve_in_place(matrix, size, first, second):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
+def squares(x):
+    """Return |x|^2."""
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * x[j]
+    return total
+
+
+@compiled
+def product(rows, i, x):
+    """Return the product of row i with a vector."""
+    total = 0.0
+    for j in range(len(x)):
+        total += rows[i, j] * x[j]
+    return total
+
+
+@compiled
 def ray_path(c, rows, slack, reach, last, z, multipliers):
     """Follow the path until |z|^2 = reach or u = last; fill z (D,) and multipliers (n,).
 
@@ -65,28 +86,25 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
     """
     n, dim = rows.shape
     active = np.empty(dim + 1, np.int64)
-    is_active = np.zeros(n, np.bool_)
+    is_active = np.empty(n, np.bool_)
     gram = np.empty((dim + 1, dim + 1))
     work = np.empty((dim + 1, dim + 1))
     alpha = np.empty(dim + 1)
     kappa = np.empty(dim + 1)
     p = np.empty(dim)
     q = np.empty(dim)
+    is_active[:] = False
+    z[:] = 0.0
+    multipliers[:] = 0.0
     size = 0
     u = 0.0
-    length = 0.0
-    for j in range(dim):
-        length += c[j] * c[j]
-    length = np.sqrt(length)
+    length = np.sqrt(squares(c))
     for _ in range(20 * (n + dim) + 50):
         for j in range(dim):
             p[j] = c[j]
             q[j] = 0.0
         for i in range(size):
-            alpha[i] = 0.0
-            row = rows[active[i]]
-            for j in range(dim):
-                alpha[i] += row[j] * c[j]
+            alpha[i] = product(rows, active[i], c)
             kappa[i] = slack[active[i]]
             for h in range(i + 1):
                 work[i, h] = gram[i, h]
@@ -94,15 +112,10 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
             if not solve_in_place(work, size, alpha, kappa):
                 break
             for i in range(size):
-                row = rows[active[i]]
                 for j in range(dim):
-                    p[j] -= alpha[i] * row[j]
-                    q[j] += kappa[i] * row[j]
-        moving = 0.0
-        fixed = 0.0
-        for j in range(dim):
-            moving += p[j] * p[j]
-            fixed += q[j] * q[j]
+                    p[j] -= alpha[i] * rows[active[i], j]
+                    q[j] += kappa[i] * rows[active[i], j]
+        moving, fixed = squares(p), squares(q)
         still = size >= dim or np.sqrt(moving) <= 1e-12 * length
         end = np.inf
         if not still and reach > fixed:
@@ -112,7 +125,7 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
         if last < end:
             end = last
         step = np.inf
-        event = -1
+        event = np.int64(-1)  # not the literal -1, which would be another type
         if not still:
             speed_limit = 1e-12 * np.sqrt(moving)
             for i in range(n):
@@ -136,28 +149,20 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
                     event = -2 - i
         step = max(step, u)
         if end <= step or event == -1:
-            finished = end
-            scale = end
-            if end == np.inf:
-                scale = u
-            for i in range(n):
-                multipliers[i] = 0.0
+            scale = u if end == np.inf else end
             for j in range(dim):
                 z[j] = q[j] if still else scale * p[j] + q[j]
             for i in range(size):
                 weight = alpha[i] if end == np.inf else end * alpha[i] - kappa[i]
                 multipliers[active[i]] = max(weight, 0.0)
-            return finished, True
+            return end, True
         u = step
         if event >= 0:
+            active[size] = event
             for i in range(size + 1):
-                other = rows[event] if i == size else rows[active[i]]
-                dot = 0.0
-                for j in range(dim):
-                    dot += rows[event, j] * other[j]
+                dot = product(rows, event, rows[active[i]])
                 gram[size, i] = dot
                 gram[i, size] = dot
-            active[size] = event
             is_active[event] = True
             size += 1
         else:
@@ -169,14 +174,10 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
                 for h in range(size - 1):
                     gram[i, h] = gram[i + (i >= gone), h + (h >= gone)]
             size -= 1
-    for i in range(n):
-        multipliers[i] = 0.0
-    for j in range(dim):
-        z[j] = 0.0
     return 0.0, False
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(inline="always")
 def support(c, rows, slack, beta, z, multipliers):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 
@@ -186,17 +187,11 @@ def support(c, rows, slack, beta, z, multipliers):
     u, finished = ray_path(c, rows, slack, beta, np.inf, z, multipliers)
     scale = 1.0 if u == np.inf or not finished else 1.0 / max(u, 1e-300)
     value = 0.0
-    length = 0.0
-    over = 0.0
-    for j in range(dim):
-        value += c[j] * z[j]
-        length += z[j] * z[j]
-    over = length - beta
     bound = 0.0
     rest = 0.0
-    size = 0.0
+    over = squares(z) - beta
     for j in range(dim):
-        size += c[j] * c[j]
+        value += c[j] * z[j]
         entry = c[j]
         for i in range(n):
             if multipliers[i] > 0.0:
@@ -204,13 +199,10 @@ def support(c, rows, slack, beta, z, multipliers):
         rest += entry * entry
     for i in range(n):
         bound += slack[i] * multipliers[i] * scale
-        place = 0.0
         if finished:
-            for j in range(dim):
-                place += rows[i, j] * z[j]
-            over = max(over, place - slack[i])
+            over = max(over, product(rows, i, z) - slack[i])
     bound += np.sqrt(beta * rest)
-    plain = np.sqrt(beta * size)
+    plain = np.sqrt(beta * squares(c))
     bound = min(bound, plain)
     tolerance = CERTIFIED * max(plain, 1e-300)
     if finished and bound - value <= tolerance and over <= CERTIFIED * (1.0 + beta):
@@ -218,11 +210,12 @@ def support(c, rows, slack, beta, z, multipliers):
     return bound, False
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def whiten(inverse, regularization, dim):
     """Return F with F F' = diag(inverse, I / regularization), lower triangular, shape (D, D)."""
     r = inverse.shape[0]
-    root = np.zeros((dim, dim))
+    root = np.empty((dim, dim))
+    root[:] = 0.0
     for j in range(r):
         pivot = inverse[j, j]
         for h in range(j):
@@ -239,11 +232,12 @@ def whiten(inverse, regularization, dim):
     return root
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def into_whitened(rows, root):
     """Return rows @ root for a lower triangular root, shape (n, D)."""
     n, dim = rows.shape
-    result = np.zeros((n, dim))
+    result = np.empty((n, dim))
+    result[:] = 0.0
     for i in range(n):
         for h in range(dim):
             entry = rows[i, h]
@@ -253,17 +247,48 @@ def into_whitened(rows, root):
     return result
 
 
-@njit(cache=True, error_model="numpy")
-def centers(inverse, x_hat, regularization, facets, bounds, interior):
+def centers(
+    inverse: Array,
+    x_hat: Array,
+    regularization: float,
+    facets: Array,
+    bounds: Array,
+    interior: Array,
+) -> tuple[Array, NDArray[np.bool_]]:
     """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
 
+    Returns the projections and whether each was found. Nothing is compiled while all are inside.
+    """
+    outside = find_outside(x_hat, facets, bounds)
+    if not outside.any():
+        return x_hat.copy(), ~outside
+    found = project(inverse, x_hat, outside, regularization, facets, bounds, interior)
+    return found[0], found[1]
+
+
+@compiled
+def find_outside(x, facets, bounds):
+    """Return which points (n, D) violate a facet, shape (n,)."""
+    outside = np.empty(len(x), np.bool_)
+    for row in range(len(x)):
+        outside[row] = False
+        for i in range(len(bounds)):
+            if product(facets, i, x[row]) > bounds[i]:
+                outside[row] = True
+    return outside
+
+
+@compiled
+def project(inverse, x_hat, outside, regularization, facets, bounds, interior):
+    """Project the estimates that are outside.
+
     The projection of a point is the end at u = 1 of the path that starts at an interior point and
-    heads for it. Returns the projections and whether each path finished.
+    heads for it.
     """
     n, dim = x_hat.shape
     count = len(bounds)
     result = x_hat.copy()
-    done = np.ones(n, np.bool_)
+    done = np.empty(n, np.bool_)
     z = np.empty(dim)
     multipliers = np.empty(count)
     direction = np.empty(dim)
@@ -273,14 +298,8 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):
         for j in range(dim):
             room[i] -= facets[i, j] * interior[j]
     for row in range(n):
-        outside = False
-        for i in range(count):
-            place = 0.0
-            for j in range(dim):
-                place += facets[i, j] * x_hat[row, j]
-            if place > bounds[i]:
-                outside = True
-        if not outside:
+        done[row] = True
+        if not outside[row]:
             continue
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
@@ -308,17 +327,14 @@ def centers(inverse, x_hat, regularization, facets, bounds, interior):
     return result, done
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def room_at(x, facets, bounds, slack):
     """Fill slack (n,) with the room bounds - facets x, not below zero."""
     for i in range(len(bounds)):
-        place = 0.0
-        for j in range(len(x)):
-            place += facets[i, j] * x[j]
-        slack[i] = max(bounds[i] - place, 0.0)
+        slack[i] = max(bounds[i] - product(facets, i, x), 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
     """Return support values (n, q), certificates and maximisers of directions (q, D)."""
     n, dim = x.shape
@@ -345,7 +361,7 @@ def pair_supports(inverse, x, beta, regularization, directions, facets, bounds):
     return values, certified, points
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds, ceiling):
     """Return max over b of the support of phi_b - phi_a for every action, shape (n, k).
 
@@ -356,8 +372,8 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
     n, dim = x.shape
     k = len(slopes)
     count = len(bounds)
-    gaps = np.zeros((n, k))
-    certified = np.ones(n, np.bool_)
+    gaps = np.empty((n, k))
+    certified = np.empty(n, np.bool_)
     z = np.empty(dim)
     multipliers = np.empty(count)
     slack = np.empty(count)
@@ -365,6 +381,7 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
     upper = np.empty(k)
     c = np.empty(dim)
     for row in range(n):
+        certified[row] = True
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
         whitened = into_whitened(slopes, root)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def deviations(gram, normals, least):
     """Return L^-T z (n, r) for G = L L' (n, r, r) and normal z (n, r): its covariance is G^-1.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import EXTREMES, largest
 
 TIE = 1e-13
 """Ratios closer than this fraction are tied, and the lower index stands."""
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def ratio(gap, information, kappa):
     """Return gap^kappa / information with 0/0 = 0 and 1/0 = inf."""
     if gap <= 0.0:
@@ -23,7 +23,7 @@ def ratio(gap, information, kappa):
     return gap**kappa / information
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def best_share(d1, i1, d2, i2, kappa):
     """Return the probability of the second action that minimises the ratio of a pair.
 
@@ -37,7 +37,7 @@ def best_share(d1, i1, d2, i2, kappa):
     return min(1.0, max(0.0, share))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def anchored(gaps, information, anchor, kappa):
     """Return (partner, share) of the best pair that contains the anchor."""
     d1, i1 = gaps[anchor], information[anchor]
@@ -51,7 +51,7 @@ def anchored(gaps, information, anchor, kappa):
     return partner, share
 
 
-@njit(cache=True, error_model="numpy", fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES)
 def least_slope(gaps, information, slope, psi):
     """Return the least slope * D_a - psi * I_a."""
     least = np.inf
@@ -60,7 +60,7 @@ def least_slope(gaps, information, slope, psi):
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(inline="always")
 def first_least(gaps, information, slope, psi, limit):
     """Return the first action with slope * D_a - psi * I_a up to a limit.
 
@@ -76,7 +76,7 @@ def first_least(gaps, information, slope, psi, limit):
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def usable_numbers(values):
     """Whether no number is negative or not finite."""
     bad = 0
@@ -85,7 +85,7 @@ def usable_numbers(values):
     return bad == 0
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(inline="always")
 def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
 
@@ -93,7 +93,7 @@ def minimize(gaps, information, kappa):
     h(a) = kappa D(mu)^(kappa-1) D_a - Psi(mu) I_a below that of the pair itself. Take the one with
     the least, solve the pairs it forms in closed form, and stop when there is none.
     """
-    first = 0
+    first = np.int64(0)  # a literal would be another type, for which all is compiled once more
     for a in range(len(gaps)):
         if gaps[a] < gaps[first]:
             first = a
@@ -131,7 +131,35 @@ def minimize(gaps, information, kappa):
     return first, second, share
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
+def minimize_row(gaps, information, kappa, exact, zero, d, i):
+    """Solve one problem: (first, second, share, ratio, usable); d and i (k,) are scratch."""
+    if not (usable_numbers(gaps) and usable_numbers(information)):
+        return 0, 0, 0.0, 0.0, False
+    # The answer does not depend on the units; in these nothing overflows.
+    widest, most = largest(gaps), largest(information)
+    per_gap = 1.0 / max(widest, 1e-300)
+    per_gain = 1.0 / max(most, 1e-300)
+    for a in range(len(gaps)):
+        d[a] = gaps[a] * per_gap if gaps[a] > zero * widest else 0.0
+    for a in range(len(gaps)):
+        i[a] = information[a] * per_gain
+    if exact:
+        one, two, p = minimize(d, i, kappa)
+    else:
+        one = np.int64(0)
+        for a in range(1, len(gaps)):
+            tied = d[a] == d[one] and d[a] > 0.0
+            if d[a] < d[one] or (tied and i[a] > i[one]):
+                one = a
+        two, p = anchored(d, i, one, kappa)
+    value = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
+    if 0.0 < value < np.inf:
+        value = value * widest**kappa / most
+    return one, two, p, value, True
+
+
+@compiled
 def minimize_rows(gaps, information, kappa, exact, zero):
     """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
 
@@ -140,45 +168,21 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     is negative or not finite is not usable.
     """
     n, k = gaps.shape
-    first = np.zeros(n, np.int64)
-    second = np.zeros(n, np.int64)
-    share = np.zeros(n)
-    value = np.zeros(n)
+    first, second = np.empty(n, np.int64), np.empty(n, np.int64)
+    share, value = np.empty(n), np.empty(n)
     usable = np.empty(n, np.bool_)
-    d = np.empty(k)
-    i = np.empty(k)
+    d, i = np.empty(k), np.empty(k)
     for row in range(n):
-        usable[row] = usable_numbers(gaps[row]) and usable_numbers(information[row])
-        if not usable[row]:
-            continue
-        # The answer does not depend on the units; in these nothing overflows.
-        widest, most = largest(gaps[row]), largest(information[row])
-        per_gap = 1.0 / max(widest, 1e-300)
-        per_gain = 1.0 / max(most, 1e-300)
-        for a in range(k):
-            d[a] = gaps[row, a] * per_gap if gaps[row, a] > zero * widest else 0.0
-        for a in range(k):
-            i[a] = information[row, a] * per_gain
-        if exact:
-            first[row], second[row], share[row] = minimize(d, i, kappa)
-        else:
-            anchor = 0
-            for a in range(1, k):
-                tied = d[a] == d[anchor] and d[a] > 0.0
-                if d[a] < d[anchor] or (tied and i[a] > i[anchor]):
-                    anchor = a
-            first[row] = anchor
-            second[row], share[row] = anchored(d, i, anchor, kappa)
-        one, two, p = first[row], second[row], share[row]
-        scaled = ratio(d[one] + p * (d[two] - d[one]), i[one] + p * (i[two] - i[one]), kappa)
-        value[row] = scaled * widest**kappa / most if 0.0 < scaled < np.inf else scaled
+        first[row], second[row], share[row], value[row], usable[row] = minimize_row(
+            gaps[row], information[row], kappa, exact, zero, d, i
+        )
     return first, second, share, value, usable
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def draw_rows(first, second, share, uniforms):
     """Draw from pairs of actions by inverting the cumulative distribution, shape (n,)."""
-    drawn = np.empty_like(first)
+    drawn = np.empty(len(first), np.int64)
     for row in range(len(first)):
         one, two, p = first[row], second[row], share[row]
         if one > two:
@@ -187,10 +191,11 @@ def draw_rows(first, second, share, uniforms):
     return drawn
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def spread_rows(first, second, share, k):
     """Return distributions on pairs of actions over all actions, shape (n, k)."""
-    spread = np.zeros((len(first), k))
+    spread = np.empty((len(first), k))
+    spread[:] = 0.0
     for row in range(len(first)):
         spread[row, first[row]] = 1.0 - share[row]
         spread[row, second[row]] += share[row]

@@ -1,4 +1,4 @@
-"""Policies that only look at estimated rewards: greedy, epsilon-greedy, inverse-gap weighting.
+"""Policies that only compare estimated rewards: greedy, epsilon-greedy, inverse-gap weighting.
 
 They know no confidence set: whether what they play shows anything is not asked. On bandits they are
 what many systems run; on games whose best actions show nothing they are a negative control.
@@ -7,24 +7,23 @@ what many systems run; on games whose best actions show nothing they are a negat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import confidence_set, paper
+from partial_monitoring.estimation.confidence import paper
 from partial_monitoring.estimation.linear.design import checked_options
-from partial_monitoring.estimation.linear.least_squares import Estimate
-from partial_monitoring.estimation.shapes import Shape
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.policies.bandit.duels import refuse_duels
-from partial_monitoring.policies.estimating import LinearPolicy
-from partial_monitoring.policies.policy import Choices, draw
+from partial_monitoring.estimation.state import View
+from partial_monitoring.policies.estimating import EstimatingPolicy
+from partial_monitoring.policies.needs import Needs
+from partial_monitoring.policies.policy import Choices, draw, point_mass
 from partial_monitoring.validation import Array, Indices, positive_number, real_number
 
 
 @dataclass(frozen=True)
-class Greedy(LinearPolicy):
+class Greedy(EstimatingPolicy):
     """Play what looks best.
 
     Parameters
@@ -41,46 +40,28 @@ class Greedy(LinearPolicy):
     ['greedy']
     """
 
+    needs: ClassVar[Needs] = Needs(duels=False)
+
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
 
     confidence = staticmethod(paper())
-    """Only a status asks for the confidence set."""
+    """Used only by ``Learner.status``."""
 
     def __post_init__(self) -> None:
         checked_options(self, ())
 
-    def accept(self, game: AnyGame) -> None:
-        """Refuse duels, whose pairs are not listed."""
-        refuse_duels(type(self).__name__, game)
+    def distribution(self, means: Array, rounds: Indices) -> Array:
+        """Return the probabilities (n, k) from estimated rewards (n, k) in rounds (n,)."""
+        return point_mass(means.argmax(axis=1), means.shape[1])
 
-    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
-        """Return the probabilities (n, k) from estimated rewards (n, k) of available actions."""
-        best = np.where(open_, means, -np.inf).argmax(axis=1)
-        mu = np.zeros(means.shape)
-        mu[np.arange(len(mu)), best] = 1.0
-        return mu
-
-    def choose(
-        self, estimate: Estimate, shape: Shape, uniforms: Array, available: Array | None
-    ) -> Choices:
+    def choose(self, view: View, uniforms: Array) -> Choices:
         """Choose actions."""
-        confidence = confidence_set(estimate, shape, self.confidence)
-        means = confidence.means
-        n, k = means.shape
-        open_ = np.ones(k, dtype=bool) if available is None else np.asarray(available, dtype=bool)
-        mu = self.distribution(means, open_, estimate.round)
-        unknown = np.full(n, np.nan)
+        confidence = view.confidence
+        mu = self.distribution(confidence.means, confidence.round)
         return Choices(
-            draw(mu, uniforms),
-            mu,
-            np.full((n, k), np.nan),
-            np.full((n, k), np.nan),
-            unknown,
-            unknown,
-            confidence.center,
-            index=np.where(open_, means, -np.inf),
+            draw(mu, uniforms), mu, estimate=confidence.estimate, index=confidence.means.copy()
         )
 
 
@@ -107,14 +88,14 @@ class EpsilonGreedy(Greedy):
         if not 0 <= real_number("epsilon", self.epsilon) <= 1:
             raise InvalidInput(f"epsilon must lie between 0 and 1; got {self.epsilon!r}.")
 
-    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
+    def distribution(self, means: Array, rounds: Indices) -> Array:
         """Return the greedy distribution mixed with the uniform one."""
-        count = int(open_.sum())
+        count = means.shape[1]
         share = np.full(len(means), float(self.epsilon))
         if self.decay:
             share = np.minimum(1.0, self.epsilon * count * rounds ** (-1.0 / 3.0))
-        greedy = super().distribution(means, open_, rounds)
-        return np.asarray((1 - share[:, None]) * greedy + share[:, None] * open_ / count)
+        greedy = super().distribution(means, rounds)
+        return np.asarray((1 - share[:, None]) * greedy + share[:, None] / count)
 
 
 @dataclass(frozen=True)
@@ -143,12 +124,11 @@ class SquareCB(Greedy):
         super().__post_init__()
         positive_number("exploration", self.exploration)
 
-    def distribution(self, means: Array, open_: NDArray[np.bool_], rounds: Indices) -> Array:
+    def distribution(self, means: Array, rounds: Indices) -> Array:
         """Return the inverse-gap weights."""
-        count = int(open_.sum())
-        best = super().distribution(means, open_, rounds) > 0
-        top = np.where(open_, means, -np.inf).max(axis=1, keepdims=True)
+        count = means.shape[1]
+        best = super().distribution(means, rounds) > 0
+        top = means.max(axis=1, keepdims=True)
         gamma = self.exploration * np.sqrt(count * rounds)[:, None]
-        others = open_ & ~best
-        weights = np.where(others, 1.0 / (count + gamma * np.maximum(top - means, 0.0)), 0.0)
+        weights = np.where(best, 0.0, 1.0 / (count + gamma * np.maximum(top - means, 0.0)))
         return np.asarray(np.where(best, 1.0 - weights.sum(axis=1, keepdims=True), weights))

@@ -1,86 +1,102 @@
-"""Thompson sampling with functions drawn from their posterior: bandits and duels.
+"""Thompson sampling: draw from the posterior, play what is best for the draw.
 
-Chowdhury and Gopalan (2017) for bandits, Sui, Zhuang, Burdick and Yue (2017) for duels. A draw is
+Agrawal and Goyal (2013) and Abeille and Lazaric (2017) for parameters, Chowdhury and Gopalan (2017)
+for functions, Sui, Zhuang, Burdick and Yue (2017) for duels. A draw is
 
-    f = f_hat + c lambda^(-1/2) U z,    U U' = C,  z standard normal,
+    theta ~ N(theta_hat, c^2 V_t^-1),    or    f = f_hat + c lambda^(-1/2) U z,  U U' = C
 
-at all candidates together. GP-TS plays where it is largest; for a duel two functions are drawn, and
-the best item of one meets the best item of the other. Draws are exact, from a root of C that is
-brought along from round to round (``estimation.kernel_root``).
+with z standard normal, at all candidates together. For a duel two functions are drawn, and the best
+item of one meets the best item of the other. Draws of functions are exact, from a root of C that is
+brought along from round to round (``estimation.kernel.root``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import Schedule, confidence_set
-from partial_monitoring.estimation.kernel import posterior as kernel
-from partial_monitoring.estimation.kernel.design import KernelModel, kernel_model, refuse_loud
-from partial_monitoring.estimation.kernel.ellipsoid import KernelConfidence
-from partial_monitoring.estimation.kernel.posterior import KernelEstimate
-from partial_monitoring.estimation.kernel.root import Root, prior_root
-from partial_monitoring.estimation.linear.contextual import Context
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
-from partial_monitoring.kernels.gram import Rows
-from partial_monitoring.model.box import KernelBoxGame
-from partial_monitoring.model.contextual import AnyGame
-from partial_monitoring.model.kernel_dueling import KernelDuelingGame
-from partial_monitoring.policies.bandit.improvement import GaussianProcessPolicy
-from partial_monitoring.policies.estimating import AnyState, KernelState
-from partial_monitoring.policies.ids.dueling import compared_by
-from partial_monitoring.policies.ids.gaps import through_greedy
+from partial_monitoring.estimation.state import Prior, State, initial_duels
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.ids.ratio import information_ratio
-from partial_monitoring.policies.policy import Choices, all_on
+from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, Indices, one_of, positive_number
 
 WIDTHS = ("posterior", "confidence")
-"""How widely functions are drawn: c is rho, the size of the noise, or beta_t^(1/2)."""
+"""How widely is drawn: c is rho, the size of the noise, or beta_t^(1/2)."""
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnState(KernelState):
-    """What a policy knows that draws functions."""
+class Sampling:
+    """What LinTS, GPTS and DuelingTS share: how widely and how they draw."""
 
-    roots: tuple[Root, ...] = ()
-    """U of each replicate."""
+    width: str
+    factor: float
 
-    @classmethod
-    def first(cls, estimate: KernelEstimate) -> DrawnState:
-        """Return the state before the first round."""
-        root = prior_root(estimate.model)
-        return cls(estimate, roots=(root,) * estimate.replicates)
+    def draws(self, state: State) -> int:
+        """Return the number of uniform numbers per round."""
+        return state.normals
 
-    @property
-    def model(self) -> KernelModel:
-        """The game as the estimate sees it."""
-        return self.estimate.model
+    def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
+        """Return the rewards of one draw for each replicate, shape (n, k)."""
+        wide = self.width == "confidence"
+        c = np.sqrt(confidence.beta)[:, None] if wide else confidence.noise_std
+        return confidence.sample(randomness.normals(uniforms), self.factor * c)
 
-    @property
-    def columns(self) -> int:
-        """How many numbers a draw needs."""
-        return int(self.roots[0].prior.shape[1])
-
-    def after(self, seen: list[tuple[Rows, Array]]) -> DrawnState:
-        """Return the state when each replicate has seen rows."""
-        lam = self.model.regularization
-        roots = [root.after(rows, lam) for root, (rows, _) in zip(self.roots, seen, strict=True)]
-        return DrawnState(kernel.updated_by_rows(self.estimate, seen), roots=tuple(roots))
-
-    def drawn(self, uniforms: Array, c: Array) -> Array:
-        """Return the rewards of one draw per replicate with c (n,), shape (n, k)."""
-        normals = randomness.normals(uniforms)
-        away = np.stack([root.times(z) for root, z in zip(self.roots, normals, strict=True)])
-        scale = c[:, None] / np.sqrt(self.model.regularization)
-        return np.asarray(self.estimate.means + scale * self.model.game.reward.of(away))
+    def check_draws(self) -> None:
+        """Check the options."""
+        one_of("width", self.width, WIDTHS)
+        positive_number("factor", self.factor)
 
 
 @dataclass(frozen=True)
-class GPTS(GaussianProcessPolicy):
+class LinTS(LinearIndexPolicy, Sampling):
+    """Thompson sampling: draw a parameter from the posterior, play what is best for it.
+
+    Parameters
+    ----------
+    confidence, regularization, prior_mean, norm_bound, allow_partial
+        As for :class:`LinUCB`.
+    width
+        "posterior": c = rho, the posterior of normal noise and the prior N(theta_0, rho^2/lambda
+        I); "confidence": c = beta_t^(1/2), for which there are bounds of the regret.
+    factor
+        c is multiplied with it.
+
+    Notes
+    -----
+    Theta only enters through its affine hull; a draw may lie outside. The index of a decision are
+    the rewards of the draw; its distribution is given the draw, so it is all on one action (the
+    probabilities of Thompson sampling have no closed form).
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> game = pm.games.linear_bandit()
+    >>> result = pm.simulate(game, "lints", [0.5, 0, 0], horizon=50, seeds=4)
+    >>> result.regret["lints"].shape == (4, len(result.checkpoints))
+    True
+    """
+
+    width: str = "posterior"
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_draws()
+
+    index = Sampling.index
+
+
+@dataclass(frozen=True)
+class GPTS(FunctionIndexPolicy, Sampling):
     """Thompson sampling for functions: draw one from the posterior, play where it is largest.
 
     Parameters
@@ -112,44 +128,15 @@ class GPTS(GaussianProcessPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("width", self.width, WIDTHS)
-        positive_number("factor", self.factor)
+        self.check_draws()
 
-    def init(self, game: AnyGame, replicates: int) -> DrawnState:
-        """Return the state before the first round."""
-        if isinstance(game, KernelBoxGame):
-            raise InvalidInput("GPTS draws functions at listed candidates, not over a box.")
-        state = super().init(game, replicates)
-        assert isinstance(state, KernelState)
-        return DrawnState.first(state.estimate)
-
-    def draws(self, state: DrawnState) -> int:
-        """Return the number of uniform numbers per round."""
-        return state.columns
-
-    def decide(
-        self,
-        state: AnyState,
-        uniforms: Array,
-        available: Array | None = None,
-        context: Context | None = None,
-    ) -> Choices:
-        """Choose actions."""
-        assert isinstance(state, DrawnState)
-        confidence = confidence_set(state.estimate, state.shape, self.confidence)
-        index = state.drawn(uniforms, self.factor * _c(confidence, self.width))
-        return self._choices(confidence, index, available)
-
-    def update(
-        self, state: AnyState, action: Indices, observation: Array, context: Context | None = None
-    ) -> DrawnState:
-        """Return the state after one more observation."""
-        assert isinstance(state, DrawnState)
-        return state.after(kernel.shown_by(state.model, action, observation))
+    needs: ClassVar[Needs] = Needs(function=True, duels=False, contexts=False, own_reward=True)
+    drawing: ClassVar[bool] = True
+    index = Sampling.index
 
 
 @dataclass(frozen=True)
-class DuelingTS:
+class DuelingTS(Sampling):
     """Thompson sampling for duels: draw two utilities, let their best items meet.
 
     Parameters
@@ -171,6 +158,8 @@ class DuelingTS:
     >>> learner.tell(decision, [0.3])
     """
 
+    needs: ClassVar[Needs] = Needs(function=True, duels=True, contexts=False)
+
     confidence: Schedule = field(default_factory=schedules.paper)
     regularization: float | None = None
     norm_bound: float | None = None
@@ -179,39 +168,31 @@ class DuelingTS:
 
     def __post_init__(self) -> None:
         checked_options(self, ("confidence",))
-        one_of("width", self.width, WIDTHS)
-        positive_number("factor", self.factor)
+        self.check_draws()
 
-    def init(self, game: AnyGame, replicates: int) -> DrawnState:
+    def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
-        if not isinstance(game, KernelDuelingGame):
-            raise InvalidInput(
-                f"DuelingTS plays kernelized duels (pm.games.kernelized_dueling); got {game!r}."
-            )
-        items = kernel_model(
-            game.as_items(), regularization=self.regularization, norm_bound=self.norm_bound
-        )
-        refuse_loud(float(items.distances(0).max()) / items.regularization)
-        return DrawnState.first(kernel.initial(items, replicates, width=2))
+        refuse(self, game)
+        prior = Prior(self.regularization, None, self.norm_bound)
+        return initial_duels(game, replicates, prior, draws=True)
 
-    def draws(self, state: DrawnState) -> int:
+    def draws(self, state: State) -> int:
         """Return the number of uniform numbers per round."""
-        return 2 * state.columns
+        return 2 * state.normals
 
-    def decide(self, state: DrawnState, uniforms: Array, available: Array | None = None) -> Choices:
+    def decide(self, state: State, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose duels."""
         if available is not None:
             raise InvalidInput("available cannot be given with DuelingTS, which chooses items.")
         confidence = self.confidence_set(state)
-        c = self.factor * _c(confidence, self.width)
-        one, two = (state.drawn(part, c) for part in np.split(uniforms, 2, axis=1))
+        one, two = (self.index(confidence, part) for part in np.split(uniforms, 2, axis=1))
         first, second = one.argmax(axis=1), two.argmax(axis=1)
-        count = state.model.game.k
-        base = np.minimum(through_greedy(confidence, through_mean=True)[0], state.model.largest_gap)
+        count = one.shape[1]
+        base = np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling)
         gaps = base + np.take_along_axis(base, first[:, None], axis=1)
         psi = [confidence.distances(row, int(a)) for row, a in enumerate(first)]
         information = 0.5 * np.log1p(np.array(psi))
-        distribution = all_on(second, count)
+        distribution = point_mass(second, count)
         return Choices(
             first * count + second,
             distribution,
@@ -220,22 +201,14 @@ class DuelingTS:
             information_ratio(distribution, gaps, information),
             confidence.beta,
             confidence.estimate,
-            position=second,
             candidates=first[:, None] * count + np.arange(count),
             index=two,
         )
 
-    def update(self, state: DrawnState, action: Indices, observation: Array) -> DrawnState:
+    def update(self, state: State, action: Indices, observation: Array) -> State:
         """Return the state after the outcomes of duels."""
-        return state.after(compared_by(state.model.game.k, action, observation))
+        return state.after(action, observation)
 
-    def confidence_set(self, state: DrawnState) -> KernelConfidence:
+    def confidence_set(self, state: State) -> ConfidenceSet:
         """Return E_t of the utilities."""
-        return confidence_set(state.estimate, state.shape, self.confidence)
-
-
-def _c(confidence: KernelConfidence, width: str) -> Array:
-    """Return how widely to draw, rho or beta_t^(1/2), shape (n,)."""
-    if width == "confidence":
-        return np.asarray(np.sqrt(confidence.beta))
-    return np.full(len(confidence.beta), confidence.data.model.noise_std)
+        return state.confidence(self.confidence)

@@ -8,7 +8,7 @@ t and with n_c plays of action c,
     difference_ij = sum_c <v_ijc, frequencies of c>,
     width_ij      = Z_ij sum_c |v_ijc| / n_c^(1/2),     Z_ij = (alpha log t)^(1/2) for CBP.
 
-A pair is decided when |difference| >= width. What the decided pairs leave (see ``halfspaces``) are
+A pair is decided when |difference| >= width. What the decided pairs leave (see ``patterns``) are
 actions P and pairs E with their neighbourhoods N and observers V. Of
 
     S = P + N + (V and {c : n_c <= W_c^(2/3) f(t)}),    f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3),
@@ -19,19 +19,20 @@ the action with the largest W_c^2 / n_c is played, W_c = max_ij |v_ijc|.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, confidence_set
-from partial_monitoring.estimation.linear.design import Model, model
+from partial_monitoring.estimation.linear.design import Design, design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
-from partial_monitoring.estimation.shapes import shape_of
-from partial_monitoring.model.game import Game
+from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
-from partial_monitoring.policies.finite.halfspaces import Halfspaces, Signs
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.finite.patterns import Patterns, Signs
+from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -51,8 +52,9 @@ lowest action is played."""
 class CBPState:
     """What CBP knows after some rounds: counts, and what the decided comparisons leave."""
 
-    model: Model
-    halfspaces: Halfspaces
+    design: Design
+    """Of the least-squares estimate that ``Learner.status`` reports."""
+    patterns: Patterns
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     plays: Indices
@@ -69,7 +71,7 @@ class CBPState:
     @property
     def geometry(self) -> Geometry:
         """The geometry of the game."""
-        return self.halfspaces.geometry
+        return self.patterns.geometry
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class CBP:
     -----
     Regret of order n^(1/2) on easy and n^(2/3) on hard games, up to logarithms. First every action
     that is needed (in A, or an observer) is played once. If decisions contradict each other, which
-    is rare, those that held before stand. Gaps, information and the estimate of theta are nan: CBP
+    is rare, those that held before stay. Decisions report no gaps, information or estimate: CBP
     has none. Linear programs are solved once per pattern of decided comparisons.
 
     Examples
@@ -98,6 +100,8 @@ class CBP:
     True
     """
 
+    needs: ClassVar[Needs] = Needs(finite=True, contexts=False)
+
     alpha: float = 1.01
     norm: str = "sup"
 
@@ -105,16 +109,17 @@ class CBP:
         positive_number("alpha", self.alpha)
         one_of("norm", self.norm, NORMS)
 
-    def init(self, game: Game, replicates: int) -> CBPState:
+    def init(self, game: FiniteGame, replicates: int) -> CBPState:
         """Return the state before the first round."""
+        refuse(self, game)
         shape = geometry(game, type(self).__name__, self.norm)
         n, k, count = replicates, game.k, len(shape.pairs)
-        halfspaces = Halfspaces(shape)
+        patterns = Patterns(shape)
         signs = np.zeros((n, count), dtype=np.int8)
-        candidates, observers, _ = halfspaces.masks(signs)
+        candidates, observers, _ = patterns.masks(signs)
         return CBPState(
-            model(game),
-            halfspaces,
+            design(game),
+            patterns,
             np.ones(n, dtype=np.int64),
             np.zeros((n, k), dtype=np.int64),
             np.zeros((n, k, game.m)),
@@ -139,7 +144,7 @@ class CBP:
         changed = np.flatnonzero((signs != state.signs).any(axis=1))
         if len(changed) == 0:
             return moved
-        found_candidates, found_observers, consistent = state.halfspaces.masks(signs[changed])
+        found_candidates, found_observers, consistent = state.patterns.masks(signs[changed])
         kept = changed[consistent]
         candidates, observers = state.candidates.copy(), state.observers.copy()
         candidates[kept] = found_candidates[consistent]
@@ -154,10 +159,10 @@ class CBP:
         """Return f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3), shape (n,)."""
         return np.cbrt(self.alpha * np.log(t) * np.square(t, dtype=float))
 
-    def confidence_set(self, state: CBPState) -> ConfidenceSet:
-        """Return the confidence set of least squares, which ``Learner.status`` speaks about."""
-        estimate = counted(state.model, state.plays, state.sums)
-        return confidence_set(estimate, shape_of(state.model), schedules.paper())
+    def confidence_set(self, state: CBPState) -> Ellipsoid:
+        """Return the confidence set of least squares, which ``Learner.status`` reports."""
+        estimate = counted(state.design, state.plays, state.sums)
+        return Ellipsoid.around(estimate, schedules.paper())
 
     def _refuse(self, available: Array | None) -> None:
         """Sets P and E are those of the whole game, which may not be there to be played."""
@@ -175,20 +180,9 @@ class CBP:
         index = np.where(shape.useful & (plays == 0), np.inf, index)
         best = index.max(axis=1, keepdims=True)
         action = (index >= best * (1.0 - TIE)).argmax(axis=1)
-        n, k = index.shape
-        distribution = np.zeros((n, k))
-        distribution[np.arange(n), action] = 1.0
-        nothing = np.full((n, k), np.nan)
-        return Choices(
-            action,
-            distribution,
-            nothing,
-            nothing,
-            np.full(n, np.nan),
-            self.bound(state.round) ** 2,
-            np.full((n, shape.game.d), np.nan),
-            index=index,
-        )
+        distribution = point_mass(action, index.shape[1])
+        beta = self.bound(state.round) ** 2
+        return Choices(action, distribution, beta=beta, index=index)
 
 
 @dataclass(frozen=True)
@@ -239,7 +233,7 @@ class RandCBP(CBP):
         """Choose actions after random decisions, with uniforms (n, draws)."""
         self._refuse(available)
         signs = decided(state, self.factors(state.round, uniforms))
-        candidates, observers, consistent = state.halfspaces.masks(signs)
+        candidates, observers, consistent = state.patterns.masks(signs)
         stands = ~consistent[:, None]
         return self._choices(
             state,

@@ -19,7 +19,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.analysis.classify import Analysis, Pair, analyze
+from partial_monitoring.analysis.analysis import Analysis
+from partial_monitoring.analysis.cells import Pair
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.finite import FiniteGame
@@ -90,7 +92,7 @@ class Geometry:
         return useful
 
 
-def geometry(game: Game, policy: str, norm: str = "sup") -> Geometry:
+def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     """Return the geometry of a finite game, or refuse the game in the name of a policy.
 
     Parameters
@@ -108,7 +110,7 @@ def geometry(game: Game, policy: str, norm: str = "sup") -> Geometry:
     Pairs that are locally observable are observed by their neighbourhood, others by all actions.
     One linear and one quadratic program per pair.
     """
-    if not isinstance(game, FiniteGame):
+    if not game.traits.finite:
         raise InvalidInput(f"{policy} plays finite games (pm.FiniteGame); got {game!r}.")
     one_of("norm", norm, NORMS)
     analysis = analyze(game)

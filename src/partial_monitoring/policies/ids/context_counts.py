@@ -1,4 +1,4 @@
-"""The contexts that contextual IDS knows of: those of the game, and those that came unannounced."""
+"""The contexts that contextual IDS knows of: those of the game, and unlisted ones that came."""
 
 from __future__ import annotations
 
@@ -6,32 +6,57 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from partial_monitoring.estimation.linear.contextual import (
-    Context,
-    ContextualState,
-    checked_context,
-    checked_indices,
-)
-from partial_monitoring.estimation.linear.design import Model, part_of
-from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.linear.contextual import ContextualState
+from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.contextual import same_context
-from partial_monitoring.model.game import Game
-from partial_monitoring.policies.ids.all_contexts import Joined, joined
 from partial_monitoring.policies.ids.plans import Plans
 from partial_monitoring.validation import Array, Indices
 
-MOST_NEWCOMERS = 1000
-"""Of the contexts that are not those of the game the last ones are kept, up to so many."""
+MOST_UNLISTED = 1000
+"""Largest number of unlisted contexts that are kept, the last ones that came."""
 
 
 @dataclass(frozen=True, eq=False)
-class Newcomer:
+class AllContexts:
+    """The actions of all contexts in one list of length N, each context a group."""
+
+    design: Design
+    where: tuple[Indices, Indices]
+    """The context and the position among its actions of every entry, each (N,)."""
+    offered: NDArray[np.bool_]
+    """A(z) of every context as a mask, shape (contexts, actions)."""
+
+    @classmethod
+    def of(cls, state: ContextualState, unlisted: tuple[UnlistedContext, ...] = ()) -> AllContexts:
+        """Return the contexts of a game and those that came besides."""
+        designs = [*state.parts, *(own.design for own in unlisted)]
+        listed = [state.game.positions(z) for z in range(len(state.parts))]
+        positions = [*listed, *(np.arange(own.design.game.k) for own in unlisted)]
+        context = np.repeat(np.arange(len(designs)), [len(own) for own in positions])
+        width = max([state.game.k, *(int(own.max()) + 1 for own in positions)])
+        offered = np.zeros((len(designs), width), dtype=bool)
+        where = context, np.concatenate(positions)
+        offered[where] = True
+        return cls(state.design.joined(designs), where, offered)
+
+    def table(self, values: Array) -> Array:
+        """Return values (n, N) as a table (n, contexts, actions), zero where not offered."""
+        whole = np.zeros((len(values), *self.offered.shape))
+        whole[:, *self.where] = values
+        return whole
+
+
+@dataclass(frozen=True, eq=False)
+class UnlistedContext:
     """A context that the game does not list, but that has come."""
 
-    part: Model
+    design: Design
     """Its game as the estimate sees it."""
-    shape: Shape
     seen: Indices
     """How often it has come, shape (n,)."""
 
@@ -42,61 +67,60 @@ class CountingState(ContextualState):
 
     seen: Indices
     """Shape (n, contexts of the game)."""
-    lists: Joined
-    """The actions of all contexts, of those that came unannounced as well."""
+    contexts: AllContexts
     plans: Plans | None = None
     """What gaps are estimated over, if they are integrated over contexts."""
-    newcomers: tuple[Newcomer, ...] = ()
+    unlisted: tuple[UnlistedContext, ...] = ()
 
     @property
     def replayed(self) -> bool:
-        """Whether the state is saved as what was told, because it has grown since the start."""
-        return len(self.newcomers) > 0 or super().replayed
+        """Whether the state is saved as its observations, because it has grown since the start."""
+        return len(self.unlisted) > 0 or super().replayed
 
     @property
     def counts(self) -> Indices:
         """How often each context has come, first those of the game, shape (n, contexts)."""
-        return np.column_stack([self.seen, *(own.seen for own in self.newcomers)])
+        return np.column_stack([self.seen, *(own.seen for own in self.unlisted)])
 
+    def everywhere(self, schedule: Schedule) -> Ellipsoid:
+        """Return E_t, seen through the actions of all contexts."""
+        return Ellipsoid.around(self.estimate.through(self.contexts.design), schedule)
 
-def joined_parts(state: ContextualState, newcomers: tuple[Newcomer, ...] = ()) -> Joined:
-    """Return the actions of the contexts of a game and of those that came, in one list."""
-    listed = [(*part, state.game.positions(z)) for z, part in enumerate(state.parts)]
-    more = [(own.part, own.shape, np.arange(own.part.game.k)) for own in newcomers]
-    return joined(state.estimate.model, [*listed, *more], state.game.k)
+    def find_context(self, context: Context | None) -> tuple[CountingState, Indices]:
+        """Return the numbers (n,) of the contexts that came, in a state that knows them."""
+        n = len(self.seen)
+        if not is_unlisted(context):
+            self.met(context)
+            return self, np.asarray(context, dtype=np.int64)
+        for z, own in enumerate(self.unlisted):
+            if same_context(own.design.game, context):
+                return self, np.full(n, len(self.parts) + z)
+        (met,) = self.met(context)
+        kept = (*self.unlisted, UnlistedContext(met.design, np.zeros(n, dtype=np.int64)))
+        kept = kept[-MOST_UNLISTED:]
+        grown = replace(self, unlisted=kept, contexts=AllContexts.of(self, kept))
+        return grown, np.full(n, len(self.parts) + len(kept) - 1)
 
+    def answered(self, context: Any) -> int:
+        """Return the number of actions of an answer in a context."""
+        return int(context.k if is_unlisted(context) else self.game.k)
 
-def located(state: CountingState, context: Context | None) -> tuple[CountingState, Indices]:
-    """Return the numbers (n,) of the contexts that came, in a state that knows them."""
-    if not isinstance(context, Game):
-        return state, checked_indices(state, context)
-    n = len(state.seen)
-    for z, own in enumerate(state.newcomers):
-        if same_context(own.part.game, context):
-            return state, np.full(n, len(state.parts) + z)
-    part = part_of(state.estimate.model, checked_context(state, context))
-    blank = Newcomer(part, shape_of(part), np.zeros(n, dtype=np.int64))
-    kept = (*state.newcomers, blank)[-MOST_NEWCOMERS:]
-    grown = replace(state, newcomers=kept, lists=joined_parts(state, kept))
-    return grown, np.full(n, len(state.parts) + len(kept) - 1)
-
-
-def counted(state: CountingState, context: Indices) -> CountingState:
-    """Return the state after the contexts (n,) have come once more."""
-    counts = state.counts.copy()
-    counts[np.arange(len(context)), context] += 1
-    listed = len(state.parts)
-    newcomers = tuple(
-        replace(own, seen=counts[:, listed + z]) for z, own in enumerate(state.newcomers)
-    )
-    return replace(state, seen=counts[:, :listed], newcomers=newcomers)
+    def counted(self, context: Indices) -> CountingState:
+        """Return the state after the contexts (n,) have come once more."""
+        counts = self.counts.copy()
+        counts[np.arange(len(context)), context] += 1
+        listed = len(self.parts)
+        unlisted = tuple(
+            replace(own, seen=counts[:, listed + z]) for z, own in enumerate(self.unlisted)
+        )
+        return replace(self, seen=counts[:, :listed], unlisted=unlisted)
 
 
 def chances(state: CountingState, context: Indices, *, kind: str) -> Array:
     """Return chi as each replicate knows it in its context (n,), shape (n, contexts)."""
     if kind == "known":
         listed = state.game.context_distribution
-        blank = np.zeros(len(state.newcomers))
+        blank = np.zeros(len(state.unlisted))
         return np.broadcast_to(np.append(listed, blank), state.counts.shape)
     counts: Any = state.counts.astype(float)
     if kind == "estimated":

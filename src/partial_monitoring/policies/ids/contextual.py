@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.linear.contextual import Context, ContextualState, some_action
-from partial_monitoring.model.contextual import AnyGame, ContextualGame
-from partial_monitoring.model.game import Game
-from partial_monitoring.policies.estimating import AnyState
-from partial_monitoring.policies.ids.all_contexts import Everywhere, everywhere
-from partial_monitoring.policies.ids.context_counts import (
-    CountingState,
-    chances,
-    counted,
-    joined_parts,
-    located,
-)
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.state import Context, is_unlisted, some_action
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.ids.context_counts import AllContexts, CountingState, chances
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
-from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.ids.ids import IDS, asked
 from partial_monitoring.policies.ids.plans import Plans, plans_of
-from partial_monitoring.policies.ids.ratio import ZERO_GAP
-from partial_monitoring.policies.ids.sampling import Generalized, pair_rule
+from partial_monitoring.policies.ids.ratio import ZERO_GAP, explain_misfit
+from partial_monitoring.policies.ids.sampling import Generalized, as_rule
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw
 from partial_monitoring.validation import Array, Indices, boolean, one_of, whole_number
 
@@ -62,7 +57,7 @@ class ContextualIDS(IDS):
     integrated
         Estimate the gaps of whole plans, one action for each context, which is tighter; for games
         with few plans, known chances and the exact solver. A round in which not all actions are
-        available is decided without; the ``basis`` of a decision says so.
+        available is decided without; the ``decided_by`` of a decision says so.
 
     Examples
     --------
@@ -71,6 +66,8 @@ class ContextualIDS(IDS):
     >>> result.policies
     ['contextual_ids']
     """
+
+    needs: ClassVar[Needs] = Needs(contexts=True)
 
     solver: str = "exact"
     steps: int = 200
@@ -91,7 +88,7 @@ class ContextualIDS(IDS):
                 raise InvalidInput(f"integrated gaps need known chances; got {self.chances!r}.")
             if self.solver != "exact":
                 raise InvalidInput(f"integrated gaps need the exact solver; got {self.solver!r}.")
-        if not isinstance(pair_rule(self.sampling), Generalized):
+        if not as_rule(self.sampling).minimizes_ratio:
             raise InvalidInput(
                 f"sampling of ContextualIDS must be exact or generalized(kappa); got "
                 f"{self.sampling!r}."
@@ -100,45 +97,43 @@ class ContextualIDS(IDS):
     @property
     def kappa(self) -> float:
         """The exponent of the information ratio."""
-        rule = pair_rule(self.sampling)
-        assert rule is not None
-        return rule.kappa
+        return self._rule.kappa
 
-    def init(self, game: AnyGame, replicates: int) -> AnyState:
+    @property
+    def _rule(self) -> Generalized:
+        rule: Any = as_rule(self.sampling)
+        return rule  # type: ignore[no-any-return]
+
+    def init(self, game: AnyGame, replicates: int) -> CountingState:
         """Return the state before the first round."""
-        if not isinstance(game, ContextualGame):
-            raise InvalidInput(f"ContextualIDS plays games with contexts; got {game!r}.")
         state = super().init(game, replicates)
-        assert isinstance(state, ContextualState)
-        seen = np.zeros((replicates, len(game.games)), dtype=np.int64)
-        plans = plans_of(game, state.estimate.model) if self.integrated else None
+        seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
+        plans = plans_of(state.game, state.design) if self.integrated else None
         return CountingState(
-            state.estimate, state.shape, game, state.parts, seen, joined_parts(state), plans
+            state.estimate, state.game, state.parts, seen, AllContexts.of(state), plans
         )
 
     def decide(
         self,
-        state: AnyState,
+        state: Any,
         uniforms: Array,
         available: Array | None = None,
         context: Context | None = None,
     ) -> Choices:
         """Choose the kernel, and an action from its row of the context that came."""
-        if not isinstance(state, CountingState):
+        if self._alone(context):
             return super().decide(state, uniforms, available, context)
-        if isinstance(context, Game) and self.chances == "known":
-            return super().decide(_plain(state), uniforms, available, context)
-        state, own = located(state, context)
+        state, own = state.find_context(context)
         known = self._everywhere(state)
         each = np.arange(len(own))
-        offered = np.array(np.broadcast_to(state.lists.offered, known.gaps.shape))
+        offered = np.array(np.broadcast_to(state.contexts.offered, known.gaps.shape))
         if available is not None:
             offered[each, own, : len(available)] &= np.asarray(available, dtype=bool)
             some_action(offered[each, own])
-        distribution, ratio, basis = self._distribution(
+        distribution, ratio, decided_by = self._distribution(
             state, known, offered, own, whole=available is None
         )
-        shown = slice(context.k if isinstance(context, Game) else state.game.k)
+        shown = slice(state.answered(context))
         return Choices(
             draw(distribution, uniforms),
             distribution[:, shown],
@@ -147,8 +142,12 @@ class ContextualIDS(IDS):
             ratio,
             known.beta,
             known.center,
-            basis=basis,
+            decided_by=decided_by,
         )
+
+    def _alone(self, context: Context | None) -> bool:
+        """Whether a context is outside the distribution, so that conditional IDS decides in it."""
+        return is_unlisted(context) and self.chances == "known"
 
     def _distribution(
         self,
@@ -225,11 +224,9 @@ class ContextualIDS(IDS):
 
         A plan loses no more than its actions do on average.
         """
-        rule = pair_rule(self.sampling)
-        assert rule is not None
         gaps = plans.gaps(state.estimate, self.gap, self.confidence)
         gaps = np.minimum(gaps, plans.averaged(known.gaps))
-        pairs = rule.pairs(gaps, plans.averaged(known.information))
+        pairs = self._rule.pairs(gaps, plans.averaged(known.information))
         column = np.minimum(np.searchsorted(plans.contexts, own), len(plans.contexts) - 1)
         each = np.arange(len(own))
         mu = np.zeros((len(own), state.game.k))
@@ -238,26 +235,45 @@ class ContextualIDS(IDS):
         return mu, pairs.ratio
 
     def update(
-        self,
-        state: AnyState,
-        action: Indices,
-        observation: Array,
-        context: Context | None = None,
-    ) -> AnyState:
+        self, state: Any, action: Indices, observation: Array, context: Context | None = None
+    ) -> Any:
         """Return the state after one more observation."""
-        following = super().update(state, action, observation, context)
-        if not isinstance(following, CountingState):
+        following = state.after(action, observation, context)
+        if self._alone(context):
             return following
-        if isinstance(context, Game) and self.chances == "known":
-            return following
-        return counted(*located(following, context))
+        known, own = following.find_context(context)
+        return known.counted(own)
 
     def _everywhere(self, state: CountingState) -> Everywhere:
-        """Return gaps and information of all contexts."""
-        return everywhere(
-            state.lists, state.estimate, state.shape, self.gap, self.information, self.confidence
-        )
+        """Return gaps and information of all contexts; what is always best has no gap."""
+        whole = state.everywhere(self.confidence)
+        told = _of_all("information", self.information, whole)
+        lost = _of_all("gap", self.gap, whole)
+        if not (
+            lost.min() >= 0 and told.min() >= 0 and lost.max() < np.inf and told.max() < np.inf
+        ):
+            explain_misfit(lost, told)
+        best = whole.always_best
+        if best.any():
+            lost = np.where(best, 0.0, lost)
+        table = state.contexts.table
+        return Everywhere(table(lost), table(told), whole.beta, whole.center)
 
 
-def _plain(state: CountingState) -> ContextualState:
-    return ContextualState(state.estimate, state.shape, state.game, state.parts)
+@dataclass(frozen=True, eq=False)
+class Everywhere:
+    """What is known about all contexts, for n replicates."""
+
+    gaps: Array
+    """Shape (n, contexts, actions); zero where not offered."""
+    information: Array
+    beta: Array
+    center: Array
+
+
+def _of_all(name: str, function: Callable[[Any, Any], Array], whole: Ellipsoid) -> Array:
+    """Return what a function says about all actions (n, N): at once, or group by group."""
+    if getattr(function, "compares_in_groups", False):
+        return asked(name, function, whole)
+    groups = range(len(whole.groups) - 1)
+    return np.concatenate([asked(name, function, whole.group(z)) for z in groups], axis=1)

@@ -9,9 +9,11 @@ others.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from partial_monitoring.estimation.confidence import AnyConfidence
+from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.sampling import SamplingRule
 from partial_monitoring.validation import Array
 
@@ -19,8 +21,28 @@ FROM = 300
 """Number of actions from which this pays."""
 
 
+class LazySet:
+    """E_t whose exact gaps are exact only where a sampling rule needs them.
+
+    All other questions go to the set itself. ``answer`` are the gaps that were handed out; whoever
+    changes them must ask the set itself again.
+    """
+
+    def __init__(self, confidence: ConfidenceSet, information: Array, rule: SamplingRule) -> None:
+        self.confidence, self.information, self.rule = confidence, information, rule
+        self.answer: Array | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.confidence, name)
+
+    def exact_gaps(self) -> Array:
+        """Return gaps that give the same distribution as the exact ones, shape (n, k)."""
+        self.answer, _ = lazy_exact(self.confidence, self.information, self.rule)
+        return self.answer
+
+
 def lazy_exact(
-    confidence: AnyConfidence, information: Array, rule: SamplingRule
+    confidence: ConfidenceSet, information: Array, rule: SamplingRule
 ) -> tuple[Array, Array]:
     """Return (gaps, distribution), each (n, k): the distribution that the exact gaps would give.
 
@@ -34,7 +56,7 @@ def lazy_exact(
 
 
 def _one(
-    confidence: AnyConfidence, row: int, information: Array, rule: SamplingRule
+    confidence: ConfidenceSet, row: int, information: Array, rule: SamplingRule
 ) -> tuple[Array, Array]:
     means = confidence.means[row]
     exact = np.zeros(len(means), dtype=bool)

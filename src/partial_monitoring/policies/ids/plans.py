@@ -15,18 +15,18 @@ from math import prod
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import Schedule, confidence_set
-from partial_monitoring.estimation.linear.design import Model, part_of
-from partial_monitoring.estimation.linear.least_squares import Estimate, viewed
-from partial_monitoring.estimation.shapes import Shape, shape_of
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.ids.gaps import GapEstimate
-from partial_monitoring.policies.ids.ids import fitting
+from partial_monitoring.policies.ids.ids import asked
 from partial_monitoring.validation import Array, Indices
 
 MOST = 4096
-"""Up to so many plans are looked at."""
+"""Largest number of plans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +39,15 @@ class Plans:
     """What each plan plays there, numbered over all actions, shape (plans, Z)."""
     chances: Array
     """chi of these contexts, shape (Z,)."""
-    part: Model
+    design: Design
     """The plans as actions of a game that shows nothing."""
-    shape: Shape
 
     def gaps(self, estimate: Estimate, gap: GapEstimate, schedule: Schedule) -> Array:
-        """Return the gap estimates of the plans, shape (n, plans); dominant plans have none."""
-        confidence = confidence_set(viewed(estimate, self.part), self.shape, schedule)
-        size = (estimate.replicates, self.part.game.k)
-        own = np.maximum(fitting("gap", gap(self.part.game, confidence), size), 0.0)
-        return np.where(self.part.dominant, 0.0, own) if self.part.dominant.any() else own
+        """Return the gap estimates of the plans, shape (n, plans); the always best have none."""
+        confidence = Ellipsoid.around(estimate.through(self.design), schedule)
+        own = np.maximum(asked("gap", gap, confidence), 0.0)
+        best = confidence.always_best
+        return np.where(best, 0.0, own) if best.any() else own
 
     def averaged(self, table: Array) -> Array:
         """Return the average over contexts of a table (n, contexts, k) for each plan."""
@@ -56,7 +55,7 @@ class Plans:
         return np.asarray((chosen * self.chances).sum(axis=2))
 
 
-def plans_of(game: ContextualGame, whole: Model) -> Plans:
+def plans_of(game: ContextualGame, whole: Design) -> Plans:
     """Return the plans of a game, or say that there are too many."""
     possible = np.flatnonzero(game.context_distribution > 0)
     count = prod(game.at(int(z)).k for z in possible)
@@ -69,5 +68,5 @@ def plans_of(game: ContextualGame, whole: Model) -> Plans:
     chances = game.context_distribution[possible]
     features = (chances[:, None] * game.features[possible[None, :], actions]).sum(axis=1)
     silent = np.zeros((count, 0, game.d))
-    part = part_of(whole, Game(features, silent, game.parameters, whole.noise_std))
-    return Plans(possible, actions, chances, part, shape_of(part))
+    design = whole.through(Game(features, silent, game.parameters, whole.noise_std))
+    return Plans(possible, actions, chances, design)

@@ -6,13 +6,16 @@ conventions are 0/0 = 0 and 1/0 = inf; ties go to the lowest index.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.context_kernel import contextual
 from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe
 from partial_monitoring.policies.ids.ratio import (
@@ -20,12 +23,15 @@ from partial_monitoring.policies.ids.ratio import (
     as_arrays,
     checked,
     explain_misfit,
+    information_ratio,
     without_noise,
 )
+from partial_monitoring.policies.policy import draw
 from partial_monitoring.validation import (
     Array,
     Indices,
     non_negative_number,
+    real_array,
     real_number,
     set_fields,
 )
@@ -65,9 +71,29 @@ def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
     return _dirac(np.where(blind, d, ratio))
 
 
+class Rule(ABC):
+    """A sampling rule of the library."""
+
+    minimizes_ratio: ClassVar[bool] = False
+    """Whether the answer is right as soon as the gaps on its support are, the others being lower
+    bounds."""
+    explores_for_others: ClassVar[bool] = False
+    """Whether it may explore in a context where one action is always best."""
+
+    @abstractmethod
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        """Return distributions, shape (..., k)."""
+
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+        """Return the distributions of n problems, shape (n, k), given E_t."""
+        return Mixture.of(self(gaps, information), gaps, information)
+
+
 @dataclass(frozen=True)
-class Generalized:
+class Generalized(Rule):
     """The distribution with the least ratio gap^kappa / information."""
+
+    minimizes_ratio = True
 
     kappa: float = 2.0
 
@@ -77,13 +103,16 @@ class Generalized:
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=True)
 
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+        return self.pairs(gaps, information)
+
     def pairs(self, gaps: Array, information: Array) -> Pairs:
         """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
         return solve_pairs(gaps, information, self.kappa, exact=True)
 
 
 @dataclass(frozen=True)
-class Approximate:
+class Approximate(Rule):
     """The best mixture of the greedy action with one other, for any kappa."""
 
     kappa: float = 2.0
@@ -94,8 +123,7 @@ class Approximate:
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         return _pair_rule(gaps, information, self.kappa, exact=False)
 
-    def pairs(self, gaps: Array, information: Array) -> Pairs:
-        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
         return solve_pairs(gaps, information, self.kappa, exact=False)
 
 
@@ -105,8 +133,10 @@ def generalized(kappa: float) -> Generalized:
 
 
 @dataclass(frozen=True)
-class E2D:
+class E2D(Rule):
     """Play the action with the least gap - tradeoff * information."""
+
+    explores_for_others = True
 
     tradeoff: float
 
@@ -119,7 +149,7 @@ class E2D:
 
 
 @dataclass(frozen=True)
-class AnytimeE2D:
+class AnytimeE2D(Rule):
     """E2D with a tradeoff that follows the rounds played.
 
     The best fixed tradeoff in hindsight is 1/2 (sum of Psi / gamma)^(1/2), where Psi are the least
@@ -131,6 +161,13 @@ class AnytimeE2D:
     whatever the parameter has the ratio zero, so that nothing is paid there to explore for others;
     a fixed tradeoff does that, and so does ``ContextualIDS``.
     """
+
+    explores_for_others = True
+
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+        gained = 0.5 * confidence.log_det
+        mu = self.after(gaps, information, confidence.round, gained)
+        return Mixture.of(mu, gaps, information)
 
     def after(self, gaps: Array, information: Array, rounds: Indices, gained: Array) -> Array:
         """Return the distribution in round t = rounds (n,), after gaining information (n,)."""
@@ -155,6 +192,42 @@ def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     if isinstance(tradeoff, str) and tradeoff == "anytime":
         return AnytimeE2D()
     return E2D(real_number("tradeoff", tradeoff))
+
+
+class Answer(Protocol):
+    """Distributions over actions, for n problems."""
+
+    @property
+    def ratio(self) -> Array:
+        """The information ratio, shape (n,)."""
+        ...
+
+    def distribution(self, k: int) -> Array:
+        """Return the distributions over all k actions, shape (n, k)."""
+        ...
+
+    def draw(self, uniforms: Array) -> Indices:
+        """Draw one action each by inverting the cumulative distribution, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Distributions on any number of actions."""
+
+    probabilities: Array
+    ratio: Array
+
+    @classmethod
+    def of(cls, probabilities: Array, gaps: Array, information: Array) -> Mixture:
+        """Return distributions with their information ratio."""
+        return cls(probabilities, information_ratio(probabilities, gaps, information))
+
+    def distribution(self, k: int) -> Array:
+        return self.probabilities
+
+    def draw(self, uniforms: Array) -> Indices:
+        return draw(self.probabilities, uniforms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,18 +265,29 @@ def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -
     return Pairs(*answer)
 
 
-def pair_rule(rule: SamplingRule) -> Generalized | Approximate | None:
-    """Return the rule as one that gives pairs, if it is one."""
-    if rule is exact:
-        return _EXACT
-    if rule is approximate:
-        return _APPROXIMATE
-    return rule if isinstance(rule, Generalized | Approximate) else None
+@dataclass(frozen=True)
+class Own(Rule):
+    """A function of the user's, whose answers are checked."""
+
+    function: SamplingRule
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        shape = np.shape(gaps)
+        mu = real_array("what sampling returns", self.function(gaps, information), shape)  # type: ignore[arg-type]
+        if not (mu.min() >= 0 and np.abs(mu.sum(axis=-1) - 1.0).max() <= 1e-9):
+            raise InvalidInput(
+                f"what sampling returns must be probabilities; got a row with entries from "
+                f"{mu.min():g} to {mu.max():g} and sums from {mu.sum(axis=-1).min():g} to "
+                f"{mu.sum(axis=-1).max():g}."
+            )
+        return mu
 
 
-def is_ours(rule: SamplingRule) -> bool:
-    """Whether a rule is one of those above, whose answers need no check."""
-    return rule is deterministic or pair_rule(rule) is not None or isinstance(rule, E2D)
+def as_rule(rule: SamplingRule) -> Rule:
+    """Return a sampling rule as one of the library's, which knows how it is solved."""
+    if isinstance(rule, Rule):
+        return rule
+    return next((own for function, own in _FUNCTIONS if function is rule), Own(rule))
 
 
 def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
@@ -228,6 +312,7 @@ def _checked_kappa(kappa: float) -> float:
 
 
 _EXACT, _APPROXIMATE = Generalized(), Approximate()
+_FUNCTIONS: tuple[tuple[SamplingRule, Rule], ...] = ((exact, _EXACT), (approximate, _APPROXIMATE))
 
 __all__ = [
     "E2D",

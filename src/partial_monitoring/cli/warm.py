@@ -1,0 +1,73 @@
+"""Compile what the library needs, once after installation.
+
+``python -m partial_monitoring.cli.warm`` plays every game of the library for a few rounds with
+every policy that plays it, so that all compiled functions are kept for later processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring import kernels
+from partial_monitoring.errors import PartialMonitoringError
+from partial_monitoring.games import GAMES, dueling, linear_bandit
+from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.numerics.compiled.just_in_time import is_kept, notice
+from partial_monitoring.numerics.compiled.linear import update
+from partial_monitoring.parameter_sets import AllParameters, Box
+from partial_monitoring.policies import PARTS, POLICIES, make
+from partial_monitoring.simulation.simulate import simulate
+
+ROUNDS = 3
+SEEDS = 2
+
+
+def games() -> dict[str, Callable[[], Any]]:
+    """Return games of every kind and shape of the parameter set, by name."""
+    points = np.linspace(-1.0, 1.0, 6).reshape(3, 2)
+    low, high = np.full(2, -1.0), np.ones(2)
+    return {
+        **GAMES,
+        "linear_bandit, all parameters": lambda: linear_bandit(points, AllParameters(2)),
+        "linear_bandit, a box of parameters": lambda: linear_bandit(points, Box(low, high)),
+        "dueling, features": lambda: dueling(points),
+        "box": lambda: KernelBoxGame(kernels.Matern(2.5, 0.3), low, high),
+    }
+
+
+def policies() -> Iterator[Any]:
+    """Yield every policy, and IDS with each of its parts."""
+    for name in POLICIES:
+        yield make(name)
+    yield make("contextual_ids", solver="frank_wolfe")
+    for key, parts in PARTS.items():
+        for name, part in product(("ids", "contextual_ids"), parts):
+            try:
+                yield make(name, **{key: part})
+            except PartialMonitoringError:
+                continue  # not a part of this policy
+
+
+def main() -> None:
+    """Compile everything and say how much it was."""
+    if not is_kept(update):
+        print("No folder can keep compiled functions; set NUMBA_CACHE_DIR to one.")
+        return
+    known, chosen = games(), tuple(policies())
+    for step, build in enumerate(known.values(), start=1):
+        notice.text = f"Compiling for this machine, game {step} of {len(known)} ..."
+        game = build()
+        for policy in chosen:
+            try:
+                simulate(game, {"policy": policy}, "random", horizon=ROUNDS, seeds=SEEDS)
+            except PartialMonitoringError:
+                continue  # not a game that this policy plays
+    print(f"Functions compiled for this machine: {notice.compiled}.")
+
+
+if __name__ == "__main__":
+    main()

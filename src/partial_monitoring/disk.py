@@ -1,0 +1,111 @@
+"""Files on disk: written whole or not at all, read as JSON or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from errno import EACCES
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from stat import S_IMODE, S_ISREG
+from typing import Any
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import file_path
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8, whole or not at all; see :func:`write_bytes`."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.reason}.") from None
+    write_bytes(path, data)
+
+
+def write_bytes(path: str | Path, data: bytes | memoryview) -> None:
+    """Write a file whole or not at all.
+
+    The data go to a temporary file in the same folder, which is renamed when it is safely on disk:
+    whatever happens in between, the old file stays as it was. A symbolic link stays, and the file
+    that it names is replaced; a file that is replaced keeps its mode.
+    """
+    given = file_path(path)
+    try:
+        _replace(Path(os.path.realpath(given)), data)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path}: cannot be written: {_reason(error)}.") from None
+
+
+def make_folder(path: str | Path) -> Path:
+    """Return the path of a folder, which is created with its parents if it does not exist."""
+    folder = file_path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path}: cannot be written: {_reason(error)}.") from None
+    return folder
+
+
+def remove(path: Path) -> None:
+    """Delete a file."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be deleted: {_reason(error)}.") from None
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the content of a JSON file."""
+    source = file_path(path)
+    try:
+        content = source.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path}: cannot be read: {_reason(error)}.") from None
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: is not JSON: {error}.") from None
+
+
+def _replace(target: Path, data: bytes | memoryview) -> None:
+    """Replace a file that is no link, or create it."""
+    found = target.stat() if os.path.lexists(target) else None
+    if found is not None and not S_ISREG(found.st_mode):
+        target.write_bytes(data)  # a folder refuses; a device or a pipe has nothing to lose
+        return
+    if found is not None and not os.access(target, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES))
+    mode = 0o666 if found is None else S_IMODE(found.st_mode)
+    unfinished = target.with_name(f".{target.name[:40]}.{token_hex(8)}.unfinished")
+    try:
+        with open(unfinished, "xb", opener=partial(os.open, mode=mode)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if found is not None:
+            unfinished.chmod(mode)  # whatever the process masks
+        unfinished.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last, where the system can."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,129 @@
+"""States of kernel games: the posterior of a function, or its coordinates in a linear game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.kernel import posterior
+from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design, refuse_leverage
+from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
+from partial_monitoring.estimation.kernel.posterior import KernelEstimate
+from partial_monitoring.estimation.kernel.root import Root, prior_root
+from partial_monitoring.estimation.linear.least_squares import initial
+from partial_monitoring.estimation.linear.state import LinearState, linear_design
+from partial_monitoring.estimation.state import (
+    Context,
+    Prior,
+    View,
+    initial_duels,
+    initial_state,
+    offered,
+)
+from partial_monitoring.kernels.gram import Functionals
+from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.model.kernel_dueling import KernelDuelingGame
+from partial_monitoring.validation import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class KernelState:
+    """An estimate of the function, and roots of its covariance if it is drawn from."""
+
+    estimate: KernelEstimate
+    roots: tuple[Root, ...] = ()
+    """U of each replicate, or none."""
+
+    @property
+    def replayed(self) -> bool:
+        """Saved as its observations, which are much shorter."""
+        return True
+
+    @property
+    def design(self) -> KernelDesign:
+        return self.estimate.design
+
+    @property
+    def normals(self) -> int:
+        return int(self.roots[0].prior.shape[1])
+
+    def after(
+        self, action: Indices, observation: Array, context: Context | None = None
+    ) -> KernelState:
+        return self._after_rows(posterior.shown_by(self.design, action, observation))
+
+    def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> KernelState:
+        """Return the state when each replicate has observed rows."""
+        lam, pairs = self.design.regularization, zip(self.roots, seen, strict=False)
+        roots = tuple(root.after(rows, lam) for root, (rows, _) in pairs)
+        return replace(self, estimate=posterior.updated_by_rows(self.estimate, seen), roots=roots)
+
+    def views(
+        self,
+        schedule: Schedule,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Sequence[View]:
+        return [offered(self.confidence(schedule), available)]
+
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
+        return KernelEllipsoid.around(self.estimate, schedule, self.roots)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDuelState(KernelState):
+    """An estimate of the utility from duels, seen through the items."""
+
+    def after(
+        self, action: Indices, observation: Array, context: Context | None = None
+    ) -> KernelState:
+        pair, count = np.array([[1.0, -1.0]]), self.design.game.k
+        return self._after_rows(
+            [
+                (Functionals(np.array([divmod(int(a), count)]), pair), shown[:1])
+                for a, shown in zip(action, observation, strict=True)
+            ]
+        )
+
+
+@initial_state.register
+def _of_kernel_game(
+    game: KernelGame, replicates: int, prior: Prior, *, functions: bool = False, draws: bool = False
+) -> KernelState | LinearState:
+    refuse_prior_mean(prior)
+    if functions:
+        design = kernel_design(
+            game, regularization=prior.regularization, norm_bound=prior.norm_bound
+        )
+        estimate = posterior.initial(design, replicates)
+        return KernelState(estimate, _roots(estimate) if draws else ())
+    bound = game.norm_bound if prior.norm_bound is None else prior.norm_bound
+    linear = linear_design(game.linear, replace(prior, norm_bound=bound))
+    return LinearState(initial(replace(linear, reported=game.linear.features), replicates))
+
+
+@initial_duels.register
+def _of_kernel_duels(
+    game: KernelDuelingGame, replicates: int, prior: Prior, *, draws: bool = False
+) -> KernelDuelState:
+    refuse_prior_mean(prior)
+    items = kernel_design(
+        game.as_items(), regularization=prior.regularization, norm_bound=prior.norm_bound
+    )
+    refuse_leverage(float(items.distances(0).max()) / items.regularization)
+    estimate = posterior.initial(items, replicates, width=2)
+    return KernelDuelState(estimate, _roots(estimate) if draws else ())
+
+
+def refuse_prior_mean(prior: Prior) -> None:
+    """Refuse a prior mean: that of a function is zero."""
+    if prior.mean is not None:
+        raise InvalidInput("prior_mean must be left out, a kernel game has prior mean 0.")
+
+
+def _roots(estimate: KernelEstimate) -> tuple[Root, ...]:
+    return (prior_root(estimate.design),) * estimate.replicates

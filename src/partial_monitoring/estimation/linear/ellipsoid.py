@@ -1,0 +1,215 @@
+"""Confidence sets of a parameter: Theta cut by ellipsoids around the least-squares estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
+from partial_monitoring.estimation.linear import closed_form, rivals
+from partial_monitoring.estimation.linear.least_squares import Estimate, applied
+from partial_monitoring.parameter_sets.cut import Cut, Uncut
+from partial_monitoring.validation import Array, Indices, real_array
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(ConfidenceSet):
+    """E_t of every replicate."""
+
+    data: Estimate
+    cut: Cut
+    beta: Array
+    """beta_t, shape (n,)."""
+    projected: Array | None = None
+    """theta_hat in the coordinates of the design, if it is known already, shape (n, D)."""
+
+    @classmethod
+    def around(cls, estimate: Estimate, schedule: Schedule) -> Ellipsoid:
+        """Return E_t of an estimate with failure probabilities from a schedule."""
+        design = estimate.design
+        beta = squared_radius(schedule, design, estimate.round, estimate.log_det)
+        return cls(estimate, design.cut, beta)
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    @property
+    def plays(self) -> Indices:
+        """How often each action was observed, shape (n, k)."""
+        return self.data.plays
+
+    @property
+    def sums(self) -> Array:
+        """Sums of the observations of each action, shape (n, k, m)."""
+        return self.data.sums
+
+    @cached_property
+    def local_center(self) -> Array:
+        """theta_hat in the coordinates of the design, shape (n, D)."""
+        if self.projected is not None:
+            return self.projected
+        design, x = self.data.design, self.data.coordinates
+        hidden = design.basis.shape[1] - design.rank
+        if hidden:
+            x = np.concatenate([x, np.zeros((len(x), hidden))], axis=1)
+        return self.cut.project(self.data.metric, x)
+
+    @cached_property
+    def center(self) -> Array:
+        design, x = self.data.design, self.local_center
+        return design.prior_mean + (x if design.identity else applied(design.basis, x))
+
+    @property
+    def estimate(self) -> Array:
+        reported = self.data.design.reported
+        return self.center if reported is None else applied(reported, self.center)
+
+    @property
+    def gram(self) -> Array:
+        """V_t on the directions of Theta, lambda on the others, shape (n, d, d)."""
+        design = self.data.design
+        w = design.basis[:, : design.rank]
+        inner = self.data.gram - design.regularization * np.eye(design.rank)
+        return np.asarray(w @ inner @ w.T + design.regularization * np.eye(design.game.d))
+
+    @cached_property
+    def means(self) -> Array:
+        if self.cut.whole:
+            return self.data.means
+        return self.data.design.offsets + applied(self.data.design.slopes, self.local_center)
+
+    @property
+    def lengths(self) -> Array:
+        design = self.data.design
+        hidden = (design.hidden_features**2).sum(axis=1) / design.regularization
+        return np.asarray(np.sqrt(self.data.variances + hidden))
+
+    @property
+    def outside(self) -> Array:
+        design = self.data.design
+        observed = self.data.coordinates - self.local_center[:, : design.rank]
+        hidden = self.local_center[:, design.rank :]
+        squared = (observed[:, None, :] @ self.data.gram @ observed[:, :, None])[:, 0, 0]
+        return np.asarray(squared + design.regularization * (hidden**2).sum(axis=1))
+
+    @property
+    def uncut(self) -> Ellipsoid:
+        return self if self.cut.whole else Ellipsoid(self.data, Uncut(), self.beta)
+
+    # -- what a rule asks ------------------------------------------------------------------------
+
+    def exact_gaps(self) -> Array:
+        if not self.cut.whole:
+            return self.cut.exact_gaps(
+                self.data.metric, self.local_center, self.beta, self.data.design
+            )
+        found = closed_form.exact_gaps(self.data, self.beta)
+        return self._by_group(Ellipsoid.exact_gaps) if found is None else found
+
+    def relaxed_gaps(self) -> Array:
+        if self.cut.whole:
+            found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=False)
+            return self._by_group(Ellipsoid.relaxed_gaps) if found is None else found
+        if len(self.groups) > 2:
+            return self._by_group(Ellipsoid.relaxed_gaps)
+        design, greedy = self.data.design, self.means.argmax(axis=1)
+        up, down = np.zeros_like(self.means), np.zeros_like(self.means)
+        for g in np.unique(greedy):
+            rows = greedy == g
+            away = design.slopes - design.slopes[g]
+            shift = design.offsets - design.offsets[g]
+            own = self.of(rows)
+            up[rows] = own.local_supports(away)[0] + shift
+            down[rows] = own.local_supports(-away)[0] - shift
+        delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
+        gaps = delta + np.maximum(down, 0.0)
+        np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
+        return np.asarray(gaps)
+
+    def greedy_gaps(self) -> Array:
+        found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=True)
+        return self._by_group(Ellipsoid.greedy_gaps) if found is None else found
+
+    def distances(self, row: int, action: int) -> Array:
+        return np.maximum(closed_form.distances(self.data, row, action), 0.0)
+
+    def duels(self) -> tuple[Array, Indices, Array]:
+        return closed_form.duels(self.data, self.means, self.beta)
+
+    def directed(self, *, relaxed: bool) -> Array:
+        rows = np.eye(len(self.beta), dtype=bool)
+        each = [rivals.directed(self.of(row), relaxed=relaxed) for row in rows]
+        return np.concatenate(each) if each else np.zeros(self.means.shape)
+
+    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
+        return rivals.ahead(self.of(np.arange(len(self.beta)) == row))
+
+    def expected(self, game: Any, action: int) -> Array:
+        rows = game.linear.rows(action)
+        return np.array([rows @ theta for theta in self.center])
+
+    def sample(self, normals: Array, scale: Array | float) -> Array:
+        """Return the rewards of one draw each, shape (n, k).
+
+        With W_t = L L' the coordinates are x = x_hat + c L^-T z in the directions that are observed
+        and c lambda^(-1/2) z in the others, z (n, D) standard normal.
+        """
+        from partial_monitoring.numerics.compiled import posterior
+
+        data, design = self.data, self.data.design
+        observed = np.ascontiguousarray(normals[:, : design.rank])
+        deviation = posterior.deviations(data.gram, observed, design.regularization)
+        rest = normals[:, design.rank :] / np.sqrt(design.regularization)
+        away = (design.observed_features @ deviation[:, :, None])[:, :, 0]
+        away += (design.hidden_features @ rest[:, :, None])[:, :, 0]
+        return np.asarray(data.means + scale * away)
+
+    # -- parts of it -----------------------------------------------------------------------------
+
+    def of(self, rows: NDArray[np.bool_]) -> Ellipsoid:
+        """Return the confidence sets of some replicates."""
+        return Ellipsoid(self.data.of(rows), self.cut, self.beta[rows], self.local_center[rows])
+
+    def restricted(self, actions: Indices) -> Ellipsoid:
+        return replace(self, data=self.data.restricted(actions), projected=self.local_center)
+
+    def group(self, group: int) -> Ellipsoid:
+        """Return E_t, seen through the actions of one of its groups."""
+        if not self.data.design.parts:
+            return self
+        return replace(self, data=self.data.group(group), projected=self.local_center)
+
+    def _by_group(self, gaps: Callable[[Ellipsoid], Array]) -> Array:
+        """Return what a function says about one group after the other, shape (n, k)."""
+        each = [gaps(self.group(group)) for group in range(len(self.groups) - 1)]
+        return np.concatenate(each, axis=1)
+
+    # -- the set itself --------------------------------------------------------------------------
+
+    def support(self, directions: ArrayLike) -> Array:
+        return self._supports(directions)[0]
+
+    def maximizer(self, directions: ArrayLike) -> Array:
+        design = self.data.design
+        return design.prior_mean + self._supports(directions)[1] @ design.basis.T
+
+    def _supports(self, directions: ArrayLike) -> tuple[Array, Array]:
+        design = self.data.design
+        c = real_array("directions", directions, ("q", design.game.d))
+        values, points = self.local_supports(c @ design.basis)
+        return values + c @ design.prior_mean, points
+
+    def local_supports(self, directions: Array) -> tuple[Array, Array]:
+        """Return values and maximisers for directions in the coordinates of the design."""
+        return self.cut.supports(self.data.metric, self.local_center, self.beta, directions)
+
+    def observation_covariance(self, maps: ArrayLike) -> Array:
+        design = self.data.design
+        rows = real_array("maps", maps, ("q", "m", design.game.d))
+        observed = rows @ design.basis[:, : design.rank]
+        pulled = observed[None] @ self.data.inverse[:, None]
+        return np.asarray(pulled @ np.swapaxes(observed, 1, 2)[None])

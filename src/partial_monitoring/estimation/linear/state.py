@@ -1,0 +1,105 @@
+"""States of games without contexts: one estimate of the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.linear.design import Design, design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.least_squares import (
+    Estimate,
+    initial,
+    updated,
+    updated_by_rows,
+)
+from partial_monitoring.estimation.state import (
+    Context,
+    Prior,
+    View,
+    initial_duels,
+    initial_state,
+    offered,
+)
+from partial_monitoring.model.dueling import DuelingGame
+from partial_monitoring.model.game import Game
+from partial_monitoring.validation import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class LinearState:
+    """An estimate of the parameter, from observations of listed actions."""
+
+    estimate: Estimate
+
+    @property
+    def design(self) -> Design:
+        return self.estimate.design
+
+    @property
+    def normals(self) -> int:
+        return int(self.design.basis.shape[1])
+
+    def after(
+        self, action: Indices, observation: Array, context: Context | None = None
+    ) -> LinearState:
+        return replace(self, estimate=updated(self.estimate, action, observation))
+
+    def views(
+        self,
+        schedule: Schedule,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Sequence[View]:
+        return [offered(self.confidence(schedule), available)]
+
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
+        return Ellipsoid.around(self.estimate, schedule)
+
+
+@dataclass(frozen=True, eq=False)
+class DuelState(LinearState):
+    """An estimate of the parameter from duels, seen through the items."""
+
+    def after(
+        self, action: Indices, observation: Array, context: Context | None = None
+    ) -> DuelState:
+        items = self.design
+        first, second = np.divmod(action, items.game.k)
+        rows = items.observed_features[first] - items.observed_features[second]
+        residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
+        return DuelState(updated_by_rows(self.estimate, rows[:, None, :], residual[:, None]))
+
+
+@initial_state.register
+def _of_game(
+    game: Game, replicates: int, prior: Prior, *, functions: bool = False, draws: bool = False
+) -> LinearState:
+    return LinearState(initial(linear_design(game, prior), replicates))
+
+
+@initial_duels.register
+def _of_duels(
+    game: DuelingGame, replicates: int, prior: Prior, *, draws: bool = False
+) -> DuelState:
+    phi = game.item_features
+    # As a game of its own: the items, of which differences are observed.
+    items = Game(phi, (phi - phi[0])[:, None, :], game.parameters, game.noise_std, game.items)
+    whole = linear_design(items, prior)
+    silent = replace(
+        whole, maps=np.zeros((items.k, 0, whole.rank)), expected=np.zeros((items.k, 0))
+    )
+    return DuelState(initial(silent, replicates, by_rows=True))
+
+
+def linear_design(game: Game, prior: Prior) -> Design:
+    """Return the design of a game under a prior."""
+    return design(
+        game,
+        regularization=prior.regularization,
+        prior_mean=prior.mean,
+        norm_bound=prior.norm_bound,
+    )

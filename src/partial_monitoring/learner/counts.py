@@ -1,0 +1,215 @@
+"""What was observed, as sufficient statistics: numbers whose count does not grow with the rounds.
+
+For each context, and in it for each action that was played: how often, the sum of what it showed,
+how much that scatters about its mean, and the sums over some parts of the time, so that early and
+late observations can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from json import dumps
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.validation import Array
+
+BLOCKS = 32
+"""The largest number of parts of the time that are told apart."""
+
+TOGETHER = 64
+"""The number of observations that are added to the tallies together, which is faster."""
+
+MOST_UNLISTED = 100
+"""The largest number of unlisted contexts; of more, those that came last are counted."""
+
+Row = Sequence[float]
+"""What an action shows, m_a numbers; plain ones, because there are few."""
+
+
+Seen = tuple[Any, int, Row]
+"""A context as plain data, an action and what it showed."""
+
+
+class Part(NamedTuple):
+    """What one action has shown in one part of the time."""
+
+    first: int
+    """The round of its first observation, counted from 0."""
+    plays: int
+    total: Row
+    """The sum of the observations, shape (m_a,)."""
+
+
+class Tally(NamedTuple):
+    """What one action has shown in one context."""
+
+    plays: int
+    total: Row
+    """The sum of the observations, shape (m_a,)."""
+    scatter: float
+    """The sum of their squared distances from their mean."""
+    parts: tuple[Part, ...]
+    """At most 32. None reaches from one block of the time into the next, see ``width``."""
+
+    @classmethod
+    def of(cls, first: int, rows: Sequence[Row]) -> Tally:
+        """Return the tally of observations in one part of the time, which begins in a round."""
+        columns = list(zip(*rows, strict=True))
+        total, plays = list(map(sum, columns)), len(rows)
+        means = [x / plays for x in total]
+        away = [(y - x) ** 2 for own, x in zip(columns, means, strict=True) for y in own]
+        return cls(plays, total, sum(away), (Part(first, plays, total),))
+
+    def joined(self, other: Tally, size: int) -> Tally:
+        """Return the tally of these observations and of later ones, with blocks of a length."""
+        one, two = self.plays, other.plays
+        apart = [y / two - x / one for x, y in zip(self.total, other.total, strict=True)]
+        scatter = sum([x**2 for x in apart]) * (one * two / (one + two))
+        parts = self.parts[:-1] + _merged(self.parts[-1:] + other.parts, size)
+        return Tally(
+            one + two,
+            _sum(self.total, other.total),
+            self.scatter + other.scatter + scatter,
+            parts if len(parts) <= BLOCKS else _merged(parts, size),
+        )
+
+    def squares(self, expected: Array) -> float:
+        """Return the sum of squared distances of the observations from a vector (m_a,)."""
+        away = np.array(self.total) / self.plays - expected
+        return self.scatter + self.plays * float(away @ away)
+
+    def before(self, t: int) -> tuple[int, Array]:
+        """Return plays and sum (m_a,) before round t, which is a border of blocks."""
+        chosen = [part for part in self.parts if part.first < t]
+        totals = np.array([part.total for part in chosen]).reshape(-1, len(self.total))
+        return sum(part.plays for part in chosen), totals.sum(axis=0)
+
+
+class Tallies(NamedTuple):
+    """What the actions have shown in one context."""
+
+    rounds: int = 0
+    """The number of observations in this context."""
+    actions: PersistentMap[int, Tally] = PersistentMap()
+
+    def added(self, seen: Iterable[tuple[int, Row]]) -> Tallies:
+        """Return the tallies after more observations, pairs of an action and what it showed."""
+        seen = list(seen)
+        size = width(self.rounds + len(seen))
+        groups: dict[tuple[int, int], tuple[int, list[Row]]] = {}
+        for t, (action, shown) in enumerate(seen, self.rounds):
+            groups.setdefault((action, t // size), (t, []))[1].append(shown)
+        actions = self.actions
+        for (action, _), (first, rows) in groups.items():
+            old, new = actions.get(action), Tally.of(first, rows)
+            actions = actions.with_item(action, new if old is None else old.joined(new, size))
+        return Tallies(self.rounds + len(seen), actions)
+
+    @property
+    def middle(self) -> int:
+        """The border of blocks that is nearest to half of the rounds.
+
+        Of at most 32 rounds it is the half itself, of more at most a 32nd of them away from it.
+        """
+        size = width(self.rounds)
+        return (self.rounds // 2 + size // 2) // size * size
+
+
+class Counts(NamedTuple):
+    """What was observed in every context; a game without contexts has one, None."""
+
+    contexts: PersistentMap[str | None, Tallies] = PersistentMap()
+    """By label, or by a hash of the content if the context is unlisted."""
+    unlisted: tuple[str | None, ...] = ()
+    """The unlisted ones among them, at most 100; the one that came last is at the end."""
+    recent: tuple[Seen, ...] = ()
+    """The last observations, which are not in the tallies yet; fewer than 64."""
+
+    def added(self, context: Any, action: int, shown: Row) -> Counts:
+        """Return the counts after one more observation, of a context as plain data."""
+        contexts, unlisted, recent = self
+        more = Counts(contexts, unlisted, (*recent, (context, action, shown)))
+        return more if len(recent) < TOGETHER - 1 else more.settled()
+
+    def settled(self) -> Counts:
+        """Return the same counts with all observations in the tallies."""
+        contexts, unlisted = self.contexts, list(self.unlisted)
+        groups: dict[str | None, list[tuple[int, Row]]] = {}
+        for context, action, shown in self.recent:
+            key = _key(context)
+            groups.setdefault(key, []).append((action, shown))
+            if key is not context:
+                unlisted = [other for other in unlisted if other != key] + [key]
+        for key, seen in groups.items():
+            contexts = contexts.with_item(key, contexts.get(key, Tallies()).added(seen))
+        for key in unlisted[:-MOST_UNLISTED]:
+            contexts = contexts.without(key)
+        return Counts(contexts, tuple(unlisted[-MOST_UNLISTED:]))
+
+    def at(self, context: Any) -> Tallies:
+        """Return what was observed in a context, which is given as plain data."""
+        found: Tallies = self.settled().contexts.get(_key(context), Tallies())
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data."""
+        contexts = sorted(self.contexts.items(), key=lambda item: item[0] or "")
+        return {
+            "contexts": [[name, _tallies_to_dict(own)] for name, own in contexts],
+            "unlisted": list(self.unlisted),
+            "recent": [list(seen) for seen in self.recent],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Counts:
+        """Return the counts from plain data."""
+        contexts = PersistentMap.of((name, _tallies_from_dict(x)) for name, x in data["contexts"])
+        recent = tuple((context, action, shown) for context, action, shown in data["recent"])
+        return cls(contexts, tuple(data["unlisted"]), recent)
+
+
+def width(rounds: int) -> int:
+    """Return the length of a block: the least power of 2 with which 32 blocks are long enough."""
+    return 1 << ((rounds - 1) // BLOCKS).bit_length() if rounds > 0 else 1
+
+
+def _sum(one: Row, two: Row) -> Row:
+    return [a + b for a, b in zip(one, two, strict=True)]
+
+
+def _merged(parts: Iterable[Part], size: int) -> tuple[Part, ...]:
+    """Return the parts with those of one block in one."""
+    merged: list[Part] = []
+    for part in parts:
+        if merged and merged[-1].first // size == part.first // size:
+            first, plays, total = merged.pop()
+            part = Part(first, plays + part.plays, _sum(total, part.total))
+        merged.append(part)
+    return tuple(merged)
+
+
+def _key(context: Any) -> str | None:
+    """Return what a context is found by: its label, or a hash of its content."""
+    if context is None or isinstance(context, str):
+        return context
+    return sha256(dumps(context, sort_keys=True).encode()).hexdigest()
+
+
+def _tallies_to_dict(tallies: Tallies) -> dict[str, Any]:
+    actions = [
+        [a, own.plays, own.total, own.scatter, [list(part) for part in own.parts]]
+        for a, own in sorted(tallies.actions.items())
+    ]
+    return {"rounds": tallies.rounds, "actions": actions}
+
+
+def _tallies_from_dict(data: Mapping[str, Any]) -> Tallies:
+    actions = [
+        (action, Tally(plays, total, scatter, tuple(Part(*part) for part in parts)))
+        for action, plays, total, scatter, parts in data["actions"]
+    ]
+    return Tallies(data["rounds"], PersistentMap.of(actions))

@@ -1,0 +1,169 @@
+"""A decision: what to do next, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring import display
+from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.validation import Array, Indices
+
+MOST_SHOWN = 12
+"""The largest number of actions in the table that explains a decision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What to do next, and why; of what the policy does not know there is None or nan."""
+
+    id: int
+    """The number of the decision, to tell the observation by."""
+    round: int
+    """t: one more than the number of observations so far."""
+    action: int
+    label: str
+    distribution: Array
+    """mu_t, shape (k,)."""
+    probability: float
+    """The probability with which this action was chosen."""
+    gaps: Array | None
+    """The gap estimates that were used, shape (k,)."""
+    information: Array | None
+    """The information gains that were used, shape (k,)."""
+    ratio: float
+    beta: float
+    """beta_t, the squared radius of the confidence set."""
+    estimate: Array | None
+    """theta_hat, shape (d,)."""
+    labels: Sequence[str]
+    """The actions that were considered."""
+    place: int
+    """The index of the action among them."""
+    index: Array | None = None
+    """What the policy played the largest of, shape (k,), if it decides in that way."""
+    context: Any = None
+    """The label of the context in which it was made, or its game if the context is unlisted."""
+    decided_by: str | None = None
+    """What else decided: "contexts", regret and information of all contexts together, or "plans",
+    the gaps of whole plans, one action for each context."""
+    considered: Indices | None = None
+    """The numbers of the actions that were considered, if not all were; arrays are over these."""
+
+    def explain(self) -> str:
+        """Say why: what each action may lose, what it tells, and how often it is chosen."""
+        return display.as_text(self.sheets())
+
+    def sheets(self) -> list[display.Sheet]:
+        """Return the table that explains the decision."""
+        possible = np.flatnonzero(~self._unavailable()).tolist()
+        shown = sorted(possible, key=self._rank)[:MOST_SHOWN]
+        columns = self._columns()
+        rows = tuple(
+            (
+                display.Cell(self.labels[a] + (" <" if a == self.place else "")),
+                *(display.Cell(_number(float(values[a]))) for values in columns.values()),
+                display.Cell(f"{self.distribution[a]:.1%}"),
+            )
+            for a in shown
+        )
+        hidden = len(possible) - len(shown)
+        notes = [self._reason()] + ([f"{hidden} more actions are not shown"] if hidden else [])
+        if self.decided_by == "plans":
+            notes.append("plans for all contexts decided; shown are the gaps of this context")
+        title = f"round {self.round}: {self.label}"
+        return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self.sheets())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain data; an unlisted context as in a game file."""
+        row = self.row()
+        return row if self.context is None else row | {"context": written(self.context)}
+
+    def row(self) -> dict[str, Any]:
+        """Return the decision as data, with its context as it is."""
+        row = {
+            "id": self.id,
+            "round": self.round,
+            "action": self.action,
+            "label": self.label,
+            "probability": self.probability,
+        }
+        return row if self.context is None else row | {"context": self.context}
+
+    def _unavailable(self) -> NDArray[np.bool_]:
+        """Return which of the actions could not be played, shape (k,)."""
+        if self.gaps is None:
+            return np.zeros(len(self.labels), dtype=bool)
+        return np.isposinf(self.gaps)
+
+    def _columns(self) -> dict[str, Array]:
+        """Return what the policy knows about the actions."""
+        given = {"may lose": self.gaps, "tells": self.information, "index": self.index}
+        return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
+
+    def _rank(self, a: int) -> tuple[float, float, int]:
+        """Sort by probability, then by what decided, then by number."""
+        better = 0.0
+        if self.index is not None:
+            better = -float(self.index[a])
+        elif self.gaps is not None and not np.isnan(self.gaps[a]):
+            better = float(self.gaps[a])
+        return -float(self.distribution[a]), better, a
+
+    def _reason(self) -> str:
+        """Say in one sentence what the chosen action is traded against."""
+        a, gaps = self.place, self.gaps
+        if self.index is not None:
+            if np.isposinf(self.index[a]):
+                return "it was never played, and what it shows is needed"
+            out = np.isneginf(self.index) & ~self._unavailable()
+            if out.sum() == len(out) - 1 > 0:
+                return "every other action is ruled out"
+            rest = "of the actions that are not ruled out " if out.any() else ""
+            return f"{rest}it has the largest index"
+        if gaps is None or np.isnan(gaps).any():
+            share = f"with probability {self.probability:.0%}"
+            return f"the policy chose it {share} and does not say why"
+        greedy = int(gaps.argmin())
+        played = np.flatnonzero(self.distribution > 0).tolist()
+        if (gaps[played] <= 0).all():
+            return "nothing else can be better, so there is nothing to explore"
+        if a == greedy:
+            rivals = [self.labels[b] for b in played if b != a]
+            if not rivals:
+                return (
+                    "the least may be lost with it, and no other action tells enough to pay for "
+                    "more"
+                )
+            return (
+                f"the least may be lost with it; '{rivals[0]}' is tried now and then because it "
+                f"tells more"
+            )
+        if gaps[a] <= gaps[greedy] * (1 + 1e-9):
+            return "no action may lose less, and it tells more than others that lose as little"
+        worth = "is worth that price"
+        if self.context is not None and gaps[greedy] <= 0:
+            worth = "serves other contexts"
+        elif self.decided_by is not None:
+            worth = "is worth that price, here and in other contexts"
+        return f"it may lose more than '{self.labels[greedy]}', but what it tells {worth}"
+
+
+def written(context: Any) -> Any:
+    """Return a context as plain data: its label, or as in a game file if it is unlisted."""
+    return context if context is None or isinstance(context, str) else game_to_dict(context)
+
+
+def _number(value: float) -> str:
+    """Show a number of a table; actions that are ruled out have none, those to be tried all."""
+    return display.number(value) if np.isfinite(value) else "inf" if value > 0 else "-"

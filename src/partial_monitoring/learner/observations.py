@@ -1,0 +1,66 @@
+"""Observations as a learner is told them, as its log keeps them, and as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import Array
+
+
+def log_form(observation: Any) -> Any:
+    """Return an observation as plain data, with None for numbers that are not finite (padding)."""
+    if type(observation) is str:
+        return observation
+    found = plain(observation)
+    if isinstance(found, list):
+        return [log_form(item) for item in found]
+    return None if isinstance(found, float) and not isfinite(found) else found
+
+
+def from_log(game: Any, action: int, observation: Any) -> Any:
+    """Return an observation as it was reported, from the form in which it was logged."""
+    return next((s for s in symbols(game, action) if log_form(s) == observation), observation)
+
+
+def from_vector(game: Any, action: int, vector: Array) -> Any:
+    """Return an observation in the form of the log from its vector."""
+    shown, own = vector[: game.row_count(action)], symbols(game, action)
+    return log_form(own[int(shown.argmax())]) if own else shown.tolist()
+
+
+def symbols(game: Any, action: int) -> Sequence[Any]:
+    """Return the signals that an action may show; none if it shows numbers."""
+    found: Sequence[Any] = game.symbols[action] if game.traits.finite else ()
+    return found
+
+
+def plain(observation: Any) -> Any:
+    """Return an observation as plain data: strings, numbers, lists of them."""
+    if isinstance(observation, np.ndarray | np.generic):
+        return plain(observation.tolist())
+    if isinstance(observation, list | tuple):
+        return [plain(item) for item in observation]
+    if observation is None or isinstance(observation, str | int | float):
+        return observation
+    return float(observation) if isinstance(observation, Real) else str(observation)
+
+
+def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return lists of what was logged, which must all be as long as that of the actions."""
+    lists: dict[str, list[Any]] = {}
+    for name, value in given.items():
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise InvalidInput(f"{name} must be a list; got {value!r}.")
+        lists[name] = list(value)
+        count = len(lists["actions"])
+        if len(lists[name]) != count:
+            raise InvalidInput(
+                f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
+            )
+    return lists

@@ -1,0 +1,321 @@
+"""A learner as a fold of its log: the events in their order make what it knows. No input or output.
+
+``decide`` and ``observe`` compute an event and change nothing; ``fold`` is the only way in which a
+session moves on. Events are plain data. They name actions and contexts by label and carry the
+observation as it was reported, so that a log can be folded again, by another version as well:
+
+- ``ask``: decision, round, action, label, probability; context and available if they were given;
+- ``tell``: decision, observation;
+- ``history``: action, label, observation, of a time before the learner; context if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.counts import Counts
+from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.observations import from_log, log_form
+from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.learner.spec import Session, Spec, Waiting
+from partial_monitoring.learner.states import saved, with_arrays
+from partial_monitoring.model.any_game import Context
+from partial_monitoring.policies.policy import Choices
+from partial_monitoring.storage.base import Event, Snapshot
+from partial_monitoring.validation import Array, Indices, is_whole
+
+MOST_MASKED = 10**8
+"""The largest number of actions among which ``available`` may be given."""
+
+Request = Mapping[str, Any]
+"""What is asked or reported: ``context`` and ``available`` of an ask, ``decision`` and
+``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged data."""
+
+
+class Step(NamedTuple):
+    """An event, with what was computed or looked up on the way to it."""
+
+    event: Event
+    place: Context
+    action: int
+    vector: Array | None = None
+    """The observation as a vector (m,), of a tell and of history."""
+    decision: Decision | None = None
+    """With its reasons, of an ask that was decided here."""
+
+
+# -- requests to events ----------------------------------------------------------------------
+
+
+def decide(spec: Spec, session: Session, request: Request) -> Event:
+    """Return the ask that answers a request: what the policy chooses."""
+    return ask_step(spec, session, request).event
+
+
+def observe(spec: Spec, session: Session, request: Request) -> Event:
+    """Return the tell of an open decision, or the history of an action, that a request reports."""
+    return observation_step(spec, session, request).event
+
+
+def ask_step(spec: Spec, session: Session, request: Request) -> Step:
+    """Return the step of the next decision."""
+    place = spec.place(request.get("context"))
+    mask, offered = _available(spec, place, request.get("available"))
+    uniforms = spec.uniforms(session.asked)
+    choice = spec.policy.decide(session.state, uniforms, mask, **place.options)
+    decision = _decision(session, place, choice)
+    event = {
+        "seq": session.seq + 1,
+        "kind": "ask",
+        "decision": decision.id,
+        "round": decision.round,
+        "action": decision.action,
+        "label": decision.label,
+        "probability": decision.probability,
+    }
+    if place.name is not None:
+        event["context"] = written(place.name)
+    if offered is not None:
+        event["available"] = offered
+    return Step(event, place, decision.action, None, decision)
+
+
+def observation_step(spec: Spec, session: Session, request: Request) -> Step:
+    """Return the step of an observation."""
+    seen, seq = request["observation"], session.seq + 1
+    event: Event
+    if "decision" in request:
+        asked, place, action = open_decision(session, request["decision"])
+        event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
+    else:
+        place = spec.place(request.get("context"))
+        action = place.game.action_index(request["action"])
+        label = place.game.action_label(action)
+        event = {"seq": seq, "kind": "history", "action": action, "label": label}
+        if place.name is not None:
+            event["context"] = written(place.name)
+    vector = _vector(spec, place, action, seen)
+    event["observation"] = log_form(seen)
+    return Step(event, place, action, vector)
+
+
+def open_decision(session: Session, decision: Decision | int) -> Waiting:
+    """Return an open decision, given itself or by its number."""
+    number = decision.id if isinstance(decision, Decision) else decision
+    if is_whole(number):
+        own: Waiting | None = session.open.get(int(number))
+        if own is not None:
+            if isinstance(decision, Decision):
+                _recognize(decision, own)
+            return own
+        if 0 <= number < session.asked:
+            raise InvalidInput(f"decision {number} has been told already.")
+    raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
+
+
+def _recognize(decision: Decision, own: Waiting) -> None:
+    """Refuse a decision that only shares its number with an open one."""
+    asked, context = own.event, decision.context
+    if (
+        decision.action == own.action
+        and decision.round == asked["round"]
+        and decision.label == asked["label"]
+        and decision.probability == asked["probability"]
+        and (context is own.place.name or written(context) == asked.get("context"))
+    ):
+        return
+    raise InvalidInput(
+        f"decision must be one of this learner, whose decision {decision.id} was "
+        f"{asked['label']!r} in round {asked['round']}; got {decision.label!r} in round "
+        f"{decision.round}."
+    )
+
+
+def _decision(session: Session, place: Context, choice: Choices) -> Decision:
+    """Return what a policy chose, and why."""
+    action, where = place.local(int(choice.action[0])), place.local(int(choice.positions[0]))
+    considered = None if choice.candidates is None else choice.candidates[0]
+    labels = place.game.actions if considered is None else _labels(place, considered)
+    distribution = place.own(choice.distribution)
+    return Decision(
+        session.asked,
+        session.round,
+        action,
+        place.game.action_label(action),
+        distribution,
+        float(distribution[where]),
+        None if choice.gaps is None else place.own(choice.gaps),
+        None if choice.information is None else place.own(choice.information),
+        float("nan") if choice.ratio is None else float(choice.ratio[0]),
+        float("nan") if choice.beta is None else float(choice.beta[0]),
+        None if choice.estimate is None else choice.estimate[0],
+        labels,
+        where,
+        None if choice.index is None else place.own(choice.index),
+        place.name,
+        choice.decided_by,
+        considered,
+    )
+
+
+def _labels(place: Context, actions: Indices) -> list[str]:
+    return [place.game.action_label(action) for action in actions.tolist()]
+
+
+def _available(
+    spec: Spec, place: Context, available: Iterable[int | str] | None
+) -> tuple[Array | None, list[str] | None]:
+    """Return the mask of the actions that can be played (k,), and their labels."""
+    if available is None:
+        return None, None
+    if isinstance(available, str) or not isinstance(available, Iterable):
+        raise InvalidInput(f"available must be a list of actions; got {available!r}.")
+    if place.game.k > MOST_MASKED:
+        raise InvalidInput(f"available cannot be given among {place.game.k} actions.")
+    mask = np.zeros(place.game.k if place.positions is None else spec.game.k, dtype=bool)
+    chosen = [place.game.action_index(action) for action in available]
+    if not chosen:
+        raise InvalidInput("available must hold at least one action; got none.")
+    mask[[place.outer(action) for action in chosen]] = True
+    return mask, [place.game.action_label(action) for action in chosen]
+
+
+def _vector(spec: Spec, place: Context, action: int, observation: Any) -> Array:
+    length = max(spec.game.m, place.game.m)
+    vector: Array = place.game.feedback().encode(place.game, action, observation, length)
+    return vector
+
+
+# -- events to sessions ----------------------------------------------------------------------
+
+
+def fold(spec: Spec, session: Session, event: Event) -> Session:
+    """Return the session after one more event; an ask is taken as it is, not computed again."""
+    return advance(spec, session, event_step(spec, session, event))
+
+
+def advance(spec: Spec, session: Session, step: Step) -> Session:
+    """Return the session after one more step."""
+    state, seq, asked, told, waiting, counts = session
+    event, place, action, vector, _ = step
+    if vector is None:
+        waiting = waiting.with_item(asked, Waiting(event, place, action))
+        return Session(state, seq + 1, asked + 1, told, waiting, counts)
+    played = np.array([place.outer(action)])
+    state = spec.policy.update(state, played, vector[None], **place.options)
+    context = event.get("context")
+    if event["kind"] == "tell":
+        context = waiting[event["decision"]].event.get("context")
+        waiting = waiting.without(event["decision"])
+    counts = counts.added(context, action, vector[: place.game.row_count(action)].tolist())
+    return Session(state, seq + 1, asked, told + 1, waiting, counts)
+
+
+def event_step(spec: Spec, session: Session, event: Event) -> Step:
+    """Return the step of an event that was logged."""
+    try:
+        if event["seq"] != session.seq + 1:
+            raise InvalidInput(
+                f"event must be the one after number {session.seq}; got number {event['seq']!r}."
+            )
+        match event["kind"]:
+            case "ask":
+                if event["decision"] != session.asked:
+                    raise InvalidInput(
+                        f"event must ask for decision {session.asked}; got {event['decision']!r}."
+                    )
+                return Step(event, *_placed(spec, event))
+            case "tell":
+                own = open_decision(session, event["decision"])
+                place, action = own.place, own.action
+            case "history":
+                place, action = _placed(spec, event)
+            case other:
+                raise InvalidInput(f"event must be an ask, a tell or history; got {other!r}.")
+        seen = from_log(place.game, action, event["observation"])
+    except (KeyError, TypeError):
+        raise InvalidInput(f"event must be one of a learner; got {event!r}.") from None
+    return Step(event, place, action, _vector(spec, place, action, seen))
+
+
+def _placed(spec: Spec, event: Event) -> tuple[Context, int]:
+    """Return the game of the round of an event and the number of its action, named by its label.
+
+    Points of a box have numbers only: the number counts where it has that label.
+    """
+    label, action = event["label"], event["action"]
+    place = spec.read_place(event.get("context"))
+    if not 0 <= action < place.game.k or place.game.action_label(action) != label:
+        action = place.game.action_index(label)
+    return place, action
+
+
+# -- snapshots and replay --------------------------------------------------------------------
+
+
+def snapshot(spec: Spec, session: Session) -> Snapshot:
+    """Return a session as plain data; without its state if that is made again from events."""
+    return {
+        "seq": session.seq,
+        "asked": session.asked,
+        "told": session.told,
+        "open": [own.event for _, own in sorted(session.open.items())],
+        "counts": session.counts.to_dict(),
+        "state": saved(session.state, spec.start.state),
+    }
+
+
+def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ()) -> Session:
+    """Return the session after all events, from a snapshot and the events after it.
+
+    All events are needed without a snapshot, or with one that does not hold the state.
+    """
+    session, last = spec.start, 0
+    if snapshot is not None:
+        last = snapshot["seq"]
+        if snapshot["state"] is not None:
+            asks = snapshot["open"]
+            session = Session(
+                with_arrays(spec.start.state, snapshot["state"]),
+                last,
+                snapshot["asked"],
+                snapshot["told"],
+                PersistentMap.of((x["decision"], Waiting(x, *_placed(spec, x))) for x in asks),
+                Counts.from_dict(snapshot["counts"]),
+            )
+    for event in events:
+        if event["seq"] > session.seq:
+            session = fold(spec, session, event)
+    if session.seq < last:
+        raise InvalidInput(
+            f"events must hold all {last} events, of which the state of "
+            f"{type(spec.policy).__name__} is made again; got {session.seq}."
+        )
+    return session
+
+
+class Difference(NamedTuple):
+    """An ask that is decided otherwise when it is computed again."""
+
+    logged: Event
+    computed: Event
+
+
+def replay(
+    spec: Spec, events: Iterable[Event], *, check: bool = True
+) -> tuple[Session, list[Difference]]:
+    """Return the session after all events, and (``check``) the asks that come out differently."""
+    session, differences = spec.start, []
+    for event in events:
+        following = fold(spec, session, event)
+        if check and event["kind"] == "ask":
+            place = spec.read_place(event.get("context"))
+            computed = decide(spec, session, event | {"context": place.name})
+            if any(event.get(name) != value for name, value in computed.items()):
+                differences.append(Difference(event, computed))
+        session = following
+    return session, differences

@@ -1,0 +1,124 @@
+"""What a learner plays and how, and what it knows after some events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.counts import Counts
+from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.model.any_game import AnyGame, Context
+from partial_monitoring.model.files import game_from_dict, game_to_dict
+from partial_monitoring.policies import policy_from_dict, policy_to_dict
+from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
+from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import Array
+
+
+class Waiting(NamedTuple):
+    """A decision whose observation is still to come."""
+
+    event: Event
+    """The ask."""
+    place: Context
+    action: int
+
+
+class Session(NamedTuple):
+    """What a learner knows after some events; its size does not grow with their number.
+
+    Unless the state of its policy does, as that of games with a kernel.
+    """
+
+    state: Any
+    """Of the policy."""
+    seq: int = 0
+    """The number of the last event."""
+    asked: int = 0
+    told: int = 0
+    """The number of observations."""
+    open: PersistentMap[int, Waiting] = PersistentMap()
+    """The decisions whose observations are still to come, by number."""
+    counts: Counts = Counts()
+
+    @property
+    def round(self) -> int:
+        """t: one more than the number of observations."""
+        return 1 + self.told
+
+
+class Spec:
+    """What a learner plays and how, built once: a game, a policy, a seed and settings.
+
+    Parameters
+    ----------
+    game, policy, seed
+        As for :class:`Learner`.
+    settings
+        Anything else that is kept with them, as plain data.
+    """
+
+    def __init__(
+        self,
+        game: AnyGame,
+        policy: Policy[Any] | None = None,
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(game, AnyGame):
+            raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+        policy = IDS() if policy is None else policy
+        if not is_policy(policy):
+            raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
+        self.game, self.policy = game, policy
+        self.seed = randomness.checked_seed("seed", seed)
+        self.settings = dict(settings or {})
+        self.start = Session(initial_state_of(policy, game, 1))
+        self._drawn: tuple[int, Callable[[int], Array]] = -1, np.zeros
+        self._places: dict[str | int | None, Context] = {}
+
+    def place(self, context: Any) -> Context:
+        """Return the game of a round in a context, which is remembered if the context is listed."""
+        if context is not None and type(context) not in (str, int):
+            return self.game.context(context)
+        found = self._places.get(context)
+        if found is None:
+            found = self._places[context] = self.game.context(context)
+        return found
+
+    def read_place(self, context: Any) -> Context:
+        """Return the game of a round in a context that is given as plain data."""
+        return self.place(game_from_dict(context) if isinstance(context, Mapping) else context)
+
+    def uniforms(self, number: int) -> Array:
+        """Return the uniform numbers of a decision, which depend on the seed and its number.
+
+        Threads may call it at the same time: only numbers that were drawn are shared.
+        """
+        block, draw = self._drawn
+        if block != number // randomness.BLOCK:
+            draw = uniform_stream(self.policy, self.start.state, np.array([self.seed]))
+            draw(number)
+            self._drawn = number // randomness.BLOCK, draw
+        return draw(number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data."""
+        return {
+            "game": game_to_dict(self.game),
+            "policy": policy_to_dict(self.policy),
+            "seed": self.seed,
+            "settings": self.settings,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Spec:
+        """Return the spec from plain data."""
+        game, policy = game_from_dict(data["game"]), policy_from_dict(data["policy"])
+        return cls(game, policy, data["seed"], data["settings"])

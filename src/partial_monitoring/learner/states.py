@@ -1,0 +1,63 @@
+"""The state of a policy as plain data.
+
+The state of a policy is a frozen dataclass. Its arrays, and those of the dataclasses in it, are
+what was learned; everything else (the game, its model, its geometry) follows from the game and the
+policy. A state of which that is not true is made again from the events of its learner: one that
+says so with a property ``replayed``, one whose arrays have grown, and one in which anything but an
+array differs from the state before the first round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+def saved(state: Any, start: Any) -> dict[str, Any] | None:
+    """Return the arrays of a state as nested lists, or None if it is made again from events.
+
+    Parameters
+    ----------
+    state, start
+        The state, and the one before the first round. JSON keeps every bit of a float.
+    """
+    if not is_dataclass(state) or type(state) is not type(start):
+        return None
+    if getattr(state, "replayed", False):
+        return None
+    found: dict[str, Any] = {}
+    for field in fields(state):
+        value, first = getattr(state, field.name), getattr(start, field.name)
+        if isinstance(value, np.ndarray) and isinstance(first, np.ndarray):
+            if (value.shape, value.dtype) != (first.shape, first.dtype):
+                return None
+            found[field.name] = value.tolist()
+        elif not _same(value, first):
+            inner = saved(value, first)
+            if inner is None:
+                return None
+            found[field.name] = inner
+    return found
+
+
+def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
+    """Return the state before the first round with the given arrays in place of its own."""
+    changed: dict[str, Any] = {}
+    for field in fields(start):
+        value = getattr(start, field.name)
+        if isinstance(value, np.ndarray):
+            read = np.array(arrays[field.name], dtype=value.dtype)
+            changed[field.name] = read.reshape(value.shape)
+        elif is_dataclass(value) and field.name in arrays:
+            changed[field.name] = with_arrays(value, arrays[field.name])
+    return replace(start, **changed)
+
+
+def _same(value: Any, first: Any) -> bool:
+    """Whether a part of a state that is no array is what it was before the first round."""
+    if value is first:
+        return True
+    return isinstance(value, bool | int | float | str) and bool(value == first)

@@ -1,0 +1,161 @@
+"""What every kind of game offers, and the context in which one round of it is played."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.feedback import Feedback, NoiseFunction
+from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.truths import Truths
+from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.validation import Array, Indices
+
+
+class AnyGame(ABC):
+    """A game of any kind: a list of actions, duels, a box of points, one game per context.
+
+    Policies, simulations and learners ask a game only for what is declared here, and for its
+    ``traits`` where they need more.
+    """
+
+    parameters: ParameterSet
+    """The set Theta."""
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits:
+        """What the game offers."""
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """Number of actions."""
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """Length of the parameter vector."""
+
+    @property
+    @abstractmethod
+    def m(self) -> int:
+        """Largest number of rows of an observation."""
+
+    @property
+    @abstractmethod
+    def shows_own_reward(self) -> bool:
+        """Whether every action shows its own reward and nothing else."""
+
+    @property
+    @abstractmethod
+    def linear(self) -> Any:
+        """The same game in coordinates, a :class:`Game` without an unknown function."""
+
+    @abstractmethod
+    def action_index(self, action: int | str) -> int:
+        """Return the index of an action given by index or by label, without listing actions."""
+
+    @abstractmethod
+    def action_label(self, action: int) -> str:
+        """Return the label of an action, without listing actions."""
+
+    @abstractmethod
+    def row_count(self, action: int) -> int:
+        """Return m_a, the number of rows of an action's observation."""
+
+    @abstractmethod
+    def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
+        """Return what observations look like, or refuse noise that the game cannot have."""
+
+    @abstractmethod
+    def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
+        """Return what actions earn and show under parameters (n, d), or under one function."""
+
+    @abstractmethod
+    def sheets(self, title: str = "") -> list[display.Sheet]:
+        """Return the tables that show this game."""
+
+    def context(self, given: Any = None) -> Context:
+        """Return the game of one round; without contexts it is always the same."""
+        if given is not None:
+            raise InvalidInput(f"context must be left out, the game has none; got {given!r}.")
+        return Context(self)
+
+    @property
+    def context_limits(self) -> Array | None:
+        """The uniform number below which each context is drawn; None without contexts."""
+        return None
+
+    @property
+    def point_dimension(self) -> int | None:
+        """Number of coordinates of the points at which an unknown function is read, if known."""
+        return None
+
+    def function_values(self, function: Callable[[Array], Any]) -> Array:
+        """Return the parameter (d,) that stands for a function (n, p) -> (n,)."""
+        raise InvalidInput(f"theta may be a function only for kernel games; got {function!r}.")
+
+    def draw_truths(self, seeds: Indices) -> Array:
+        """Draw one true parameter per seed, uniformly from Theta, shape (n, d)."""
+        return self.parameters.sample(seeds)
+
+    @property
+    def coordinate_set(self) -> ParameterSet:
+        """The set of coordinates in which true parameters are searched: Theta, unless said."""
+        return self.parameters
+
+    def from_coordinates(self, points: Array) -> Array:
+        """Return the true parameters (..., d) of points (..., D) of the coordinate set."""
+        return points
+
+    def __str__(self) -> str:
+        return display.as_text(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self.sheets())
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The game of one round, and how its actions are numbered by a policy."""
+
+    game: Any
+    given: Indices | AnyGame | None = None
+    """What the policy is handed: nothing, the index of the context (1,), or an unlisted game."""
+    positions: NDArray[np.intp] | None = None
+    """The numbers of the actions among those of all contexts, if there are more of them."""
+    name: Any = None
+    """The label of the context; of an unlisted one, its game."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The arguments of a policy that say which context it is."""
+        return {} if self.given is None else {"context": self.given}
+
+    def own(self, values: Array) -> Array:
+        """Return the entries of a policy's answer (1, ...) for the actions of this game."""
+        return np.asarray(values[0] if self.positions is None else values[0][self.positions])
+
+    def local(self, action: int) -> int:
+        """Return the number in this game of an action that a policy chose."""
+        if self.positions is None:
+            return action
+        found = np.flatnonzero(self.positions == action)
+        if len(found) == 0:
+            raise InvalidInput(
+                f"action must be one that the context offers; the policy played number {action} of "
+                f"all actions in context {self.name!r}."
+            )
+        return int(found[0])
+
+    def outer(self, action: int) -> int:
+        """Return the number of an action of this game among those that a policy chooses from."""
+        return action if self.positions is None else int(self.positions[action])

@@ -1,0 +1,266 @@
+"""What observations look like: drawn in simulations, given by users, and given back to them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.model.truths import Truths
+from partial_monitoring.validation import Array, Indices, observation_array
+
+NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
+"""(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
+
+ROUNDING = 1e-9
+"""How far a mean may leave the bounds of an observation."""
+
+
+class Shows(Protocol):
+    """What feedback must know of a game."""
+
+    @property
+    def m(self) -> int:
+        """Largest number of rows of an observation."""
+        ...
+
+    def row_count(self, action: int) -> int:
+        """Return m_a, the number of rows of an action's observation."""
+        ...
+
+    def action_label(self, action: int) -> str:
+        """Return the label of an action."""
+        ...
+
+
+class Source(Protocol):
+    """The random numbers of the rounds of several seeds."""
+
+    def at(self, t: int) -> Any:
+        """Return the numbers of round t (counted from 0), one row per seed."""
+        ...
+
+
+class Feedback(ABC):
+    """A kind of observation; unless a subclass says otherwise, a vector with m_a entries."""
+
+    name: ClassVar[str]
+    words: ClassVar[str] = ""
+    """A sentence about it, with a place for the {size} of the noise."""
+    normal: ClassVar[bool] = False
+    """Whether it is drawn with normal instead of uniform numbers."""
+    low: ClassVar[float] = -np.inf
+    high: ClassVar[float] = np.inf
+    """Means of bounded observations lie between these bounds."""
+
+    @abstractmethod
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
+        """Return observations (n, m) of actions (n,) in their contexts from random numbers."""
+
+    def width(self, game: Shows) -> int:
+        """Return the largest number of random numbers that one observation takes."""
+        return max(game.m, 1)
+
+    def source(self, game: Shows, seeds: Indices) -> Source:
+        """Return the random numbers of a simulation with several seeds."""
+        return randomness.Stream(seeds, randomness.NOISE, self.width(game), normal=self.normal)
+
+    def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
+        """Return the random numbers of one observation from a generator, shape (1, width)."""
+        found, rows = np.zeros((1, self.width(game))), game.row_count(action)
+        found[0, :rows] = rng.standard_normal(rows) if self.normal else rng.random(rows)
+        return found
+
+    def check(self, truths: Truths) -> None:
+        """Refuse true parameters under which bounded observations cannot have their means."""
+        if np.isinf(self.low) and np.isinf(self.high):
+            return
+        found = truths.outside(self.low - ROUNDING, self.high + ROUNDING)
+        if found is not None:
+            raise InvalidInput(
+                f"{self.name} observations need means between {self.low:g} and {self.high:g}; "
+                f"{found}."
+            )
+
+    def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
+        """Return what a user observed as a vector of a given length (at least m), or refuse it.
+
+        It is a vector with the rows of the action, or one with m entries whose padding is ignored.
+        """
+        vector = np.zeros(length)
+        rows = game.row_count(action)
+        if observed is None and rows == 0:
+            return vector
+        lengths = (rows, game.m)
+        if isinstance(observed, list) and len(observed) in lengths:
+            vector[:rows] = observation_array("observation", observed[:rows], (rows,))
+            return vector
+        seen = np.atleast_1d(np.asarray(observed, dtype=object))
+        if seen.ndim != 1 or len(seen) not in lengths:
+            raise InvalidInput(
+                f"observation must be a vector of length {rows}, what action "
+                f"{game.action_label(action)!r} shows; got shape {seen.shape}."
+            )
+        vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
+        return vector
+
+    def decode(self, game: Shows, action: int, vector: Array) -> Any:
+        """Return a vector (m,) as a user observes it: here the m_a observations of the action."""
+        return vector[: game.row_count(action)]
+
+
+class Gaussian(Feedback):
+    """The mean with normal noise."""
+
+    name, normal = "gaussian", True
+    words = "what is shown carries Gaussian noise of {size}"
+
+    def draw(
+        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
+    ) -> Array:
+        """Return the means with noise of their sizes, shape (n, m)."""
+        means, sizes = truths.means(action, context), truths.sizes(action, context)
+        return np.asarray(means + sizes[:, None] * numbers[:, : means.shape[1]])
+
+
+class Bernoulli(Feedback):
+    """0 or 1 with the given mean."""
+
+    name, low, high = "bernoulli", 0.0, 1.0
+    words = "what is shown is 0 or 1, with that mean"
+
+    def draw(
+        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
+    ) -> Array:
+        """Return zeros and ones, shape (n, m)."""
+        means = truths.means(action, context)
+        return np.asarray(numbers[:, : means.shape[1]] < means, dtype=float)
+
+
+class Sign(Feedback):
+    """-1 or 1 with the given mean."""
+
+    name, low, high = "sign", -1.0, 1.0
+    words = "what is shown is -1 or 1, with that mean"
+
+    def draw(
+        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
+    ) -> Array:
+        """Return signs, shape (n, m)."""
+        means = truths.means(action, context)
+        return np.where(numbers[:, : means.shape[1]] < (1.0 + means) / 2.0, 1.0, -1.0)
+
+
+class Noiseless(Feedback):
+    """The mean itself."""
+
+    name = "none"
+
+    def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
+        """Return zeros: nothing is drawn, shape (1, width)."""
+        return np.zeros((1, self.width(game)))
+
+    def draw(
+        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
+    ) -> Array:
+        """Return the means, shape (n, m)."""
+        return np.array(truths.means(action, context))
+
+
+NOISE = MappingProxyType({own.name: own for own in (Gaussian(), Bernoulli(), Sign(), Noiseless())})
+"""The library's noise by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnNoise(Feedback):
+    """Observations that a user's function draws, one replicate at a time."""
+
+    function: NoiseFunction
+    game: Shows
+    name = "own"
+
+    def source(self, game: Shows, seeds: Indices) -> Source:
+        """Return one generator per seed and round."""
+        return Generators(seeds)
+
+    def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
+        """Return the generator itself."""
+        return [rng]
+
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
+        """Return what the function returns, shape (n, m)."""
+        means, sizes = truths.means(action, context), truths.sizes(action, context)
+        shown = np.zeros_like(means)
+        for i, rng in enumerate(numbers):
+            rows = self.game.row_count(int(action[i]))
+            found = self.function(means[i, :rows], float(sizes[i]), rng)
+            shown[i, :rows] = observation_array("what noise returns", found, (rows,))
+        return shown
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome(Feedback):
+    """The signal that an action shows in the outcome that is drawn, one-hot among its symbols."""
+
+    symbols: tuple[tuple[Hashable, ...], ...]
+    """The symbols of each action, in the order of the rows of its map."""
+    name = "outcome"
+
+    def width(self, game: Shows) -> int:
+        """Return 1: the outcome is drawn with one number."""
+        return 1
+
+    def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
+        """Return the uniform number of one outcome, shape (1, 1)."""
+        return rng.random((1, 1))
+
+    def draw(
+        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
+    ) -> Array:
+        """Return one-hot signals, shape (n, m)."""
+        return truths.columns(action, truths.outcomes(numbers), context)
+
+    def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
+        """Return a signal as a one-hot vector of a given length (at least m_a), or refuse it."""
+        if not isinstance(observed, Hashable):
+            raise InvalidInput(f"observation must be a signal; got {observed!r}.")
+        own = self.symbols[action]
+        if observed not in own:
+            raise InvalidInput(
+                f"action {game.action_label(action)!r} shows one of {', '.join(map(repr, own))}; "
+                f"got {observed!r}."
+            )
+        vector = np.zeros(length)
+        vector[own.index(observed)] = 1.0
+        return vector
+
+    def decode(self, game: Shows, action: int, vector: Array) -> Hashable:
+        """Return the symbol of a one-hot vector (m,)."""
+        own = self.symbols[action]
+        return own[int(vector[: len(own)].argmax())]
+
+
+@dataclass(frozen=True, eq=False)
+class Generators:
+    """The generators of the rounds of several seeds, for noise that draws what it likes."""
+
+    seeds: Indices
+
+    def at(self, t: int) -> list[np.random.Generator]:
+        """Return one generator per seed for round t (counted from 0)."""
+        return [randomness.generator(int(seed), randomness.NOISE, t) for seed in self.seeds]
+
+
+def noise_named(noise: str | NoiseFunction, game: Shows) -> Feedback:
+    """Return one of the library's kinds of noise by name, or a user's own function as one."""
+    if callable(noise):
+        return OwnNoise(noise, game)
+    if not isinstance(noise, str) or noise not in NOISE:
+        raise unknown_name("noise", noise, NOISE)
+    return NOISE[noise]

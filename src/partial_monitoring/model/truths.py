@@ -1,0 +1,62 @@
+"""What given actions earn and show under true parameters, for many of them at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from partial_monitoring.validation import Array, Indices
+
+
+class Truths(ABC):
+    """One true parameter per replicate; each kind of game has its own implementation."""
+
+    theta: Array
+    """The true parameters, shape (n, d)."""
+
+    @abstractmethod
+    def means(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the means of what the actions (n,) show in their contexts (n,), shape (n, m)."""
+
+    @abstractmethod
+    def sizes(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return the standard deviation of the noise of the actions (n,), shape (n,)."""
+
+    @abstractmethod
+    def gap(self, action: Indices, context: Indices | None = None) -> Array:
+        """Return what the actions (n,) lose per round against the best ones, shape (n,)."""
+
+    @abstractmethod
+    def outside(self, low: float, high: float) -> str | None:
+        """Say which mean of an observation is not between two bounds; None if all are."""
+
+    def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
+        """Return column x of M_a for actions and outcomes (n,), the one-hot signals, (n, m)."""
+        raise NotImplementedError
+
+    def outcomes(self, uniforms: Array) -> Indices:
+        """Return the outcomes (n,) of a finite game that uniform numbers (n, 1) draw."""
+        return np.asarray((self._limits <= uniforms).sum(axis=1))
+
+    @cached_property
+    def _limits(self) -> Array:
+        """The uniform number below which each outcome is drawn, shape (n, outcomes).
+
+        Rounding must not pass the last outcome that has any probability.
+        """
+        weights = np.maximum(self.theta, 0.0)
+        cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+        last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
+        beyond = np.arange(weights.shape[1]) >= last[:, None]
+        return np.where(beyond, np.inf, cumulative)
+
+
+def mean_outside(means: Array, low: float, high: float, labels: tuple[str, ...]) -> str | None:
+    """Say which of the means (k, m) of labelled actions is first not between two bounds."""
+    off = np.argwhere((means < low) | (means > high))
+    if len(off) == 0:
+        return None
+    a, row = off[0]
+    return f"action {labels[a]!r} has mean {means[a, row]:g}"

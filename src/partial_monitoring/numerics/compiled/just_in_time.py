@@ -1,0 +1,89 @@
+"""The decorator of all compiled functions, and a line on the terminal while they are compiled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import parent_process
+from typing import Any
+
+from numba import njit
+from numba.core import event
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def compiled(
+    function: Callable[..., Any] | None = None,
+    *,
+    fastmath: bool | set[str] = False,
+    inline: str = "never",
+) -> Any:
+    """Compile a function when it is first called, and keep it for later processes.
+
+    Parameters
+    ----------
+    function
+        To be compiled; without it, the decorator is returned.
+    fastmath
+        What the compiler may do with sums, see Numba.
+    inline
+        "always" for functions that are called in one place: nothing is compiled for them alone.
+
+    Notes
+    -----
+    All functions share the other options, because Numba compiles its own building blocks (such as
+    ``np.empty``) anew for callers with different ones. What takes long to compile: assigning
+    slices, array expressions, sorting, and the same function for other types: literals, read-only
+    arrays, arrays that are not contiguous.
+    """
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+    decorate = njit(**options | {"fastmath": fastmath, "inline": inline})
+
+    def kept(function: Callable[..., Any]) -> Any:
+        dispatcher = decorate(function)
+        with suppress(RuntimeError):  # no folder can be written to
+            dispatcher.enable_caching()
+        return dispatcher
+
+    return kept if function is None else kept(function)
+
+
+def is_kept(function: Any) -> bool:
+    """Whether there is a folder that keeps a compiled function for later processes."""
+    return bool(function.stats.cache_path)
+
+
+class Notice(event.Listener):
+    """A line on the terminal while functions of this library are compiled."""
+
+    def __init__(self) -> None:
+        self.text = "Compiling for this machine, once after installation ..."
+        self.compiled = 0
+        """How many functions were compiled in this process."""
+        self._depth = 0
+        self._shown = 0
+
+    def on_start(self, event: Any) -> None:
+        if self._is_ours(event):
+            if self._depth == 0 and sys.stderr.isatty() and parent_process() is None:
+                self._shown = len(self.text)
+                print(self.text, end="", file=sys.stderr, flush=True)
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if self._is_ours(event):
+            self.compiled += 1
+            self._depth -= 1
+            if self._depth == 0 and self._shown:
+                print("\r" + " " * self._shown + "\r", end="", file=sys.stderr, flush=True)
+                self._shown = 0
+
+    @staticmethod
+    def _is_ours(event: Any) -> bool:
+        return bool(event.data["dispatcher"].py_func.__module__.partition(".")[0] == PACKAGE)
+
+
+notice = Notice()
+event.register("numba:compile", notice)  # type: ignore[no-untyped-call]

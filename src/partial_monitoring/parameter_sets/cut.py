@@ -1,0 +1,356 @@
+"""Theta cut by ellipsoids: not at all, as a ball, or as a polyhedron.
+
+A cut works in coordinates x with theta = origin + basis x, on n replicates at once. It projects
+points onto Theta and gives the support function of Theta cut by the ellipsoids
+|x - center|_G^2 <= beta, where G = diag(W_t, lambda I).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.errors import SolverError
+from partial_monitoring.numerics import conic
+from partial_monitoring.numerics.linalg import is_ill_conditioned
+from partial_monitoring.validation import Array, Indices
+
+PAIRS = 2**14
+"""Numbers in the directions whose supports are computed at once, to bound the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """The norms of n replicates: G = diag(W_t, lambda I) in the coordinates of a cut."""
+
+    gram: Array
+    """W_t, shape (n, r, r)."""
+    inverse: Array
+    """W_t^-1, shape (n, r, r)."""
+    regularization: float
+    """lambda."""
+
+    def of(self, rows: NDArray[np.bool_]) -> Metric:
+        """Return the norms of some replicates."""
+        return Metric(self.gram[rows], self.inverse[rows], self.regularization)
+
+
+class Rewards(Protocol):
+    """Rewards offsets + slopes x of actions that compete in groups, one after the other."""
+
+    @property
+    def slopes(self) -> Array:
+        """Shape (k, D)."""
+        ...
+
+    @property
+    def offsets(self) -> Array:
+        """Shape (k,)."""
+        ...
+
+    @property
+    def groups(self) -> Indices:
+        """Where each group starts, then k, shape (groups + 1,)."""
+        ...
+
+    def pair_ceiling(self, group: int) -> Array:
+        """Return the most that Theta allows action b to be ahead of a, entry (a, b)."""
+        ...
+
+
+class Cut(ABC):
+    """Theta in coordinates, to be cut by ellipsoids."""
+
+    whole: ClassVar[bool] = False
+    """Whether Theta is everything, so that no ellipsoid is cut."""
+
+    @abstractmethod
+    def project(self, metric: Metric, x: Array) -> Array:
+        """Return the points of Theta nearest to x (n, D)."""
+
+    @abstractmethod
+    def supports(
+        self, metric: Metric, center: Array, beta: Array, directions: Array
+    ) -> tuple[Array, Array]:
+        """Return values (n, q) and maximisers (n, q, D) of directions (q, D)."""
+
+    def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
+        """Return the largest plausible gap of every action within its group, shape (n, k)."""
+        gaps = np.empty((len(center), len(rewards.offsets)))
+        starts = rewards.groups.tolist()
+        for group, (start, end) in enumerate(pairwise(starts)):
+            own = slice(start, end)
+            gaps[:, own] = self._group_gaps(metric, center, beta, rewards, group, own)
+        return np.maximum(gaps, 0.0, out=gaps)
+
+    def _group_gaps(
+        self,
+        metric: Metric,
+        center: Array,
+        beta: Array,
+        rewards: Rewards,
+        group: int,
+        own: slice,
+    ) -> Array:
+        """Return the gaps of the actions of one group, shape (n, q)."""
+        return self._gaps_by_pairs(
+            metric, center, beta, rewards.slopes[own], rewards.offsets[own], None
+        )
+
+    def _gaps_by_pairs(
+        self,
+        metric: Metric,
+        center: Array,
+        beta: Array,
+        slopes: Array,
+        offsets: Array,
+        ceiling: Array | None,
+    ) -> Array:
+        """Return the gaps by one support for each pair, in blocks of actions, shape (n, q).
+
+        No pair is further apart than on all of Theta, by ``ceiling`` (q, q).
+        """
+        (k, dim), n = slopes.shape, len(center)
+        gaps = np.zeros((n, k))
+        block = max(1, PAIRS // max(1, k * dim))
+        for start in range(0, k, block):
+            own = slice(start, start + block)
+            away = (slopes[None] - slopes[own, None]).reshape(-1, dim)
+            values = self.supports(metric, center, beta, away)[0].reshape(n, -1, k)
+            ahead = values + offsets - offsets[own, None]
+            if ceiling is not None:
+                ahead = np.minimum(ahead, ceiling[own])
+            gaps[:, own] = ahead.max(axis=2)
+        return gaps
+
+
+class Uncut(Cut):
+    """Theta is R^d, or a single point."""
+
+    whole = True
+
+    def project(self, metric: Metric, x: Array) -> Array:
+        return x
+
+    def supports(
+        self, metric: Metric, center: Array, beta: Array, directions: Array
+    ) -> tuple[Array, Array]:
+        r, lam = metric.inverse.shape[1], metric.regularization
+        pulled = np.concatenate(
+            [
+                directions[:, :r] @ metric.inverse,
+                np.broadcast_to(
+                    directions[:, r:] / lam, (len(center), len(directions), directions.shape[1] - r)
+                ),
+            ],
+            axis=2,
+        )
+        width = np.sqrt(np.maximum((pulled * directions).sum(axis=-1), 0.0))
+        reach = np.sqrt(beta)[:, None]
+        values = (directions * center[:, None, :]).sum(axis=-1) + reach * width
+        step = np.where(width > 0, reach / np.where(width > 0, width, 1.0), 0.0)
+        return values, center[:, None, :] + step[:, :, None] * pulled
+
+
+@dataclass(frozen=True, eq=False)
+class BallCut(Cut):
+    """Theta is a ball."""
+
+    center: Array
+    """Shape (D,)."""
+    radius: float
+
+    def _diagonal(self, metric: Metric) -> tuple[Array, Array]:
+        """Return the eigenvalues (n, D) of G and the rotation (n, D, D) to its coordinates."""
+        n, r, dim = *metric.gram.shape[:2], len(self.center)
+        values, vectors = np.linalg.eigh(metric.gram)
+        # The small eigenvalues of an ill-conditioned matrix are those of its inverse; the large
+        # ones are then only known to be large.
+        for row in np.flatnonzero(is_ill_conditioned(metric.gram, metric.regularization)):
+            shares, vectors[row] = np.linalg.eigh(metric.inverse[row])
+            values[row] = 1.0 / np.maximum(shares, np.finfo(float).eps * shares[-1])
+        weights = np.full((n, dim), metric.regularization)
+        weights[:, :r] = values
+        turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
+        turn[:, :r, :r] = vectors
+        return weights, turn
+
+    def project(self, metric: Metric, x: Array) -> Array:
+        from partial_monitoring.numerics.compiled import ball
+
+        weights, turn = self._diagonal(metric)
+        back = np.swapaxes(turn, 1, 2)
+        turned = (back @ x[:, :, None])[:, :, 0]
+        found = ball.projections(weights, turned, back @ self.center, self.radius)
+        return np.asarray((turn @ found[:, :, None])[:, :, 0])
+
+    def supports(
+        self, metric: Metric, center: Array, beta: Array, directions: Array
+    ) -> tuple[Array, Array]:
+        from partial_monitoring.numerics.compiled import ball
+
+        weights, turn = self._diagonal(metric)
+        back = np.swapaxes(turn, 1, 2)
+        values, points = ball.supports(
+            np.ascontiguousarray(directions @ turn),
+            weights,
+            (back @ center[:, :, None])[:, :, 0],
+            np.maximum(beta, 1e-300),
+            back @ self.center,
+            self.radius,
+        )
+        return values, points @ back
+
+    def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
+        """Return the largest plausible gaps, by supports of those pairs only that may decide."""
+        from partial_monitoring.numerics.compiled import ball
+
+        weights, turn = self._diagonal(metric)
+        back = np.swapaxes(turn, 1, 2)
+        gaps = ball.group_gaps(
+            np.ascontiguousarray(rewards.slopes @ turn),
+            rewards.offsets,
+            rewards.groups,
+            weights,
+            (back @ center[:, :, None])[:, :, 0],
+            np.maximum(beta, 1e-300),
+            back @ self.center,
+            self.radius,
+        )
+        return np.asarray(gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class PolyhedralCut(Cut):
+    """Theta is a polyhedron {x : facets x <= bounds}."""
+
+    facets: Array
+    """Shape (f, D)."""
+    bounds: Array
+    """Shape (f,)."""
+    interior: Array
+    """A point of the relative interior, shape (D,)."""
+    origin: Array
+    basis: Array
+    nearest: Callable[[Array, Array], Array]
+    """The projection onto Theta in given norms, for what the compiled loop leaves unfinished."""
+
+    def project(self, metric: Metric, x: Array) -> Array:
+        from partial_monitoring.numerics.compiled import polyhedron
+
+        lam, r = metric.regularization, metric.gram.shape[1]
+        centers, finished = polyhedron.centers(
+            metric.inverse, x, lam, self.facets, self.bounds, self.interior
+        )
+        for row in np.flatnonzero(~finished):
+            gram = np.diag(np.full(x.shape[1], lam))
+            gram[:r, :r] = metric.gram[row]
+            theta = self.origin + self.basis @ x[row]
+            # Definite on the complement of the basis, too.
+            outside = np.eye(len(self.basis)) - self.basis @ self.basis.T
+            full = self.basis @ gram @ self.basis.T + outside
+            centers[row] = self.basis.T @ (self.nearest(theta, full) - self.origin)
+        return np.asarray(centers)
+
+    def supports(
+        self, metric: Metric, center: Array, beta: Array, directions: Array
+    ) -> tuple[Array, Array]:
+        from partial_monitoring.numerics.compiled import polyhedron
+
+        values, certified, points = polyhedron.pair_supports(
+            metric.inverse,
+            center,
+            beta,
+            metric.regularization,
+            np.ascontiguousarray(directions),
+            self.facets,
+            self.bounds,
+        )
+        for row, t in np.argwhere(~certified):
+            found = self._by_cones(
+                metric.inverse[row],
+                metric.regularization,
+                center[row],
+                float(beta[row]),
+                directions[t],
+            )
+            if found is None:
+                continue
+            # The value stays a bound from above, the better of two that multipliers prove. An
+            # interior-point method may overshoot by its tolerance; the bound may not be passed.
+            point, bound = found
+            values[row, t] = min(float(values[row, t]), bound)
+            room = max(float(values[row, t] - directions[t] @ center[row]), 0.0)
+            gain = max(float(directions[t] @ (point - center[row])), 1e-300)
+            points[row, t] = center[row] + (point - center[row]) * min(1.0, room / gain)
+        return values, points
+
+    def _by_cones(
+        self, inverse: Array, lam: float, center: Array, beta: float, direction: Array
+    ) -> tuple[Array, float] | None:
+        """Return a maximiser and a bound by an interior-point method, or None.
+
+        In whitened coordinates, where any multipliers mu >= 0 of the facets N z <= s prove that the
+        maximum is at most <s, mu> + beta^(1/2) |c - N' mu|.
+        """
+        from partial_monitoring.numerics.compiled import polyhedron
+
+        dim = len(center)
+        root = polyhedron.whiten(inverse, lam, dim)
+        facets, slack = self.facets @ root, self.bounds - self.facets @ center
+        ball = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
+        size = max(float(np.linalg.norm(root.T @ direction)), 1e-300)
+        c = root.T @ direction / size
+        try:
+            best = conic.minimize_conic(
+                -c,
+                [
+                    conic.Cone("nonnegative", facets, slack),
+                    conic.Cone("norm", ball, np.append(np.sqrt(beta), np.zeros(dim))),
+                ],
+            )
+        except SolverError:
+            return None
+        if best is None:
+            return None
+        mu = np.maximum(best.multipliers[: len(slack)], 0.0)
+        height = float(slack @ mu) + np.sqrt(beta) * float(np.linalg.norm(c - facets.T @ mu))
+        return center + root @ best.point, float(direction @ center) + size * height
+
+    def _group_gaps(
+        self,
+        metric: Metric,
+        center: Array,
+        beta: Array,
+        rewards: Rewards,
+        group: int,
+        own: slice,
+    ) -> Array:
+        """Return the gaps of one group, with pairs pruned by upper bounds, shape (n, q)."""
+        from partial_monitoring.numerics.compiled import polyhedron
+
+        slopes = np.ascontiguousarray(rewards.slopes[own])
+        offsets, ceiling = rewards.offsets[own], rewards.pair_ceiling(group)
+        gaps, certified = polyhedron.exact_gaps(
+            metric.inverse,
+            center,
+            beta,
+            metric.regularization,
+            slopes,
+            offsets,
+            self.facets,
+            self.bounds,
+            ceiling,
+        )
+        if not certified.all():
+            open_ = ~certified
+            gaps[open_] = self._gaps_by_pairs(
+                metric.of(open_), center[open_], beta[open_], slopes, offsets, ceiling
+            )
+        return np.asarray(gaps)

@@ -1,0 +1,236 @@
+"""The words of a report: answers in sentences, and numbers as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from partial_monitoring.display import ELLIPSIS
+from partial_monitoring.report.ranking import Standing
+from partial_monitoring.report.significance import too_few
+from partial_monitoring.report.summary import Section
+from partial_monitoring.simulation.result import Exponent
+
+MISSING = "–"
+"""Shown for a number that does not exist."""
+
+POWERS = {0.0: "0", 0.5: "1/2", 2 / 3: "2/3", 1.0: "1"}
+
+
+def headline(sections: Sequence[Section], standings: Sequence[Standing]) -> str:
+    """Say which policy does best, before anything else."""
+    if not standings:
+        return "No policy played."
+    first = standings[0]
+    played = [section for section in sections if section.summaries]
+    if len(standings) == 1:
+        return f"{first.policy} was played alone, so there is nothing to compare it with."
+    if len(played) == 1:
+        return answer(played[0])
+    most = max(standing.wins for standing in standings)
+    winners = [standing.policy for standing in standings if standing.wins == most]
+    where = f"{most} of {with_noun(len(played), 'instance')}"
+    verb = "has" if len(winners) == 1 else "each have"
+    text = f"{name_list(winners)} {verb} the least regret on {where}."
+    partly = f", but played only {first.played} of them" if first.played < len(played) else ""
+    return (
+        f"{text} Seed by seed, {first.policy} is ahead of the others most often "
+        f"({percent(first.ahead)} of its comparisons){partly}."
+    )
+
+
+def answer(section: Section) -> str:
+    """Say which policy wins on one instance, and over which others clearly."""
+    best = next((s for s in section.summaries if s.policy == section.best), None)
+    if best is None:
+        return "No policy played this instance."
+    result = section.comparison.result
+    regret = with_error(best.mean, best.error)
+    rounds = with_noun(result.horizon, "round")
+    if len(section.summaries) == 1:
+        return f"{best.policy} has a regret of {regret} after {rounds}."
+    if not any(pair.difference for pair in section.pairs):
+        return f"All policies have the same regret: {regret} after {rounds}."
+    text = f"{best.policy} has the least regret: {regret} after {rounds}"
+    even = [name for name in section.leaders if name != best.policy]
+    if too_few(len(result.seeds), len(section.pairs)):
+        seeds = with_noun(len(result.seeds), "seed")
+        return f"{text}; {seeds} cannot prove an order of {len(section.summaries)} policies."
+    if not even:
+        return f"{text}, clearly less than every other policy."
+    if len(even) == len(section.summaries) - 1:
+        return f"{text}, but not clearly less than any other policy."
+    return f"{text}, clearly less than all others but {name_list(even)}."
+
+
+def bound_note(section: Section) -> str | None:
+    """Say what theory guarantees at the horizon, or why it does not."""
+    result = section.comparison.result
+    bound = section.verdict.bound(result.checkpoints[-1:])
+    if bound is None:
+        return None
+    excess = section.excess
+    if excess is not None:
+        return (
+            f"The truth has norm {amount(excess.norm)}, outside the norm bound "
+            f"{amount(excess.bound)} of the game, so theory guarantees nothing here."
+        )
+    return (
+        f"Theory guarantees IDS a regret of at most {amount(float(bound[0]))} after "
+        f"{with_noun(result.horizon, 'round')} (the dashed line on logarithmic axes)."
+    )
+
+
+def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
+    """Return the size of the experiment."""
+    results = [section.comparison.result for section in sections if section.summaries]
+    games = {(s.comparison.game_name, id(s.comparison.game)) for s in sections}
+    lines = [
+        with_noun(len(games), "game"),
+        with_noun(len(sections), "instance"),
+        with_noun(len(policies), "policy").replace("policys", "policies"),
+    ]
+    if results:
+        lines.append(_range([result.horizon for result in results], "round"))
+        lines.append(_range([len(result.seeds) for result in results], "seed"))
+    return lines
+
+
+def refusals(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
+    """Return (policy, game and instance, reason) of everything that was not played."""
+    found = []
+    for section in sections:
+        title = section.comparison.title
+        found += [(name, title, reason) for name, reason in section.comparison.refused.items()]
+        found += [
+            (name, title, "The run was interrupted before its first checkpoint.")
+            for name in section.unfinished
+        ]
+    return found
+
+
+def _range(numbers: Sequence[int], noun: str) -> str:
+    low, high = min(numbers), max(numbers)
+    return with_noun(high, noun) if low == high else f"{low:,} to {high:,} {noun}s"
+
+
+def amount(value: float) -> str:
+    """Show a number with three digits, or all digits before the point.
+
+    >>> [amount(x) for x in (12345.6, 12.345, 0.001234, 0.0, float("inf"), float("nan"))]
+    ['12,346', '12.3', '0.00123', '0', '∞', '–']
+    """
+    if np.isnan(value):
+        return MISSING
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if abs(value) >= 1e9 or 0 < abs(value) < 1e-4:
+        return f"{value:.2e}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def with_error(mean: float, error: float) -> str:
+    """Show a mean and its standard error to the same decimal, two digits of the error.
+
+    >>> with_error(123.456, 1.234), with_error(5.0, float("nan")), with_error(5.0, 0.0)
+    ('123.5 ± 1.2', '5', '5 ± 0')
+    """
+    if not np.isfinite([mean, error]).all():
+        return amount(mean)
+    if error == 0 or max(abs(mean), error) >= 1e9:
+        return f"{amount(mean)} ± {amount(error)}"
+    decimals = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
+    return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
+
+
+def duration(seconds: float) -> str:
+    """Show a time in the unit that suits it.
+
+    >>> [duration(s) for s in (2.5e-7, 3.14e-5, 0.012, 7.0, 600.0)]
+    ['250 ns', '31.4 µs', '12 ms', '7 s', '10 min']
+    """
+    if not np.isfinite(seconds):
+        return MISSING
+    for size, unit in ((1e-6, "ns"), (1e-3, "µs"), (1.0, "ms"), (120.0, "s")):
+        if seconds < size:
+            scale = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+            return f"{amount(seconds / scale)} {unit}"
+    return f"{amount(seconds / 60)} min"
+
+
+def exponent(fit: Exponent | None) -> str:
+    """Show a fitted exponent with its interval, if it has one.
+
+    >>> exponent(Exponent(0.512, 0.48, 0.55)), exponent(None)
+    ('0.51 (0.48 to 0.55)', '–')
+    """
+    if fit is None:
+        return MISSING
+    if not np.isfinite([fit.low, fit.high]).all():
+        return f"{fit.value:.2f}"
+    return f"{fit.value:.2f} ({fit.low:.2f} to {fit.high:.2f})"
+
+
+def power(value: float | None) -> str:
+    """Show the exponent of a class as a fraction.
+
+    >>> power(2 / 3), power(None)
+    ('2/3', '–')
+    """
+    return MISSING if value is None else POWERS.get(value, f"{value:.2g}")
+
+
+def p_value(p: float) -> str:
+    """Show a p-value.
+
+    >>> p_value(0.00004), p_value(0.034), p_value(1.0)
+    ('< 0.001', '= 0.034', '= 1')
+    """
+    if np.isnan(p):
+        return MISSING
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def percent(share: float) -> str:
+    """Show a share.
+
+    >>> percent(0.834), percent(float("nan"))
+    ('83 %', '–')
+    """
+    return MISSING if np.isnan(share) else f"{100 * share:.0f} %"
+
+
+def name_list(names: Sequence[str]) -> str:
+    """Put names into a sentence.
+
+    >>> name_list(["ids"]), name_list(["ids", "cbp", "ucb"])
+    ('ids', 'ids, cbp and ucb')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def with_noun(number: int, noun: str) -> str:
+    """Show how many things there are.
+
+    >>> with_noun(1, "seed"), with_noun(10000, "round")
+    ('1 seed', '10,000 rounds')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def short(name: str, most: int = 28) -> str:
+    """Put a name on one line, and cut it if it would not fit into a legend.
+
+    >>> short("information-directed sampling", 12)
+    'information…'
+    """
+    line = " ".join(name.split())
+    return line if len(line) <= most else line[: most - 1] + ELLIPSIS
+
+
+def capitalized(sentence: str) -> str:
+    """Begin a sentence with a capital, leaving the rest as it is."""
+    return sentence[:1].upper() + sentence[1:]

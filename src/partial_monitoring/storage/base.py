@@ -1,0 +1,36 @@
+"""What every storage of events offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+Event = dict[str, Any]
+"""One thing that happened to a learner, as plain data: ``seq`` (1, 2, 3, ... without gaps),
+``kind``, and what belongs to that kind."""
+
+Snapshot = dict[str, Any]
+"""What a learner knew after the event number ``seq``, as plain data."""
+
+
+class Storage(Protocol):
+    """An append-only log of events, and snapshots that save folding it from its start.
+
+    The events are the only truth: a snapshot may be lost at any time.
+    """
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Keep events that follow the last one, all of them or none."""
+        ...
+
+    def after(self, seq: int = 0) -> Iterator[Event]:
+        """Yield the events after a number, in order, each for the caller to keep."""
+        ...
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, if the storage keeps any."""
+        ...
+
+    def latest(self) -> Snapshot | None:
+        """Return the last snapshot that was kept, if there is one."""
+        ...

@@ -1,0 +1,45 @@
+"""Events in memory, which end with the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from partial_monitoring.storage.base import Event, Snapshot
+
+
+class Memory:
+    """A storage in memory.
+
+    Parameters
+    ----------
+    events
+        What it holds at the start, from event 1 on.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._events: list[Event] = list(map(_copied, events))
+        self._snapshot: Snapshot | None = None
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Keep events that follow the last one."""
+        self._events += events
+
+    def after(self, seq: int = 0) -> Iterator[Event]:
+        """Yield copies of the events after a number."""
+        return map(_copied, self._events[seq:])
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of the one before."""
+        self._snapshot = snapshot
+
+    def latest(self) -> Snapshot | None:
+        """Return the last snapshot that was kept, if there is one."""
+        return self._snapshot
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of plain data."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return list(map(_copied, value)) if isinstance(value, list) else value
