@@ -19,10 +19,8 @@ otherwise the bound itself is returned, which is too large rather than too small
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.validation import Array
 
 CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
@@ -245,25 +243,6 @@ def into_whitened(rows, root):
                 for j in range(h + 1):
                     result[i, j] += entry * root[h, j]
     return result
-
-
-def centers(
-    inverse: Array,
-    x_hat: Array,
-    regularization: float,
-    facets: Array,
-    bounds: Array,
-    interior: Array,
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
-
-    Returns the projections and whether each was found. Nothing is compiled while all are inside.
-    """
-    outside = find_outside(x_hat, facets, bounds)
-    if not outside.any():
-        return x_hat.copy(), ~outside
-    found = project(inverse, x_hat, outside, regularization, facets, bounds, interior)
-    return found[0], found[1]
 
 
 @compiled
