@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.kernel import posterior as kernel
 from partial_monitoring.estimation.kernel.box import (
     BoxData,
     BoxPosterior,
@@ -160,7 +159,7 @@ def test_directed_information_and_rivals_are_those_of_the_points_as_candidates()
     for action, shown in zip(data.actions.rows[:, 0], data.shown.rows, strict=True):
         place = len(actions) + np.searchsorted(known.actions, action)
         state = policy.update(state, np.array([place]), shown[None])
-    state = kernel.restricted(state.estimate, np.arange(len(actions)))
+    state = state.estimate.restricted(np.arange(len(actions)))
     for information in (pm.information.directed, pm.information.directed_relaxed):
         one, two = (
             information(finite, KernelEllipsoid.around(x, pm.confidence.paper()))
@@ -303,7 +302,7 @@ def test_bad_input_is_refused() -> None:
         (lambda: own.points_of([own.k]), "actions must be numbers of points"),
         (lambda: own.points_of([0.5]), "actions must be numbers of points"),
         (lambda: pm.Learner(own, pm.LinUCB()), "does not play games over a box"),
-        (lambda: pm.Learner(own, pm.GPTS()), "not over a box"),
+        (lambda: pm.Learner(own, pm.GPTS()), "does not play games over a box"),
         (lambda: pm.analyze(own), "too many to list"),
         (lambda: pm.Learner(own).ask(available=[0]), "available cannot be given"),
         (
