@@ -10,6 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.storage.memory import Memory
 
 GAMES: dict[str, Callable[[], pm.Game]] = {
     "pricing": pm.games.dynamic_pricing,
@@ -48,7 +49,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
     """Everything that a further decision depends on."""
     copy = pm.Learner.__new__(pm.Learner)
     copy.__dict__.update(learner.__dict__)
-    copy._open, copy._history = dict(learner._open), learner.history
+    copy._storage = Memory()
     decision = copy.ask()
     return (
         decision.id,
@@ -59,7 +60,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
         decision.information.tolist(),
         decision.beta,
         decision.estimate.tolist(),
-        sorted(learner._open),
+        sorted(learner._session.open),
         learner.history,
     )
 

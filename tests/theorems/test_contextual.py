@@ -175,7 +175,7 @@ def test_contexts_that_join_are_as_if_they_had_been_listed(kind: str) -> None:
 
 
 def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partial_monitoring.policies.ids.context_counts.MOST_NEWCOMERS", 3)
+    monkeypatch.setattr("partial_monitoring.policies.ids.context_counts.MOST_UNLISTED", 3)
     game = random_game(0, "ball")
     policy = pm.ContextualIDS(chances="estimated")
     state = policy.init(game, 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -82,7 +83,7 @@ class Cut(ABC):
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k)."""
         starts = rewards.groups
-        own = [slice(start, end) for start, end in zip(starts, starts[1:], strict=False)]
+        own = [slice(start, end) for start, end in pairwise(starts.tolist())]
         each = [
             self._group_gaps(metric, center, beta, rewards, group, where)
             for group, where in enumerate(own)

@@ -158,13 +158,14 @@ def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     require(bool(((action >= 0) & (action < game.k)).all()), "it plays an action that is not there")
     mu = choice.distribution
     count = game.k if choice.candidates is None else choice.candidates.shape[1]
-    for name in ("distribution", "gaps", "information"):
-        shape = np.shape(getattr(choice, name))
-        require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
+    stated = ("distribution", "gaps", "information", "ratio")
+    known = {name: getattr(choice, name) for name in stated if getattr(choice, name) is not None}
+    for name, values in known.items():
+        shape, right = np.shape(values), (n,) if name == "ratio" else (n, count)
+        require(shape == right, f"its {name} has shape {shape}, not {right}")
     require(bool(np.isfinite(mu).all()), "its distribution is not finite")
-    require(bool((mu >= 0).all()), "its distribution has negative entries")
-    for name in ("gaps", "information", "ratio"):
-        require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
+    for name, values in known.items():
+        require(not (values < 0).any(), f"its {name} has negative entries")
     require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
     chance = mu[np.arange(n), choice.positions]
     require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
