@@ -159,12 +159,16 @@ def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     mu = choice.distribution
     count = game.k if choice.candidates is None else choice.candidates.shape[1]
     for name in ("distribution", "gaps", "information"):
-        shape = np.shape(getattr(choice, name))
-        require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
+        values = getattr(choice, name)
+        if values is not None or name == "distribution":
+            shape = np.shape(values)
+            require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
     require(bool(np.isfinite(mu).all()), "its distribution is not finite")
     require(bool((mu >= 0).all()), "its distribution has negative entries")
     for name in ("gaps", "information", "ratio"):
-        require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
+        values = getattr(choice, name)
+        negative = values is not None and bool((np.asarray(values) < 0).any())
+        require(not negative, f"its {name} has negative entries")
     require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
     chance = mu[np.arange(n), choice.positions]
     require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
