@@ -55,3 +55,18 @@ def test_the_rooms_of_the_architecture_are_those_of_the_source() -> None:
     cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
     assert sorted(CODE.findall(" ".join(cells))) == sorted({*ROOMS, *modules})
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r": ([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.M)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_anchors_are_there() -> None:
+    """Links to a section of another page lead to a heading of that page."""
+    for page in PAGES:
+        for name, anchor in re.findall(r"\]\((?:docs/)?([a-z-]+\.md)#([\w-]+)\)", page.read_text()):
+            text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+            titles = re.findall(r"^#+ (.*)$", text, flags=re.M)
+            slugs = {re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles}
+            assert anchor in {re.sub(r"[\s-]+", "-", slug) for slug in slugs}, (page.name, name)
