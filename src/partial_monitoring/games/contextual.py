@@ -121,10 +121,7 @@ def contextual_linear_bandit(
 
 
 def contextual_dueling(
-    features: ArrayLike = (
-        ((1, 0), (0, 1), (0.6, 0.6)),
-        ((1, 0), (0, -1), (0.6, -0.6)),
-    ),
+    features: ArrayLike = (((1, 0), (0, 1), (0.6, 0.6)), ((1, 0), (0, -1), (0.6, -0.6))),
     context_distribution: ArrayLike | None = None,
     *,
     feedback: str = "quantitative",

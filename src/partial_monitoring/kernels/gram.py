@@ -81,21 +81,17 @@ class Gram(Protocol):
     @property
     def size(self) -> int:
         """The number d."""
-        ...
 
     @property
     def diagonal(self) -> Array:
         """The diagonal of K, shape (d,)."""
-        ...
 
     def columns(self, index: Indices) -> Array:
         """Return some columns of K, shape (d, q)."""
-        ...
 
     @property
     def matrix(self) -> Array:
         """K, shape (d, d)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

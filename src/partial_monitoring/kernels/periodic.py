@@ -8,12 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from partial_monitoring.kernels.elementary import (
-    Elementary,
-    Scales,
-    per_dimension,
-    positive_scales,
-)
+from partial_monitoring.kernels.elementary import Elementary, Scales, per_dimension, positive_scales
 from partial_monitoring.validation import Array, positive_number, set_fields
 
 

@@ -15,14 +15,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.gram import Functionals
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    brief,
-    is_whole,
-    real_array,
-    whole_number,
-)
+from partial_monitoring.validation import Array, Indices, brief, is_whole, real_array, whole_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.elementary import (
-    Elementary,
-    Scales,
-    per_dimension,
-    positive_scales,
-)
+from partial_monitoring.kernels.elementary import Elementary, Scales, per_dimension, positive_scales
 from partial_monitoring.validation import Array, positive_number, real_number, set_fields
 
 BLOCK = 16_384

@@ -131,17 +131,14 @@ class KernelBoxGame(FunctionGame):
 
     @property
     def m(self) -> int:
-        """A point shows one number."""
         return 1
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: an unknown function, and no list of its points."""
         return Traits(listed=False, function=True)
 
     @property
     def shows_own_reward(self) -> bool:
-        """Every point shows its own reward."""
         return True
 
     def _refuse_list(self) -> NoReturn:
@@ -157,27 +154,22 @@ class KernelBoxGame(FunctionGame):
 
     @property
     def linear(self) -> NoReturn:
-        """Refused: the points are too many to list."""
         self._refuse_list()
 
     @property
     def coordinate_set(self) -> NoReturn:
-        """Refused: the points are too many to list."""
         self._refuse_list()
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: with Gaussian noise, or without noise."""
         kind = self.noise if noise is None else noise
         if kind not in ("gaussian", "none"):
             raise InvalidInput(f"noise over a box must be 'gaussian' or 'none'; got {kind!r}.")
         return noise_named(kind, self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what points earn and show under one function, or under those of theta (n, d)."""
         return BoxTruths(self, theta, function)
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same box with a function of another kernel."""
         return type(self)(
             kernel,
             self.low,
@@ -223,14 +215,10 @@ class KernelBoxGame(FunctionGame):
         return number
 
     def point(self, action: int | str) -> Array:
-        """Return the point with a given number, shape (p,)."""
         return self.points_of(self.action_index(action))
 
     def bandit_at(
-        self,
-        points: Array,
-        actions: Iterable[object] | None = None,
-        chosen: Indices | None = None,
+        self, points: Array, actions: Iterable[object] | None = None, chosen: Indices | None = None
     ) -> KernelGame:
         """Return the bandit that has only the given points (n, p), or some of them, as actions."""
         places = np.arange(len(points)) if chosen is None else chosen
@@ -247,11 +235,9 @@ class KernelBoxGame(FunctionGame):
         )
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some points show: the value there."""
         return readings.values(self.points_of(actions))
 
     def action_index(self, action: int | str) -> int:
-        """Return the number of a point; points have no names."""
         if not is_whole(action) or not 0 <= int(action) < self.k:
             raise InvalidInput(
                 f"action must be the number of a point, below {self.k} (see nearest); got "
@@ -264,15 +250,12 @@ class KernelBoxGame(FunctionGame):
         return ", ".join(f"{value:.6g}" for value in self.point(action))
 
     def row_count(self, action: int) -> int:
-        """Return 1: a point shows one number."""
         return 1
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        """Return the bandit that has only some of the points."""
         return self.bandit_at(self.points_of([self.action_index(action) for action in actions]))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return the table that shows this game: the edges of the box."""
         rows = tuple(
             tuple(map(display.TableCell, (f"x{i + 1}", *(display.number(float(v)) for v in edge))))
             for i, edge in enumerate(zip(self.low, self.high, strict=True))
@@ -321,15 +304,12 @@ class BoxTruths(Truths):
         return np.array([own(points[[i]])[0] for i, own in enumerate(self._functions)])
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the values at the points (n,), shape (n, 1)."""
         return self._values(action)[:, None]
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise, which is the same everywhere, shape (n,)."""
         return self._sizes
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the points (n,) lose against the best one, shape (n,)."""
         return np.maximum(self._best - self._values(action), 0.0)
 
     def outside(self, low: float, high: float) -> None:

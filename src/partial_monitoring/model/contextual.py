@@ -85,13 +85,11 @@ class ContextualGame(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: contexts; finite if all their games are, duels if one has them."""
         duels = any(game.traits.duels for game in self.games)
         return Traits(finite=self.games[0].traits.finite, contexts=True, duels=duels)
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return self.games[0].d
 
     @property
@@ -101,7 +99,6 @@ class ContextualGame(AnyGame):
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation map."""
         return max(game.m for game in self.games)
 
     @cached_property
@@ -180,27 +177,22 @@ class ContextualGame(AnyGame):
 
     @property
     def linear(self) -> NoReturn:
-        """Refused: there is one game per context."""
         raise InvalidInput("game must have no contexts; take the game of one with game.at.")
 
     @property
     def shows_own_reward(self) -> bool:
-        """Whether in all contexts every action shows its own reward and nothing else."""
         return all(game.shows_own_reward for game in self.games)
 
     @property
     def context_limits(self) -> Array:
-        """The uniform number below which each context is drawn, shape (contexts,)."""
         chances = np.cumsum(self.context_distribution)
         last = len(chances) - 1 - (self.context_distribution[::-1] > 0).argmax()
         return np.where(np.arange(len(chances)) >= last, np.inf, chances)
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of an action among those of all contexts, given by index or label."""
         return index_of("action", action, self.actions)
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action, numbered over all contexts."""
         return self.actions[action]
 
     def row_count(self, action: int) -> int:
@@ -238,7 +230,6 @@ class ContextualGame(AnyGame):
         return Game(features, maps, self.parameters, **options)
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like, which must be the same in all contexts."""
         kinds = {own.noise if noise is None else noise for own in self.games}
         if len(kinds) > 1 or callable(noise):
             raise InvalidInput(
@@ -248,7 +239,6 @@ class ContextualGame(AnyGame):
         return self.games[0].feedback(noise)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what the actions earn and show in their contexts under parameters (n, d)."""
         return ContextualTruths(self, theta)
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
@@ -291,27 +281,22 @@ class ContextualTruths(Truths):
         return np.ascontiguousarray(self.game.observation_maps.swapaxes(2, 3))
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the means of what the actions (n,) show in their contexts, shape (n, m)."""
         context = self._offered(action, context)
         rows = self.game.observation_maps[context, action]  # (n, m, d)
         return np.asarray((rows * self.theta[:, None, :]).sum(axis=-1))
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise of the actions (n,) in their contexts, shape (n,)."""
         return np.asarray(self._sizes[context, action])
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the actions (n,) lose against the best of their context, shape (n,)."""
         rewards = (self.game.features[context] * self.theta[:, None, :]).sum(axis=-1)  # (n, k)
         rewards = np.where(self.game.available[context], rewards, -np.inf)
         return np.asarray(rewards.max(axis=1) - rewards[self._each, action])
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
-        """Return the one-hot signals of actions and outcomes (n,) in their contexts, (n, m)."""
         return np.asarray(self._signals[self._offered(action, context), action, outcome])
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say which mean of an action of a context is not between two bounds."""
         for theta in np.unique(self.theta, axis=0):
             for own in self.game.games:
                 found = mean_outside(own.shown(theta[None])[0], low, high, own.actions)

@@ -135,12 +135,10 @@ class DuelTruths(Truths):
         return self.utilities[self._each, first], self.utilities[self._each, second]
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the differences of the utilities, shape (n, 1)."""
         first, second = self._both(action)
         return np.asarray((first - second)[:, None])
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise, which is the same for all duels, shape (n,)."""
         return self._sizes
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
@@ -149,7 +147,6 @@ class DuelTruths(Truths):
         return np.asarray(self._largest - (first + second))
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say between which bounds the means lie, if these are too far apart."""
         widest = float(np.ptp(self.utilities, axis=1).max())
         if low <= -widest and widest <= high:
             return None
@@ -204,12 +201,10 @@ class DuelingGame(Duels, Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: duels."""
         return Traits(duels=True)
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return int(self.item_features.shape[1])
 
     @cached_property
@@ -225,15 +220,12 @@ class DuelingGame(Duels, Game):
         return frozen((self.item_features[first] - self.item_features[second])[:, None, :])
 
     def rows(self, action: int | str) -> Array:
-        """Return phi_a - phi_b of one pair without listing the others, shape (1, d)."""
         first, second = divmod(self.action_index(action), self.count)
         return frozen((self.item_features[first] - self.item_features[second])[None])
 
     def reward_row(self, action: int) -> Array:
-        """Return phi_a + phi_b of one pair without listing the others, shape (d,)."""
         first, second = divmod(action, self.count)
         return frozen(self.item_features[first] + self.item_features[second])
 
     def utilities(self, theta: Array) -> Array:
-        """Return the utilities of the items for parameters (n, d), shape (n, items)."""
         return np.asarray((self.item_features @ theta[:, :, None])[:, :, 0])

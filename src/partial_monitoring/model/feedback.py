@@ -28,15 +28,12 @@ class Shows(Protocol):
     @property
     def m(self) -> int:
         """Largest number of rows of an observation."""
-        ...
 
     def row_count(self, action: int) -> int:
         """Return m_a, the number of rows of an action's observation."""
-        ...
 
     def action_label(self, action: int) -> str:
         """Return the label of an action."""
-        ...
 
 
 class Source(Protocol):
@@ -44,7 +41,6 @@ class Source(Protocol):
 
     def at(self, t: int) -> Any:
         """Return the numbers of round t (counted from 0), one row per seed."""
-        ...
 
 
 class Feedback(ABC):
@@ -121,10 +117,7 @@ class Gaussian(Feedback):
     name, normal = "gaussian", True
     words = "what is shown carries Gaussian noise of {size}"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return the means with noise of their sizes, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means, sizes = truths.means(action, context), truths.sizes(action, context)
         return np.asarray(means + sizes[:, None] * numbers[:, : means.shape[1]])
 
@@ -135,10 +128,7 @@ class Bernoulli(Feedback):
     name, low, high = "bernoulli", 0.0, 1.0
     words = "what is shown is 0 or 1, with that mean"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return zeros and ones, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means = truths.means(action, context)
         return np.asarray(numbers[:, : means.shape[1]] < means, dtype=float)
 
@@ -149,10 +139,7 @@ class Sign(Feedback):
     name, low, high = "sign", -1.0, 1.0
     words = "what is shown is -1 or 1, with that mean"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return signs, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means = truths.means(action, context)
         return np.where(numbers[:, : means.shape[1]] < (1.0 + means) / 2.0, 1.0, -1.0)
 
@@ -163,13 +150,9 @@ class Noiseless(Feedback):
     name = "none"
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return zeros: nothing is drawn, shape (1, width)."""
         return np.zeros((1, self.width(game)))
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return the means, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         return np.array(truths.means(action, context))
 
 
@@ -186,15 +169,12 @@ class OwnNoise(Feedback):
     name = "own"
 
     def source(self, game: Shows, seeds: Indices) -> Source:
-        """Return one generator per seed and round."""
         return Generators(seeds)
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return the generator itself."""
         return [rng]
 
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
-        """Return what the function returns, shape (n, m)."""
         means, sizes = truths.means(action, context), truths.sizes(action, context)
         shown = np.zeros_like(means)
         for i, rng in enumerate(numbers):
@@ -213,21 +193,15 @@ class Outcome(Feedback):
     name = "outcome"
 
     def width(self, game: Shows) -> int:
-        """Return 1: the outcome is drawn with one number."""
         return 1
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return the uniform number of one outcome, shape (1, 1)."""
         return rng.random((1, 1))
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return one-hot signals, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         return truths.columns(action, truths.outcomes(numbers), context)
 
     def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
-        """Return a signal as a one-hot vector of a given length (at least m_a), or refuse it."""
         if not isinstance(observed, Hashable):
             raise InvalidInput(f"observation must be a signal; got {observed!r}.")
         own = self.symbols[action]
@@ -241,7 +215,6 @@ class Outcome(Feedback):
         return vector
 
     def decode(self, game: Shows, action: int, vector: Array) -> Hashable:
-        """Return the symbol of a one-hot vector (m,)."""
         own = self.symbols[action]
         return own[int(vector[: len(own)].argmax())]
 

@@ -87,12 +87,10 @@ class FiniteGame(Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions, and outcomes."""
         return Traits(finite=True)
 
     @property
     def outcome_labels(self) -> tuple[str, ...]:
-        """The labels of the outcomes."""
         return self.outcomes
 
     @property
@@ -114,7 +112,6 @@ class FiniteGame(Game):
         return self.feedback().encode(self, a, symbol, len(self.symbols[a]))
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: the signal of an outcome that is drawn."""
         if noise not in (None, "outcome"):
             raise InvalidInput(
                 f"noise must be left out for a finite game, which draws an outcome and shows its "

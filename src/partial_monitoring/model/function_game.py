@@ -57,7 +57,6 @@ class FunctionGame(AnyGame):
 
     @property
     def point_dimension(self) -> int | None:
-        """Number of coordinates of the points, if the game came from a kernel of points."""
         return None if self.kernel_gram is None else int(self.kernel_gram.points.shape[1])
 
     @property
@@ -86,7 +85,6 @@ class FunctionGame(AnyGame):
         """Return the game that has only some of the actions."""
 
     def function_values(self, function: Callable[[Array], Any]) -> Array:
-        """Return the parameter (d,) that stands for a function (n, p) -> (n,)."""
         gram = self.kernel_gram
         if gram is None or (gram.axes >= 0).any():
             raise InvalidInput(

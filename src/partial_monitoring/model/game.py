@@ -122,22 +122,18 @@ class Game(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions."""
         return Traits()
 
     @property
     def k(self) -> int:
-        """Number of actions."""
         return int(self.features.shape[0])
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return int(self.features.shape[1])
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation map."""
         return int(self.observation_maps.shape[1])
 
     @property
@@ -162,12 +158,10 @@ class Game(AnyGame):
 
     @property
     def linear(self) -> Game:
-        """The game itself, which is linear already."""
         return self
 
     @cached_property
     def shows_own_reward(self) -> bool:
-        """Whether every action shows its own reward and nothing else."""
         return self.m == 1 and np.array_equal(self.observation_maps[:, 0], self.features)
 
     def rows(self, action: int | str) -> Array:
@@ -193,15 +187,12 @@ class Game(AnyGame):
         return np.asarray((self.observation_maps[action] @ theta[:, :, None])[:, :, 0])
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: with the noise of the game unless given."""
         return noise_named(self.noise if noise is None else noise, self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what the actions earn and show under parameters (n, d)."""
         return ListedTruths(self, theta)
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of an action given by index or by label."""
         return index_of("action", action, self.actions)
 
     def restricted(self, actions: Iterable[int | str]) -> Game:
@@ -218,11 +209,9 @@ class Game(AnyGame):
         )
 
     def row_count(self, action: int) -> int:
-        """Return m_a, the number of rows of an action's map."""
         return self.row_counts[action]
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action."""
         return self.actions[action]
 
     @property
@@ -282,25 +271,20 @@ class ListedTruths(Truths):
         return np.ascontiguousarray(self.game.observation_maps.swapaxes(1, 2))
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the means of what the actions (n,) show, shape (n, m)."""
         if self._means is None:
             return self.game.shown_by(action, self.theta)
         return self._means[self._each, action]
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise of the actions (n,), shape (n,)."""
         return self._sizes[action]
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the actions (n,) lose against the best one, shape (n,)."""
         return np.asarray(self._gaps[self._each, action])
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
-        """Return the one-hot signals of actions and outcomes (n,), shape (n, m)."""
         return self._signals[action, outcome]
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say which mean is not between two bounds."""
         different = np.unique(self.theta, axis=0)
         shown = (self.game.shown(own[None])[0] for own in different)
         found = (mean_outside(means, low, high, self.game.actions) for means in shown)

@@ -226,17 +226,14 @@ class KernelGame(FunctionGame, Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions, and an unknown function."""
         return Traits(function=True)
 
     @property
     def k(self) -> int:
-        """Number of actions."""
         return len(self.reward.index)
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation."""
         return int(self.observation.index.shape[1])
 
     @cached_property
@@ -251,7 +248,6 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def shows_own_reward(self) -> bool:
-        """Whether every action shows its own reward and nothing else."""
         same = self.observation.index.shape == (self.k, 1, self.reward.index.shape[1])
         return (
             same
@@ -292,7 +288,6 @@ class KernelGame(FunctionGame, Game):
         return np.asarray(points @ (self.norm_bound * self.root.T))
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same game of a function with another kernel."""
         gram = self.computed
         return self.of_functionals(
             KernelGram(as_kernel(kernel), gram.points, gram.axes),
@@ -306,12 +301,10 @@ class KernelGame(FunctionGame, Game):
         )
 
     def point(self, action: int | str) -> Array | None:
-        """Return where an action reads the function, shape (p,), if that is one place."""
         place = None if self.candidates is None else self.candidates[self.action_index(action)]
         return None if place is None or np.isnan(place).any() else place
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some actions (n,) show, as a reading of the function."""
         gram, rows = self.computed, self.observation[actions]
         atoms, place = np.unique(rows.index, return_inverse=True)
         inside = Functionals(np.reshape(place, rows.index.shape), rows.weight)
@@ -328,7 +321,6 @@ class KernelGame(FunctionGame, Game):
         return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
         noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
         return KernelGame.of_functionals(
@@ -343,15 +335,12 @@ class KernelGame(FunctionGame, Game):
         )
 
     def earned(self, theta: Array) -> Array:
-        """Return what the actions earn for parameters (n, d), shape (n, k)."""
         return self.reward.of(theta)
 
     def shown(self, theta: Array) -> Array:
-        """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         return self.observation.of(theta)
 
     def shown_by(self, action: Indices, theta: Array) -> Array:
-        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
         rows = self.observation[action]
         each = np.arange(len(theta))[:, None, None]
         return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))

@@ -80,7 +80,6 @@ class KernelDuelingGame(Duels, KernelGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: duels, and an unknown function."""
         return Traits(function=True, duels=True)
 
     @cached_property
@@ -96,7 +95,6 @@ class KernelDuelingGame(Duels, KernelGame):
         return Functionals(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same duels of a utility with another kernel."""
         return type(self)(
             kernel,
             self.points,
@@ -107,7 +105,6 @@ class KernelDuelingGame(Duels, KernelGame):
         )
 
     def rows(self, action: int | str) -> Array:
-        """Return what one duel shows, as weights of the utilities, shape (1, items)."""
         first, second = divmod(self.action_index(action), self.count)
         row = np.zeros((1, self.count))
         row[0, first] += 1.0
@@ -115,7 +112,6 @@ class KernelDuelingGame(Duels, KernelGame):
         return row
 
     def reward_row(self, action: int) -> Array:
-        """Return what one duel earns, as weights of the utilities, shape (items,)."""
         row = np.zeros(self.count)
         np.add.at(row, list(divmod(action, self.count)), 1.0)
         return row
@@ -125,11 +121,9 @@ class KernelDuelingGame(Duels, KernelGame):
         return None
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some duels (n,) show, without listing the others."""
         return differences(self.points, np.stack(np.divmod(actions, self.count), axis=1).tolist())
 
     def utilities(self, theta: Array) -> Array:
-        """Return the utilities of the items, which are the parameter itself."""
         return theta
 
     def as_items(self) -> KernelGame:

@@ -19,15 +19,12 @@ class LocalSet(Protocol):
     @property
     def polyhedron(self) -> Polyhedron | None:
         """The set as constraints of a linear program; None if it is curved."""
-        ...
 
     def minimum(self, slope: Array, /) -> float:
         """Return the minimum of <slope, v>; -inf if there is none."""
-        ...
 
     def cones(self) -> list[conic.Cone]:
         """Return the set as conic constraints on v."""
-        ...
 
 
 class Polyhedron(NamedTuple):

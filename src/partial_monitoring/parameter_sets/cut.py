@@ -47,21 +47,17 @@ class Rewards(Protocol):
     @property
     def slopes(self) -> Array:
         """Shape (k, D)."""
-        ...
 
     @property
     def offsets(self) -> Array:
         """Shape (k,)."""
-        ...
 
     @property
     def groups(self) -> Indices:
         """Where each group starts, then k, shape (groups + 1,)."""
-        ...
 
     def pair_ceiling(self, group: int) -> Array:
         """Return the most that Theta allows action b to be ahead of a, entry (a, b)."""
-        ...
 
 
 class Cut(ABC):
@@ -90,13 +86,7 @@ class Cut(ABC):
         return np.maximum(gaps, 0.0, out=gaps)
 
     def _group_gaps(
-        self,
-        metric: Metric,
-        center: Array,
-        beta: Array,
-        rewards: Rewards,
-        group: int,
-        own: slice,
+        self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
         """Return the gaps of the actions of one group, shape (n, q)."""
         return self._gaps_by_pairs(
@@ -324,13 +314,7 @@ class PolyhedralCut(Cut):
         return center + root @ best.point, float(direction @ center) + size * height
 
     def _group_gaps(
-        self,
-        metric: Metric,
-        center: Array,
-        beta: Array,
-        rewards: Rewards,
-        group: int,
-        own: slice,
+        self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
         """Return the gaps of one group, with pairs pruned by upper bounds, shape (n, q)."""
         from partial_monitoring.numerics.compiled import polyhedron
