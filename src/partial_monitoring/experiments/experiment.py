@@ -14,7 +14,7 @@ from partial_monitoring import games as game_registry
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments.runs import Plan, Setting
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NOISE, NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy

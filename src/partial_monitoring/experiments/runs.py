@@ -11,7 +11,7 @@ import numpy as np
 
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies import name_of as policy_name

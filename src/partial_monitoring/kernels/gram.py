@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,8 @@ class Functionals:
         flat_weight = self.weight.reshape(flat_index.shape)
         if len(flat_index) * d > MOST_ENTRIES:
             raise InvalidInput(
-                f"{len(flat_index)} rows of length {d} are too many to write down; a kernel game "
-                f"of this size is played without."
+                f"{len(flat_index)} rows of length {d} are too many to store; a kernel game of "
+                f"this size is played without them."
             )
         full = np.zeros((len(flat_index), d))
         np.add.at(full, (np.arange(len(flat_index))[:, None], flat_index), flat_weight)
@@ -75,30 +75,12 @@ class Functionals:
         return Functionals(self.index[chosen], self.weight[chosen])
 
 
-class Gram(Protocol):
-    """Gram matrix K of the d numbers; may be too large to store."""
-
-    @property
-    def size(self) -> int:
-        """The number d."""
-
-    @property
-    def diagonal(self) -> Array:
-        """The diagonal of K, shape (d,)."""
-
-    def columns(self, index: Indices) -> Array:
-        """Return some columns of K, shape (d, q)."""
-
-    @property
-    def matrix(self) -> Array:
-        """K, shape (d, d)."""
-
-
 @dataclass(frozen=True, eq=False)
 class DenseGram:
-    """A Gram matrix that is given as an array."""
+    """A Gram matrix K of d numbers that is given as an array."""
 
     matrix: Array
+    """K, shape (d, d)."""
 
     @property
     def size(self) -> int:
@@ -117,7 +99,7 @@ class DenseGram:
 
 @dataclass(frozen=True, eq=False)
 class KernelGram:
-    """The Gram matrix of values and derivatives of a function, from its kernel."""
+    """The Gram matrix of values and derivatives of a function; it may be too large to store."""
 
     kernel: Kernel
     points: Array
@@ -127,12 +109,10 @@ class KernelGram:
 
     @property
     def size(self) -> int:
-        """The number d."""
         return len(self.points)
 
     @cached_property
     def diagonal(self) -> Array:
-        """The diagonal of K, shape (d,)."""
         if (self.axes < 0).all():
             return frozen(self.kernel.evaluate_diagonal(self.points))
         each = [
@@ -142,16 +122,12 @@ class KernelGram:
         return frozen(np.concatenate(each)[:, 0])
 
     def columns(self, index: Indices) -> Array:
-        """Return some columns of K, shape (d, q)."""
         return _block(self.kernel, self.points, self.axes, self.points[index], self.axes[index])
 
     @cached_property
     def matrix(self) -> Array:
-        """K, shape (d, d)."""
         if self.size**2 > MOST_ENTRIES:
-            raise InvalidInput(
-                f"the Gram matrix of {self.size} numbers is too large to be written down."
-            )
+            raise InvalidInput(f"the Gram matrix of {self.size} numbers is too large to store.")
         if (self.axes < 0).all():
             full = self.kernel.evaluate(self.points)
         else:
@@ -162,11 +138,11 @@ class KernelGram:
         return frozen(full)
 
 
-AnyGram = DenseGram | KernelGram
+Gram = DenseGram | KernelGram
 
 
 def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
-    """Refuse a matrix that is no Gram matrix; return eigenvalues, smallest first, and vectors."""
+    """Refuse an indefinite matrix; return its eigenvalues, smallest first, and eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     if float(values[0]) < -INDEFINITE * float(np.abs(matrix).max()) * len(matrix):
         raise InvalidInput(
@@ -212,11 +188,9 @@ def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices)
         full[np.ix_(values, ~others)] = _along(slopes, y_axes[~others]).T
     if (~values).any() and (~others).any():
         bends = kernel.evaluate_mixed(x[~values], y[~others])  # (n, q, p, p)
-        first = np.arange(len(bends))[:, None]
-        second = np.arange(bends.shape[1])[None]
-        full[np.ix_(~values, ~others)] = bends[
-            first, second, x_axes[~values][:, None], y_axes[~others][None]
-        ]
+        i, j = np.ogrid[: bends.shape[0], : bends.shape[1]]
+        own = bends[i, j, x_axes[~values][:, None], y_axes[~others]]
+        full[np.ix_(~values, ~others)] = own
     return full
 
 

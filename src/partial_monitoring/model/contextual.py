@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame as AnyGame
-from partial_monitoring.model.any_game import Context
+from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.validation import (
     Array,
@@ -31,7 +29,7 @@ from partial_monitoring.validation import (
 )
 
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
-"""What describes an unlisted context."""
+"""Keys that describe an unlisted context."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -219,7 +217,7 @@ class ContextualGame(AnyGame):
     def _described(self, context: Mapping[str, Any]) -> Game:
         """Return the game of an unlisted context from its features, maps and options."""
         known_keys("a context", context, CONTEXT_KEYS)
-        for key in ("features", "observation_maps"):
+        for key in CONTEXT_KEYS[:2]:
             if key not in context:
                 raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
         first, options = self.games[0], dict(context)
@@ -314,7 +312,7 @@ class ContextualTruths(Truths):
 def check_offered(
     labels: Sequence[str], action: Indices, there: NDArray[np.bool_], names: Any = None
 ) -> None:
-    """Refuse the first action (n,) that is not there (n,); names are those of the contexts."""
+    """Refuse the first action (n,) that is not offered (n,); names are those of the contexts."""
     if there.all():
         return
     first = int(np.flatnonzero(~there)[0])
@@ -331,13 +329,6 @@ def same_context(one: Game, two: Game) -> bool:
         and np.array_equal(one.observation_maps, two.observation_maps)
         and np.array_equal(one.noise_std, two.noise_std)
     )
-
-
-def same_name(one: str | Game | None, two: str | Game | None) -> bool:
-    """Whether two names of contexts mean the same one, unlisted ones by their content."""
-    if one is None or two is None or isinstance(one, str) or isinstance(two, str):
-        return one == two
-    return same_context(one, two)
 
 
 def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
@@ -44,14 +44,14 @@ class Duels:
     noise_std: float | Array
 
     @property
-    def count(self) -> int:
-        """The number of items."""
+    def item_count(self) -> int:
+        """Number of items."""
         return len(self.items)
 
     @property
     def k(self) -> int:
         """Number of pairs."""
-        return self.count**2
+        return self.item_count**2
 
     @property
     def m(self) -> int:
@@ -92,7 +92,7 @@ class Duels:
             names = action.split(BAR)
             if len(names) != 2 or not set(names) <= set(self.items):
                 raise unknown_name("action", action, [self.pair_label(0, 0)])
-            return self.items.index(names[0]) * self.count + self.items.index(names[1])
+            return self.items.index(names[0]) * self.item_count + self.items.index(names[1])
         if not is_whole(action) or not 0 <= action < self.k:
             raise InvalidInput(
                 f"action must be a label or an index below {self.k}; got {action!r}."
@@ -105,19 +105,19 @@ class Duels:
 
     def action_label(self, action: int) -> str:
         """Return the label of an action, without listing the pairs."""
-        return self.pair_label(*divmod(action, self.count))
+        return self.pair_label(*divmod(action, self.item_count))
 
     def _headline(self) -> str:
-        return f"{self.k} duels of {self.count} items"
+        return f"{self.k} duels of {self.item_count} items"
 
     def listed(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the first and the second item of every pair."""
         if self.k > MOST_PAIRS:
             raise InvalidInput(
-                f"{self.count} items make {self.k} duels, too many to list; play them with "
+                f"{self.item_count} items make {self.k} duels, too many to list; play them with "
                 f"DuelingIDS, which does not need the list."
             )
-        return np.divmod(np.arange(self.k), self.count)
+        return np.divmod(np.arange(self.k), self.item_count)
 
 
 class DuelTruths(Truths):
@@ -220,11 +220,11 @@ class DuelingGame(Duels, Game):
         return frozen((self.item_features[first] - self.item_features[second])[:, None, :])
 
     def rows(self, action: int | str) -> Array:
-        first, second = divmod(self.action_index(action), self.count)
+        first, second = divmod(self.action_index(action), self.item_count)
         return frozen((self.item_features[first] - self.item_features[second])[None])
 
     def reward_row(self, action: int) -> Array:
-        first, second = divmod(action, self.count)
+        first, second = divmod(action, self.item_count)
         return frozen(self.item_features[first] + self.item_features[second])
 
     def utilities(self, theta: Array) -> Array:

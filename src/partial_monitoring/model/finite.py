@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import (
     Array,

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame as AnyGame
+from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
@@ -138,7 +137,7 @@ class Game(AnyGame):
 
     @property
     def outcome_labels(self) -> tuple[str, ...] | None:
-        """The labels of the outcomes of a finite game; None of others."""
+        """The labels of the outcomes of a finite game; None for other games."""
         return None
 
     @property
@@ -198,15 +197,18 @@ class Game(AnyGame):
     def restricted(self, actions: Iterable[int | str]) -> Game:
         """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
-        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
         return Game(
             self.features[chosen],
             [self.rows(a) for a in chosen],
             self.parameters,
-            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            self.noise_of(chosen),
             [self.action_label(a) for a in chosen],
             noise=self.noise if self.noise in Game.NOISES else "gaussian",
         )
+
+    def noise_of(self, actions: list[int]) -> float | Array:
+        """Return the noise of some actions: one number, or one for each."""
+        return self.noise_std if isinstance(self.noise_std, float) else self.noise_std[actions]
 
     def row_count(self, action: int) -> int:
         return self.row_counts[action]
@@ -311,7 +313,8 @@ class ReducedGame:
     observation_maps: Array
     """M_a Q, shape (k, m, D)."""
     basis: Array
-    """W, orthonormal basis of what the observations see of V, shape (d, r); M v = M W W' v on V."""
+    """W, orthonormal basis of the directions of V that the observations distinguish, shape (d, r):
+    M v = M W W' v on V."""
 
     @property
     def dimension(self) -> int:
@@ -325,7 +328,7 @@ class ReducedGame:
 
 
 def reduce(game: Game) -> ReducedGame:
-    """Compute the reduced coordinates of a game.
+    """Reduce a game to the coordinates of the affine hull of Theta.
 
     W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are scaled
     to length 1 before projecting, so that a row whose image is rounding noise spans nothing. When
@@ -348,7 +351,7 @@ def reduce(game: Game) -> ReducedGame:
 
 
 def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:
-    """AppendOnly the maps of all actions with zero rows below the shorter ones."""
+    """Stack the maps of all actions, with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
         array = real_array("observation_maps", maps, ("k", "m", "d"))
@@ -374,7 +377,7 @@ def _matrix(name: str, value: ArrayLike, d: int) -> Array:
 
 
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:
-    """Return the noise of k actions: one number or one each, positive."""
+    """Validate the noise of k actions: one positive number, or one for each."""
     array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")

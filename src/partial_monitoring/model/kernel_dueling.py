@@ -13,9 +13,9 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading, differences
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
@@ -95,25 +95,18 @@ class KernelDuelingGame(Duels, KernelGame):
         return Functionals(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
     def with_kernel(self, kernel: Any) -> Self:
-        return type(self)(
-            kernel,
-            self.points,
-            noise_std=float(self.noise_std),
-            norm_bound=self.norm_bound,
-            items=self.items,
-            noise=self.noise,
-        )
+        return type(self)(kernel, self.points, items=self.items, **self.options)
 
     def rows(self, action: int | str) -> Array:
-        first, second = divmod(self.action_index(action), self.count)
-        row = np.zeros((1, self.count))
+        first, second = divmod(self.action_index(action), self.item_count)
+        row = np.zeros((1, self.item_count))
         row[0, first] += 1.0
         row[0, second] -= 1.0
         return row
 
     def reward_row(self, action: int) -> Array:
-        row = np.zeros(self.count)
-        np.add.at(row, list(divmod(action, self.count)), 1.0)
+        row = np.zeros(self.item_count)
+        np.add.at(row, list(divmod(action, self.item_count)), 1.0)
         return row
 
     def point(self, action: int | str) -> Array | None:
@@ -121,22 +114,22 @@ class KernelDuelingGame(Duels, KernelGame):
         return None
 
     def reading(self, actions: Indices) -> Reading:
-        return differences(self.points, np.stack(np.divmod(actions, self.count), axis=1).tolist())
+        return differences(
+            self.points, np.stack(np.divmod(actions, self.item_count), axis=1).tolist()
+        )
 
     def utilities(self, theta: Array) -> Array:
         return theta
 
     def as_items(self) -> KernelGame:
         """Return the game of the items by themselves: each earns its utility and shows nothing."""
-        one = np.arange(self.count)[:, None]
-        none = np.zeros((self.count, 0, 1))
+        one = np.arange(self.item_count)[:, None]
+        none = np.zeros((self.item_count, 0, 1))
         return KernelGame.of_functionals(
             self.gram,
-            Functionals(one, np.ones((self.count, 1))),
+            Functionals(one, np.ones((self.item_count, 1))),
             Functionals(none.astype(np.int64), none),
-            (0,) * self.count,
-            noise_std=self.noise_std,
-            norm_bound=self.norm_bound,
+            (0,) * self.item_count,
             actions=self.items,
-            noise=self.noise,
+            **self.options,
         )

@@ -16,7 +16,7 @@ from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets.coordinates import Coordinates, CurvedSet, pulled_back
 from partial_monitoring.parameter_sets.cut import Cut
-from partial_monitoring.validation import Array, Indices, axes, real_array
+from partial_monitoring.validation import Array, Indices, axes, known_keys, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
@@ -190,9 +190,7 @@ class ParameterSet(ABC):
             raise unknown_name("type of parameters", kind, KINDS)
         known, required, optional = KINDS[kind]
         keys = (*required, *optional)
-        for key in data:
-            if key not in ("type", *keys):
-                raise unknown_name("key of parameters", key, ("type", *keys))
+        known_keys("parameters", data, ("type", *keys))
         for key in required:
             if key not in data:
                 raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
