@@ -25,7 +25,7 @@ from partial_monitoring.simulation.simulate import (
     named_policies,
     seed_numbers,
 )
-from partial_monitoring.simulation.truths import Truth, name_of, read_truth
+from partial_monitoring.simulation.truths import Truth, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
         unknown = next(name for name in theta if name not in names)
         raise unknown_name("game of the experiment", unknown, names)
     truth = read_truth(theta, game)
-    return {name_of(truth): truth}
+    return {truth.name: truth}
 
 
 def _is_one(theta: Mapping[str, Any]) -> bool:

@@ -11,9 +11,8 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.combined import Combined, Product, Sum
 from partial_monitoring.kernels.elementary import Elementary
-from partial_monitoring.kernels.periodic import Periodic
 from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
-from partial_monitoring.kernels.stationary import Matern, SquaredExponential
+from partial_monitoring.kernels.stationary import Matern, Periodic, SquaredExponential
 from partial_monitoring.validation import known_keys
 
 ELEMENTARY = (SquaredExponential, Matern, Linear, Polynomial, Periodic, Constant)

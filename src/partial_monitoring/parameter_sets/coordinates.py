@@ -115,8 +115,7 @@ class Coordinates:
         """Return the parameter with the given coordinates."""
         if self.to_theta is None:
             return v
-        theta: Array = self.origin + self.to_theta @ v
-        return theta
+        return np.asarray(self.origin + self.to_theta @ v)
 
     def minimum(self, offset: float, slope: Array) -> float:
         """Return the minimum of offset + <slope, v> over Theta; -inf if there is none."""

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import is_ill_conditioned
+from partial_monitoring.parameter_sets.coordinates import norm_cone
 from partial_monitoring.validation import Array, Indices
 
 PAIRS = 2**14
-"""Numbers in the directions whose supports are computed at once, to bound the memory."""
+"""Largest number of entries of the directions whose supports are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Rewards(Protocol):
         """Where each group starts, then k, shape (groups + 1,)."""
 
     def pair_ceiling(self, group: int) -> Array:
-        """Return the most that Theta allows action b to be ahead of a, entry (a, b)."""
+        """Return how far action b can be ahead of a on Theta at most, entry (a, b)."""
 
 
 class Cut(ABC):
@@ -68,7 +69,7 @@ class Cut(ABC):
 
     @abstractmethod
     def project(self, metric: Metric, x: Array) -> Array:
-        """Return the points of Theta nearest to x (n, D)."""
+        """Return the points of Theta nearest to x (n, D) in the norms of G, shape (n, D)."""
 
     @abstractmethod
     def supports(
@@ -132,15 +133,9 @@ class Uncut(Cut):
         self, metric: Metric, center: Array, beta: Array, directions: Array
     ) -> tuple[Array, Array]:
         r, lam = metric.inverse.shape[1], metric.regularization
-        pulled = np.concatenate(
-            [
-                directions[:, :r] @ metric.inverse,
-                np.broadcast_to(
-                    directions[:, r:] / lam, (len(center), len(directions), directions.shape[1] - r)
-                ),
-            ],
-            axis=2,
-        )
+        seen = directions[:, :r] @ metric.inverse
+        rest = np.broadcast_to(directions[:, r:] / lam, (len(seen), *directions[:, r:].shape))
+        pulled = np.concatenate([seen, rest], axis=2)
         width = np.sqrt(np.maximum((pulled * directions).sum(axis=-1), 0.0))
         reach = np.sqrt(beta)[:, None]
         values = (directions * center[:, None, :]).sum(axis=-1) + reach * width
@@ -263,17 +258,12 @@ class PolyhedralCut(Cut):
             self.bounds,
         )
         for row, t in np.argwhere(~certified):
-            found = self._by_cones(
-                metric.inverse[row],
-                metric.regularization,
-                center[row],
-                float(beta[row]),
-                directions[t],
-            )
+            own = metric.inverse[row], metric.regularization, center[row], float(beta[row])
+            found = self._by_cones(*own, directions[t])
             if found is None:
                 continue
-            # The value stays a bound from above, the better of two that multipliers prove. An
-            # interior-point method may overshoot by its tolerance; the bound may not be passed.
+            # The value stays an upper bound, the better of two that multipliers prove. An
+            # interior-point method may overshoot by its tolerance; the bound must hold.
             point, bound = found
             values[row, t] = min(float(values[row, t]), bound)
             room = max(float(values[row, t] - directions[t] @ center[row]), 0.0)
@@ -294,17 +284,12 @@ class PolyhedralCut(Cut):
         dim = len(center)
         root = polyhedron.whiten(inverse, lam, dim)
         facets, slack = self.facets @ root, self.bounds - self.facets @ center
-        ball = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
         size = max(float(np.linalg.norm(root.T @ direction)), 1e-300)
         c = root.T @ direction / size
+        inside = conic.Cone("nonnegative", facets, slack)
+        near = norm_cone(np.eye(dim), np.zeros(dim), np.sqrt(beta))
         try:
-            best = conic.minimize_conic(
-                -c,
-                [
-                    conic.Cone("nonnegative", facets, slack),
-                    conic.Cone("norm", ball, np.append(np.sqrt(beta), np.zeros(dim))),
-                ],
-            )
+            best = conic.minimize_conic(-c, [inside, near])
         except SolverError:
             return None
         if best is None:

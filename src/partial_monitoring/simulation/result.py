@@ -81,22 +81,17 @@ class Result:
 
     @classmethod
     def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
-        """Put runs together; after an interruption only what every run reached is kept."""
+        """Combine runs; after an interruption only what every run reached is kept."""
         if any(run.interrupted for run in runs.values()):
             runs = {name: run for name, run in runs.items() if run.recorded > 0}
             if not runs:
                 raise KeyboardInterrupt
         kept = min(run.recorded for run in runs.values())
-        return cls(
-            seeds,
-            checkpoints[:kept],
-            theta,
-            {name: run.regret[:, :kept] for name, run in runs.items()},
-            {name: run.information[:, :kept] for name, run in runs.items()},
-            {name: run.ratio[:, :kept] for name, run in runs.items()},
-            {name: run.plays[:, :kept] for name, run in runs.items()},
-            {name: run.seconds for name, run in runs.items()},
-        )
+        tables = {
+            key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
+        }
+        seconds = {name: run.seconds for name, run in runs.items()}
+        return cls(seeds, checkpoints[:kept], theta, **tables, seconds=seconds)
 
     @property
     def policies(self) -> list[str]:
@@ -137,8 +132,7 @@ class Result:
         if late.sum() < 2:
             raise InvalidInput("an exponent needs at least two checkpoints after the start.")
         t = np.log(self.checkpoints[late])
-        rng = np.random.default_rng(0)
-        picks = rng.integers(0, len(regret), (200, len(regret)))
+        picks = np.random.default_rng(0).integers(0, len(regret), (200, len(regret)))
         slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
         known = np.array(slopes)[~np.isnan(slopes)]
         low, high = np.nan, np.nan
@@ -266,12 +260,11 @@ class Result:
         names = list(meta["actions"])
         n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
-        tables: dict[str, dict[str, Any]] = {}
+        tables: dict[str, dict[str, Any]] = {key: {} for key in TABLES}
         for key in TABLES:
-            tables[key] = {}
             for i, name in enumerate(names):
-                flat = _flat(table[key].slice(i * n, n))
                 shape = (meta["actions"][name],) if key == "plays" else ()
+                flat = _flat(table[key].slice(i * n, n))
                 tables[key][name] = flat.reshape(n, len(marks), *shape)
         theta = _flat(table["theta"].slice(0, n)).reshape(n, -1)
         seeds = table["seed"].slice(0, n).to_numpy()
@@ -322,10 +315,10 @@ class Comparison:
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What reading a damaged file may end in, beside the errors of Arrow itself."""
+"""Errors that a damaged file may cause, beside those of Arrow itself."""
 
 TABLES = ("regret", "information", "ratio", "plays")
-"""What is recorded per policy, seed and checkpoint."""
+"""The tables that are recorded per policy, seed and checkpoint."""
 
 
 def _lists(blocks: list[Any]) -> Any:

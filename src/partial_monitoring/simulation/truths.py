@@ -68,7 +68,11 @@ class Truth:
 
     @property
     def name(self) -> str:
-        """A short name."""
+        """A short name.
+
+        >>> FixedTruth(np.array([0.25, 0.75])).name, Random().name
+        ('(0.25, 0.75)', 'random')
+        """
         return type(self).__name__.lower()
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
@@ -150,7 +154,7 @@ class Worst(Truth):
 KINDS = (FixedTruth, Random, Among, Function, Worst)
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
-"""Kinds of true parameters that a word says."""
+"""Kinds of true parameters that are given by a word."""
 
 
 def read_truth(value: Any, game: AnyGame) -> Truth:
@@ -184,12 +188,3 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"{value!r}."
         )
     return FixedTruth(game.parameters.checked(value, "theta"))
-
-
-def name_of(truth: Truth) -> str:
-    """Return a short name for a truth.
-
-    >>> name_of(FixedTruth(np.array([0.25, 0.75]))), name_of(Random())
-    ('(0.25, 0.75)', 'random')
-    """
-    return truth.name
