@@ -66,6 +66,14 @@ def real_array(
     return frozen(array)
 
 
+def filled_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return ``value`` as :func:`real_array` does; an array without entries is refused."""
+    array = real_array(name, value, shape)
+    if array.size == 0:
+        raise InvalidInput(f"{name} must not be empty; got shape {_show(array.shape)}.")
+    return array
+
+
 def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
     """Return what was seen as a float64 array, if its squares do not overflow.
 

@@ -24,6 +24,12 @@ MOST_ENTRIES = 2**27
 INDEFINITE = 1e-8
 """Tolerance for negative eigenvalues of a Gram matrix, relative to its largest entry and size."""
 
+ROUNDING = 1e-14
+"""Share of its largest entry by which a Gram matrix may be indefinite without being corrected."""
+
+ASYMMETRY = 1e-8
+"""Share of its largest entry by which a Gram matrix may fail to be symmetric."""
+
 BLOCK = 2**22
 """Number of entries of a Gram matrix that are computed at once when it is not stored."""
 
@@ -239,3 +245,33 @@ def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
         found[a] = columns[:, own] @ weight
     return found
+
+
+def joint_gram(
+    rewards: Array, shown: Array, cross: Array
+) -> tuple[DenseGram, Functionals, Functionals]:
+    """Return the Gram matrix of what three kernels describe, and its rewards and observations.
+
+    The kernels are those of rewards (k, k), of observations (k m, k m), and of both (k, k, m).
+    """
+    k, m = len(rewards), cross.shape[2]
+    own = Functionals(np.arange(k)[:, None], np.ones((k, 1)))
+    flat = cross.reshape(k, k * m)
+    if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, flat):
+        return _semidefinite(rewards), own, own[:, None]
+    whole = np.block([[rewards, flat], [flat.T, shown]])
+    places = k + np.arange(k * m).reshape(k, m, 1)
+    return _semidefinite(whole), own, Functionals(places, np.ones((k, m, 1)))
+
+
+def _semidefinite(matrix: Array) -> DenseGram:
+    """Return a Gram matrix, if it can be one."""
+    size = float(np.abs(matrix).max(initial=0.0))
+    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > ASYMMETRY * size:
+        raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
+    even = (matrix + matrix.T) / 2
+    values, vectors = refuse_indefinite(even, "the three kernels together")
+    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
+        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        even = (even + even.T) / 2
+    return DenseGram(frozen(even))

@@ -107,9 +107,7 @@ class ContextualGame(AnyGame):
     @cached_property
     def available(self) -> NDArray[np.bool_]:
         """A(z) as a mask, shape (contexts, k)."""
-        mask = np.zeros((len(self.games), self.k), dtype=bool)
-        for z in range(len(self.games)):
-            mask[z, self.positions(z)] = True
+        mask = self.local_actions >= 0
         mask.setflags(write=False)
         return mask
 

@@ -17,12 +17,12 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
     Indices,
+    filled_array,
     frozen,
     is_whole,
     labels,
     one_of,
     positive_number,
-    real_array,
     set_fields,
 )
 
@@ -182,9 +182,7 @@ class DuelingGame(Duels, Game):
         *,
         noise: str = "gaussian",
     ) -> None:
-        phi = real_array("item_features", item_features, ("items", "d"))
-        if 0 in phi.shape:
-            raise InvalidInput(f"item_features must not be empty; got shape {phi.shape}.")
+        phi = filled_array("item_features", item_features, ("items", "d"))
         if not isinstance(parameters, ParameterSet) or parameters.d != phi.shape[1]:
             raise InvalidInput(
                 f"parameters must be a parameter set in dimension {phi.shape[1]}; got "

@@ -17,6 +17,7 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import (
     Array,
+    filled_array,
     index_of,
     labels,
     positive_number,
@@ -30,7 +31,7 @@ SIGNAL_NOISE = float(np.sqrt(0.5))
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FiniteGame(Game):
-    """A game with finitely many outcomes, of which only a signal is seen.
+    """A game with finitely many outcomes that are seen only through a signal.
 
     Each round an outcome x is drawn from an unknown distribution theta. Action a earns
     ``rewards[a, x]`` and shows ``signals[a][x]``; neither the reward nor the outcome is shown. As a
@@ -71,9 +72,7 @@ class FiniteGame(Game):
         outcomes: Iterable[object] | None = None,
         noise_std: float = SIGNAL_NOISE,
     ) -> None:
-        table = real_array("rewards", rewards, ("k", "d"))
-        if 0 in table.shape:
-            raise InvalidInput(f"rewards must not be empty; got shape {table.shape}.")
+        table = filled_array("rewards", rewards, ("k", "d"))
         k, d = table.shape
         rows = _symbol_rows(signals, k, d)
         noise = positive_number("noise_std", noise_std)

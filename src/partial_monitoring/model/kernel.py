@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import Functionals, Gram, KernelGram, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, Gram, KernelGram, joint_gram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.model.three_kernels import joint_gram
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
 from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
 from partial_monitoring.kernels.readings import Reading, differences
@@ -20,11 +19,11 @@ from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
     Indices,
+    filled_array,
     labels,
     non_negative_number,
     one_of,
     positive_number,
-    real_array,
     set_fields,
 )
 
@@ -61,9 +60,7 @@ class KernelDuelingGame(Duels, KernelGame):
         items: Iterable[object] | None = None,
         noise: str = "gaussian",
     ) -> None:
-        x = real_array("points", points, ("items", "p"))
-        if 0 in x.shape:
-            raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
+        x = filled_array("points", points, ("items", "p"))
         gram = KernelGram(as_kernel(kernel), x, np.full(len(x), -1))
         refuse_unfit(gram.kernel, x)
         set_fields(

@@ -25,8 +25,6 @@ from partial_monitoring.validation import (
 
 def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
     """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
-    if isinstance(theta, str) and theta in functions.KNOWN:
-        theta = function_of(game, theta)
     if callable(theta):
         return np.repeat(game.function_values(theta)[None], len(seeds), axis=0)
     if isinstance(theta, str):
