@@ -108,7 +108,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a number": (lambda: readings.sums(X, 2), "groups must be lists of numbers"),  # type: ignore[arg-type]
     "flat groups": (lambda: readings.averages(X, [0, 1]), "groups must be lists"),  # type: ignore[list-item]
     "short weights": (lambda: readings.weighted(X, [[1.0]]), "weights must have shape (k, 4)"),
-    "no weights": (lambda: readings.weighted(X, np.zeros((0, 4))), "weights must have at least"),
+    "no weights": (lambda: readings.weighted(X, np.zeros((0, 4))), "weights must not be empty"),
     "a weight": (lambda: readings.weighted(X, [[np.nan] * 4]), "weights must be finite"),
     "axis": (lambda: readings.derivatives(X, 2), "axis must be a whole number below 2; got 2"),
     "negative axis": (lambda: readings.derivatives(X, -1), "axis must be a whole number"),

@@ -52,7 +52,9 @@ def transductive(
         for c, own in enumerate(probes)
     ]
     if not maps:
-        raise InvalidInput("probes must hold at least one map, else nothing is seen; got none.")
+        raise InvalidInput(
+            "probes must hold at least one map, else nothing is ever seen; got none."
+        )
     own = np.zeros((len(maps), d))
     if probe_features is not None:
         own = real_array("probe_features", probe_features, (len(maps), d))

@@ -27,7 +27,7 @@ INDEFINITE = 1e-8
 ROUNDING = 1e-14
 """Share of its largest entry by which a Gram matrix may be indefinite without being corrected."""
 
-ASYMMETRY = 1e-8
+SYMMETRY_TOLERANCE = 1e-8
 """Share of its largest entry by which a Gram matrix may fail to be symmetric."""
 
 BLOCK = 2**22
@@ -267,7 +267,7 @@ def joint_gram(
 def _semidefinite(matrix: Array) -> DenseGram:
     """Return a Gram matrix, if it can be one."""
     size = float(np.abs(matrix).max(initial=0.0))
-    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > ASYMMETRY * size:
+    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRY_TOLERANCE * size:
         raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
     even = (matrix + matrix.T) / 2
     values, vectors = refuse_indefinite(even, "the three kernels together")

@@ -19,7 +19,7 @@ NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
 """(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
 
 ROUNDING = 1e-9
-"""How far a mean may leave the bounds of an observation."""
+"""Tolerance by which a mean may exceed the bounds of an observation."""
 
 
 class Shows(Protocol):
@@ -48,7 +48,7 @@ class Feedback(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str] = ""
-    """A sentence about it, with a place for the {size} of the noise."""
+    """A sentence about it, with a placeholder for the {size} of the noise."""
     normal: ClassVar[bool] = False
     """Whether it is drawn with normal instead of uniform numbers."""
     low: ClassVar[float] = -np.inf
@@ -94,16 +94,15 @@ class Feedback(ABC):
         if observed is None and rows == 0:
             return vector
         lengths = (rows, game.m)
-        if isinstance(observed, list) and len(observed) in lengths:
-            vector[:rows] = observation_array("observation", observed[:rows], (rows,))
-            return vector
-        seen = np.atleast_1d(np.asarray(observed, dtype=object))
-        if seen.ndim != 1 or len(seen) not in lengths:
-            raise InvalidInput(
-                f"observation must be a vector of length {rows}, what action "
-                f"{game.action_label(action)!r} shows; got shape {seen.shape}."
-            )
-        vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
+        if not isinstance(observed, list) or len(observed) not in lengths:
+            seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            if seen.ndim != 1 or len(seen) not in lengths:
+                raise InvalidInput(
+                    f"observation must be a vector of length {rows}, what action "
+                    f"{game.action_label(action)!r} shows; got shape {seen.shape}."
+                )
+            observed = seen.tolist()
+        vector[:rows] = observation_array("observation", observed[:rows], (rows,))
         return vector
 
     def decode(self, game: Shows, action: int, vector: Array) -> Any:
@@ -221,7 +220,7 @@ class Outcome(Feedback):
 
 @dataclass(frozen=True, eq=False)
 class Generators:
-    """The generators of the rounds of several seeds, for noise that draws what it likes."""
+    """The generators of the rounds of several seeds, for noise that draws any numbers."""
 
     seeds: Indices
 

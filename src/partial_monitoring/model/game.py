@@ -153,7 +153,7 @@ class Game(AnyGame):
     @cached_property
     def reduced(self) -> ReducedGame:
         """The game in the coordinates of the affine hull of Theta, computed once."""
-        return reduce(self)
+        return ReducedGame.of(self)
 
     @property
     def linear(self) -> Game:
@@ -316,6 +316,27 @@ class ReducedGame:
     """W, orthonormal basis of the directions of V that the observations distinguish, shape (d, r):
     M v = M W W' v on V."""
 
+    @classmethod
+    def of(cls, game: Game) -> ReducedGame:
+        """Return the game in the coordinates of the affine hull of Theta.
+
+        W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are
+        scaled to length 1 before projecting, so that a row whose image is rounding noise spans
+        nothing. When the observations see all of V, W is the difference basis itself.
+        """
+        center, q = game.parameters.relative_interior_point(), game.parameters.difference_basis()
+        rows = game.observation_maps.reshape(-1, game.d)
+        inner = row_space(in_basis(unit_rows(rows), q))
+        basis = q if inner.shape[1] == q.shape[1] else q @ inner
+        return cls(
+            frozen(np.array(center)),
+            frozen(np.array(q)),
+            frozen(game.features @ center),
+            in_basis(game.features, q),
+            in_basis(game.observation_maps, q),
+            frozen(np.array(basis)),
+        )
+
     @property
     def dimension(self) -> int:
         """D, the dimension of Theta."""
@@ -325,29 +346,6 @@ class ReducedGame:
     def rank(self) -> int:
         """r, the dimension of the observation basis; 0 when no action shows anything new."""
         return int(self.basis.shape[1])
-
-
-def reduce(game: Game) -> ReducedGame:
-    """Reduce a game to the coordinates of the affine hull of Theta.
-
-    W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are scaled
-    to length 1 before projecting, so that a row whose image is rounding noise spans nothing. When
-    the observations see all of V, W is the difference basis itself.
-    """
-    center = game.parameters.relative_interior_point()
-    q = game.parameters.difference_basis()
-    maps = in_basis(game.observation_maps, q)
-    rows = game.observation_maps.reshape(-1, game.d)
-    inner = row_space(in_basis(unit_rows(rows), q))
-    basis = q if inner.shape[1] == q.shape[1] else q @ inner
-    return ReducedGame(
-        frozen(np.array(center)),
-        frozen(np.array(q)),
-        frozen(game.features @ center),
-        in_basis(game.features, q),
-        maps,
-        frozen(np.array(basis)),
-    )
 
 
 def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:

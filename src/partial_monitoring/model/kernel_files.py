@@ -33,12 +33,12 @@ from partial_monitoring.validation import (
     real_array,
 )
 
-SHARED = ("noise_std", "norm_bound", "noise")
+OPTIONS = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
-ARRAY_KEYS = (*ARRAYS, *SHARED, "actions")
-POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *SHARED, "actions")
-BOX_KEYS = ("kernel", "low", "high", *SHARED)
-DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
+ARRAY_KEYS = (*ARRAYS, *OPTIONS, "actions")
+POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *OPTIONS, "actions")
+BOX_KEYS = ("kernel", "low", "high", *OPTIONS)
+DUEL_KEYS = ("kernel", "points", "duels", *OPTIONS, "items")
 
 
 @singledispatch
@@ -106,16 +106,16 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
         return KernelGame(**data)
     if "low" in data or "high" in data:
         known_keys("a kernel game over a box", data, BOX_KEYS, ["kernel", "low", "high"])
-        options = {key: data[key] for key in SHARED if key in data}
+        options = {key: data[key] for key in OPTIONS if key in data}
         return KernelBoxGame(
             kernels.from_dict(data["kernel"]), data["low"], data["high"], **options
         )
     if data.get("duels") is not None and boolean("duels", data["duels"]):
         known_keys("a kernel game", data, DUEL_KEYS, ["kernel", "points"])
-        options = {key: data[key] for key in (*SHARED, "items") if key in data}
+        options = {key: data[key] for key in (*OPTIONS, "items") if key in data}
         return KernelDuelingGame(kernels.from_dict(data["kernel"]), _points(data), **options)
     known_keys("a kernel game", data, POINT_KEYS, ["kernel", "points"])
-    options = {key: data[key] for key in (*SHARED, "actions") if key in data}
+    options = {key: data[key] for key in (*OPTIONS, "actions") if key in data}
     kernel, x = kernels.from_dict(data["kernel"]), _points(data)
     if ("reward" in data) != ("feedback" in data):
         raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,8 +151,8 @@ class BallCut(Cut):
     """Shape (D,)."""
     radius: float
 
-    def _diagonal(self, metric: Metric) -> tuple[Array, Array]:
-        """Return the eigenvalues (n, D) of G and the rotation (n, D, D) to its coordinates."""
+    def _diagonal(self, metric: Metric) -> tuple[Array, Array, Array]:
+        """Return the eigenvalues (n, D) of G, its eigenvectors (n, D, D) and their transpose."""
         n, r, dim = *metric.gram.shape[:2], len(self.center)
         values, vectors = np.linalg.eigh(metric.gram)
         # The small eigenvalues of an ill-conditioned matrix are those of its inverse; the large
@@ -164,13 +164,21 @@ class BallCut(Cut):
         weights[:, :r] = values
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
         turn[:, :r, :r] = vectors
-        return weights, turn
+        return weights, turn, np.swapaxes(turn, 1, 2)
+
+    def _turned(
+        self, metric: Metric, center: Array, beta: Array
+    ) -> tuple[Array, Array, tuple[Any, ...]]:
+        """Return the rotation to the eigenvectors of G and back, and both bodies in between."""
+        weights, turn, back = self._diagonal(metric)
+        turned = (back @ center[:, :, None])[:, :, 0]
+        ellipsoids = weights, turned, np.maximum(beta, 1e-300)
+        return turn, back, (*ellipsoids, back @ self.center, self.radius)
 
     def project(self, metric: Metric, x: Array) -> Array:
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
+        weights, turn, back = self._diagonal(metric)
         turned = (back @ x[:, :, None])[:, :, 0]
         found = ball.projections(weights, turned, back @ self.center, self.radius)
         return np.asarray((turn @ found[:, :, None])[:, :, 0])
@@ -180,35 +188,17 @@ class BallCut(Cut):
     ) -> tuple[Array, Array]:
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
-        values, points = ball.supports(
-            np.ascontiguousarray(directions @ turn),
-            weights,
-            (back @ center[:, :, None])[:, :, 0],
-            np.maximum(beta, 1e-300),
-            back @ self.center,
-            self.radius,
-        )
+        turn, back, bodies = self._turned(metric, center, beta)
+        values, points = ball.supports(np.ascontiguousarray(directions @ turn), *bodies)
         return values, points @ back
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gaps, by supports of those pairs only that may decide."""
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
-        gaps = ball.group_gaps(
-            np.ascontiguousarray(rewards.slopes @ turn),
-            rewards.offsets,
-            rewards.groups,
-            weights,
-            (back @ center[:, :, None])[:, :, 0],
-            np.maximum(beta, 1e-300),
-            back @ self.center,
-            self.radius,
-        )
-        return np.asarray(gaps)
+        turn, _, bodies = self._turned(metric, center, beta)
+        slopes = np.ascontiguousarray(rewards.slopes @ turn)
+        return np.asarray(ball.group_gaps(slopes, rewards.offsets, rewards.groups, *bodies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,14 +238,9 @@ class PolyhedralCut(Cut):
     ) -> tuple[Array, Array]:
         from partial_monitoring.numerics.compiled import polyhedron
 
+        ellipsoids = metric.inverse, center, beta, metric.regularization
         values, certified, points = polyhedron.pair_supports(
-            metric.inverse,
-            center,
-            beta,
-            metric.regularization,
-            np.ascontiguousarray(directions),
-            self.facets,
-            self.bounds,
+            *ellipsoids, np.ascontiguousarray(directions), self.facets, self.bounds
         )
         for row, t in np.argwhere(~certified):
             own = metric.inverse[row], metric.regularization, center[row], float(beta[row])
@@ -306,16 +291,9 @@ class PolyhedralCut(Cut):
 
         slopes = np.ascontiguousarray(rewards.slopes[own])
         offsets, ceiling = rewards.offsets[own], rewards.pair_ceiling(group)
+        ellipsoids = metric.inverse, center, beta, metric.regularization
         gaps, certified = polyhedron.exact_gaps(
-            metric.inverse,
-            center,
-            beta,
-            metric.regularization,
-            slopes,
-            offsets,
-            self.facets,
-            self.bounds,
-            ceiling,
+            *ellipsoids, slopes, offsets, self.facets, self.bounds, ceiling
         )
         if not certified.all():
             open_ = ~certified

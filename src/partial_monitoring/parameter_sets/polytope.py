@@ -152,15 +152,8 @@ class Polytope(Polyhedral):
     @property
     def _program(self) -> conic.LinearProgram:
         """The linear programs over the set."""
-        a_ub, b_ub, a_eq, b_eq = self._unit
         free = np.full(self.d, np.inf)
-        return conic.LinearProgram(
-            np.concatenate([a_ub, a_eq]),
-            np.concatenate([np.full(len(b_ub), -np.inf), b_eq]),
-            np.concatenate([b_ub, b_eq]),
-            -free,
-            free,
-        )
+        return _program(self._unit, -free, free)
 
     @cached_property
     def _bounding_box(self) -> tuple[Array, Array]:
@@ -210,10 +203,20 @@ def _lengths(rows: Array) -> Array:
     return np.asarray(np.where(lengths > 0, lengths, 1.0))
 
 
+def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearProgram:
+    """Return the linear programs over halfspaces, with bounds of each coordinate."""
+    a_ub, b_ub, a_eq, b_eq = halfspaces
+    lowest = np.append(np.full(len(b_ub), -np.inf), b_eq)
+    return conic.LinearProgram(
+        np.concatenate([a_ub, a_eq]), lowest, np.append(b_ub, b_eq), low, high
+    )
+
+
 def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
     """Return Chebyshev's centre and the difference basis of a polyhedron that is not empty."""
     a_ub, b_ub, a_eq, b_eq = halfspaces
     d = a_ub.shape[1]
+    free = np.full(d, np.inf)
     implied = _implied_equalities(halfspaces)
     best = None
     if implied is not None:
@@ -221,15 +224,10 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
         room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
         # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t
         for largest in (np.inf, 1.0):
-            program = conic.LinearProgram(
-                np.column_stack(
-                    [np.concatenate([a_ub, a_eq]), np.append(room, np.zeros(len(a_eq)))]
-                ),
-                np.append(np.full(len(b_ub), -np.inf), b_eq),
-                np.append(b_ub, b_eq),
-                np.append(np.full(d, -np.inf), 0.0),
-                np.append(np.full(d, np.inf), largest),
+            wide = Halfspaces(
+                np.column_stack([a_ub, room]), b_ub, np.pad(a_eq, ((0, 0), (0, 1))), b_eq
             )
+            program = _program(wide, np.append(-free, 0.0), np.append(free, largest))
             best = program.maximize(np.append(np.zeros(d), 1.0))
             if best is None or np.isfinite(best.value):
                 break
@@ -256,13 +254,10 @@ def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
     unknown = np.ones(n, dtype=bool)
     while True:
         rooms = np.diag(unknown.astype(float))
-        program = conic.LinearProgram(
-            np.block([[a_ub, rooms], [a_eq, np.zeros((len(a_eq), n))]]),
-            np.append(np.full(n, -np.inf), b_eq),
-            np.append(b_ub, b_eq),
-            np.append(-free, np.zeros(n)),
-            np.append(free, np.ones(n)),
+        wide = Halfspaces(
+            np.column_stack([a_ub, rooms]), b_ub, np.pad(a_eq, ((0, 0), (0, n))), b_eq
         )
+        program = _program(wide, np.append(-free, np.zeros(n)), np.append(free, np.ones(n)))
         best = program.maximize(np.append(np.zeros(d), unknown.astype(float)))
         if best is None:
             return None

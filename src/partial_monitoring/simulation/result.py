@@ -171,28 +171,25 @@ class Result:
         if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
             if not np.array_equal(self.theta, other.theta):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
-            joined = {name: getattr(self, name) | getattr(other, name) for name in TABLES}
+            tables = {key: getattr(self, key) | getattr(other, key) for key in TABLES}
             seconds = self.seconds | other.seconds
-            return Result(self.seeds, self.checkpoints, self.theta, **joined, seconds=seconds)
+            return Result(self.seeds, self.checkpoints, self.theta, **tables, seconds=seconds)
         if set(self.policies) != set(other.policies) or set(self.seeds) & set(other.seeds):
             raise InvalidInput(
                 "results must share their policies and have different seeds, or share their seeds "
                 "and have different policies."
             )
-        stacked = {
-            table: {
-                name: np.concatenate([getattr(self, table)[name], getattr(other, table)[name]])
-                for name in self.policies
+        tables = {
+            key: {
+                name: np.concatenate([own, getattr(other, key)[name]])
+                for name, own in getattr(self, key).items()
             }
-            for table in TABLES
+            for key in TABLES
         }
-        return Result(
-            np.concatenate([self.seeds, other.seeds]),
-            self.checkpoints,
-            np.concatenate([self.theta, other.theta]),
-            **stacked,
-            seconds={name: self.seconds[name] + other.seconds[name] for name in self.policies},
-        )
+        seeds = np.concatenate([self.seeds, other.seeds])
+        theta = np.concatenate([self.theta, other.theta])
+        seconds = {name: self.seconds[name] + other.seconds[name] for name in self.policies}
+        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
 
     def only(self, seeds: Indices) -> Result:
         """Return the result of some of its seeds, in the order given."""
@@ -206,9 +203,8 @@ class Result:
         }
         share = len(rows) / len(self.seeds)
         seconds = {name: share * taken for name, taken in self.seconds.items()}
-        return Result(
-            self.seeds[rows], self.checkpoints, self.theta[rows], **tables, seconds=seconds
-        )
+        seeds, theta = self.seeds[rows], self.theta[rows]
+        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with a row per policy and seed."""

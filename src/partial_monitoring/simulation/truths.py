@@ -60,7 +60,7 @@ class Truth:
     """The true parameters of some runs."""
 
     function: Callable[[Array], Any] | None = None
-    """The function that they stand for, in a kernel game with a known one."""
+    """The function that they describe, in a kernel game with a known one."""
     searched = False
     """Whether they are only known after a search."""
 
