@@ -19,7 +19,7 @@ from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partial_monitoring.model.contextual import AnyGame
+    from partial_monitoring.model.any_game import AnyGame
     from partial_monitoring.model.game import Game
 
 GAME_FILES = (".json", ".toml", ".csv")

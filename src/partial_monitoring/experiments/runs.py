@@ -11,7 +11,7 @@ import numpy as np
 
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies import name_of as policy_name
@@ -21,7 +21,6 @@ from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.simulate import play
 from partial_monitoring.simulation.truths import (
     Truth,
-    name_of,
 )
 from partial_monitoring.validation import Indices
 
@@ -138,7 +137,7 @@ class SeededRun:
     def name(self) -> str:
         """A name for people."""
         own = self.configuration
-        policy, truth = policy_name(own.policy), name_of(own.truth)
+        policy, truth = policy_name(own.policy), own.truth.name
         return f"{policy} on θ = {truth}, {own.horizon} rounds, seed {self.seed}"
 
     def play(self) -> Result:

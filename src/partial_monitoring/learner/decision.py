@@ -65,9 +65,9 @@ class Decision:
         columns = self._columns()
         rows = tuple(
             (
-                display.Cell(self.labels[a] + (" <" if a == self.place else "")),
-                *(display.Cell(_number(float(values[a]))) for values in columns.values()),
-                display.Cell(f"{self.distribution[a]:.1%}"),
+                display.TableCell(self.labels[a] + (" <" if a == self.place else "")),
+                *(display.TableCell(_number(float(values[a]))) for values in columns.values()),
+                display.TableCell(f"{self.distribution[a]:.1%}"),
             )
             for a in shown
         )
