@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.storage.memory import Memory
 
 GAMES: dict[str, Callable[[], pm.Game]] = {
     "pricing": pm.games.dynamic_pricing,
@@ -47,10 +47,7 @@ def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
 
 def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
     """Everything that a further decision depends on."""
-    copy = pm.Learner.__new__(pm.Learner)
-    copy.__dict__.update(learner.__dict__)
-    copy._storage = Memory()
-    decision = copy.ask()
+    decision = deepcopy(learner).ask()
     return (
         decision.id,
         decision.round,
