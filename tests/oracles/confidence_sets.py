@@ -78,11 +78,6 @@ def _contexts(parameters: Callable[[int], pm.ParameterSet]) -> pm.ContextualGame
     return pm.ContextualGame(games)
 
 
-def _kernel(points: Any, **options: Any) -> pm.KernelGame:
-    kernel = pm.kernels.SquaredExponential(0.4)
-    return pm.KernelGame.from_kernel(kernel, np.asarray(points)[:, None], **options)
-
-
 LINEAR: dict[str, Callable[[], Any]] = {
     ", ".join(filter(None, (kind, shape))): build
     for kind, parameters in SETS.items()
@@ -93,6 +88,9 @@ LINEAR["all, 140 actions, hidden directions"] = lambda: blind(
     features(140, 3), pm.AllParameters(3), 2
 )
 LINEAR["a point"] = lambda: bandit(PHI, pm.Box([0.5] * 3, [0.5] * 3))
+LINEAR["equal on Theta"] = lambda: bandit(
+    np.array([[0.0, 0, 0], [-1, 0, 0], [0, 0, 1], [0, -1, 2]]), pm.Box([0.5, 0, 0], [1, 1, 0])
+)
 LINEAR["own noise"] = pm.games.heteroscedastic_linear_bandit
 LINEAR["several rows"] = pm.games.combinatorial_bandit
 
@@ -103,7 +101,13 @@ KERNEL: dict[str, Callable[[], Any]] = {
     "kernel, transductive": pm.games.kernelized_transductive,
     "kernel, localized duels": pm.games.kernelized_localized_dueling,
 }
-DUELS = {"duels": pm.games.dueling, "kernel duels": pm.games.kernelized_dueling}
+DUELS: dict[str, Callable[[], Any]] = {
+    "kernel duels": pm.games.kernelized_dueling,
+    **{
+        f"duels, {kind}": (lambda own=own: pm.games.dueling(PHI, parameters=own(3)))
+        for kind, own in SETS.items()
+    },
+}
 GROUPS: dict[str, Callable[[], Any]] = {
     **{name: build for name, build in BUILD.items() if game_of(name).traits.contexts},
     **{f"contexts, {kind}": (lambda own=own: _contexts(own)) for kind, own in SETS.items()},
@@ -123,18 +127,23 @@ def game(name: str) -> Any:
 
 
 @cache
-def confidence_of(name: str, rounds: int = 0) -> Any:
-    """Return E_t of two replicates after some rounds, of a game with contexts in groups."""
+def state_of(name: str, rounds: int) -> Any:
+    """Return what two replicates know after some rounds."""
     own, n = game(name), len(SEEDS)
     if name in GROUPS:
         state: Any = pm.ContextualIDS().init(own, n)
-        state = learned(state, environment_of(own, SEEDS), rounds)
-        return state.everywhere(PAPER)
-    if name in DUELS:
+    elif name in DUELS:
         state = initial_duels(own, n, Prior(), draws=True)
     else:
         state = initial_state(own, n, Prior(), functions=name in KERNEL, draws=name in KERNEL)
-    return learned(state, environment_of(own, SEEDS), rounds).confidence(PAPER)
+    return learned(state, environment_of(own, SEEDS), rounds)
+
+
+@cache
+def confidence_of(name: str, rounds: int = 0) -> Any:
+    """Return E_t of two replicates after some rounds, of a game with contexts in groups."""
+    state = state_of(name, rounds)
+    return state.everywhere(PAPER) if name in GROUPS else state.confidence(PAPER)
 
 
 def groups_of(confidence: Any) -> Iterator[tuple[slice, Any]]:
