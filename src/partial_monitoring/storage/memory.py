@@ -23,7 +23,7 @@ class Memory:
 
     def append(self, events: Sequence[Event]) -> None:
         """Keep events that follow the last one."""
-        self._events += events
+        self._events += list(events)
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         """Yield copies of the events after a number."""
