@@ -20,9 +20,10 @@ def test_libraries_run_on_one_thread_and_go_back() -> None:
     with one_thread():
         pass  # finds the libraries
     with threadpool_limits(2, user_api="blas"):
+        assert max(before := counts()) == 2  # some libraries have one thread only
         with one_thread():
             assert counts() == {1}
-        assert counts() == {2}
+        assert counts() == before
 
 
 def test_a_decision_over_a_box_takes_one_thread() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -82,11 +81,13 @@ class Cut(ABC):
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k)."""
-        gaps = np.empty((len(center), len(rewards.offsets)))
-        starts = rewards.groups.tolist()
-        for group, (start, end) in enumerate(pairwise(starts)):
-            own = slice(start, end)
-            gaps[:, own] = self._group_gaps(metric, center, beta, rewards, group, own)
+        starts = rewards.groups
+        own = [slice(start, end) for start, end in zip(starts, starts[1:], strict=False)]
+        each = [
+            self._group_gaps(metric, center, beta, rewards, group, where)
+            for group, where in enumerate(own)
+        ]
+        gaps = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
         return np.maximum(gaps, 0.0, out=gaps)
 
     def _group_gaps(
@@ -244,17 +245,20 @@ class PolyhedralCut(Cut):
     def project(self, metric: Metric, x: Array) -> Array:
         from partial_monitoring.numerics.compiled import polyhedron
 
+        outside = polyhedron.find_outside(x, self.facets, self.bounds)
+        if not outside.any():
+            return x
         lam, r = metric.regularization, metric.gram.shape[1]
-        centers, finished = polyhedron.centers(
-            metric.inverse, x, lam, self.facets, self.bounds, self.interior
+        centers, finished = polyhedron.project(
+            metric.inverse, x, outside, lam, self.facets, self.bounds, self.interior
         )
         for row in np.flatnonzero(~finished):
             gram = np.diag(np.full(x.shape[1], lam))
             gram[:r, :r] = metric.gram[row]
             theta = self.origin + self.basis @ x[row]
             # Definite on the complement of the basis, too.
-            outside = np.eye(len(self.basis)) - self.basis @ self.basis.T
-            full = self.basis @ gram @ self.basis.T + outside
+            complement = np.eye(len(self.basis)) - self.basis @ self.basis.T
+            full = self.basis @ gram @ self.basis.T + complement
             centers[row] = self.basis.T @ (self.nearest(theta, full) - self.origin)
         return np.asarray(centers)
 

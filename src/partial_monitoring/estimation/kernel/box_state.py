@@ -40,13 +40,11 @@ class BoxState:
 
     @property
     def normals(self) -> int:
-        """Functions over a box cannot be drawn."""
         raise InvalidInput("functions over a box cannot be drawn, only at listed candidates.")
 
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> BoxState:
-        """Return the state after the observations (n, 1) of points (n,)."""
         seen = zip(self.data, action.tolist(), observation[:, 0].tolist(), strict=True)
         return replace(self, data=tuple(own.after(a, y) for own, a, y in seen))
 
@@ -71,7 +69,6 @@ class BoxState:
                 yield View(confidence, slice(i, i + 1), points, len(points), listed=False)
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
-        """Return E_t of the first replicate, at its candidate points, with their labels."""
         with one_thread():
             known = BoxPosterior.on(self.game, self.design, self.data[0])
             estimate = known.estimate(candidate_points(known, 1.0), named=True)

@@ -12,7 +12,13 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.validation import Array, frozen, non_negative_number, positive_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    frozen,
+    non_negative_number,
+    positive_number,
+)
 
 DENSE = 2500
 """Up to so many numbers their covariance is written down."""
@@ -95,6 +101,16 @@ class KernelDesign:
         pulled = self.gram.matrix @ mean
         squared = self.spread - 2 * self.game.reward.of(pulled) + mean @ pulled
         return 2 * self.norm_bound * float(np.sqrt(max(float(squared.max()), 0.0)))
+
+    @property
+    def gap_ceiling(self) -> Array:
+        """T of every action, shape (k,)."""
+        return np.broadcast_to(self.largest_gap, (self.game.k,))
+
+    @property
+    def groups(self) -> Indices:
+        """All actions compete with each other, shape (2,)."""
+        return np.array([0, self.game.k])
 
     @cached_property
     def always_best(self) -> NDArray[np.bool_]:

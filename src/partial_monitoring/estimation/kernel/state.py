@@ -45,18 +45,15 @@ class KernelState:
 
     @property
     def design(self) -> KernelDesign:
-        """The game as the estimate sees it."""
         return self.estimate.design
 
     @property
     def normals(self) -> int:
-        """The number of normal numbers that one draw of a function needs."""
         return int(self.roots[0].prior.shape[1])
 
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> KernelState:
-        """Return the state after the observations (n, m) of actions (n,)."""
         return self._after_rows(posterior.shown_by(self.design, action, observation))
 
     def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> KernelState:
@@ -71,11 +68,9 @@ class KernelState:
         available: Array | None = None,
         context: Context | None = None,
     ) -> Sequence[View]:
-        """Return one view: all replicates, all actions that are available."""
         return [offered(self.confidence(schedule), available)]
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
-        """Return E_t of all replicates."""
         return KernelEllipsoid.around(self.estimate, schedule, self.roots)
 
 
@@ -86,7 +81,6 @@ class KernelDuelState(KernelState):
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> KernelState:
-        """Return the state after the outcomes (n, 1) of duels (n,)."""
         pair, count = np.array([[1.0, -1.0]]), self.design.game.k
         return self._after_rows(
             [

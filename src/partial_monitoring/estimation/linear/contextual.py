@@ -54,18 +54,15 @@ class ContextualState:
 
     @property
     def design(self) -> Design:
-        """The parameter as the estimate sees it."""
         return self.estimate.design
 
     @property
     def normals(self) -> int:
-        """The number of normal numbers that one draw of a parameter needs."""
         return int(self.design.basis.shape[1])
 
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> ContextualState:
-        """Return the state after the observations (n, m) of actions (n,) in their contexts."""
         estimate, (n, m) = self.estimate, observation.shape
         rows, residual = np.zeros((n, m, self.design.rank)), np.zeros((n, m))
         for met in self.met(context):
@@ -82,7 +79,6 @@ class ContextualState:
         available: Array | None = None,
         context: Context | None = None,
     ) -> Sequence[View]:
-        """Return one view for each context that occurs."""
         found = []
         for met in self.met(context):
             mask = None if available is None else np.asarray(available, dtype=bool)
@@ -105,7 +101,6 @@ class ContextualState:
         return found
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
-        """Return E_t of all replicates, in the one context that all of them are in."""
         (met, *_) = self.met(context)
         return Ellipsoid.around(self.estimate.through(met.design), schedule)
 

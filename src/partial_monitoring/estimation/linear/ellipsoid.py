@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.estimation.confidence import Schedule, squared_radius
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
 from partial_monitoring.estimation.linear import closed_form, rivals
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
-from partial_monitoring.model.game import Game
-from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
-    """E_t of every replicate; see :class:`partial_monitoring.confidence.ConfidenceSet`."""
+class Ellipsoid(ConfidenceSet):
+    """E_t of every replicate."""
 
     data: Estimate
     cut: Cut
@@ -40,36 +38,6 @@ class Ellipsoid:
     # -- what is known ---------------------------------------------------------------------------
 
     @property
-    def game(self) -> Game:
-        """The game whose actions these are."""
-        return self.data.design.game
-
-    @property
-    def parameters(self) -> ParameterSet:
-        """Theta."""
-        return self.game.parameters
-
-    @property
-    def groups(self) -> Indices:
-        """Where each group of competing actions starts, then k, shape (groups + 1,)."""
-        return self.data.design.groups
-
-    @property
-    def round(self) -> Indices:
-        """t, shape (n,)."""
-        return self.data.round
-
-    @property
-    def log_det(self) -> Array:
-        """Log det W_t - r log lambda, shape (n,)."""
-        return self.data.log_det
-
-    @property
-    def noise_std(self) -> float:
-        """Rho."""
-        return self.data.design.noise_std
-
-    @property
     def plays(self) -> Indices:
         """How often each action was observed, shape (n, k)."""
         return self.data.plays
@@ -78,21 +46,6 @@ class Ellipsoid:
     def sums(self) -> Array:
         """Sums of the observations of each action, shape (n, k, m)."""
         return self.data.sums
-
-    @property
-    def signals(self) -> Array:
-        """(M_a W) W_t^-1 (M_a W)', shape (n, k, m, m)."""
-        return self.data.signals
-
-    @property
-    def gap_ceiling(self) -> Array:
-        """T of every action, shape (k,)."""
-        return self.data.design.gap_ceiling
-
-    @property
-    def always_best(self) -> NDArray[np.bool_]:
-        """Actions that are best in their group whatever the parameter in Theta, shape (k,)."""
-        return self.data.design.always_best
 
     @cached_property
     def local_center(self) -> Array:
@@ -107,13 +60,11 @@ class Ellipsoid:
 
     @cached_property
     def center(self) -> Array:
-        """theta_hat, the least-squares estimate over Theta, shape (n, d)."""
         design, x = self.data.design, self.local_center
         return design.prior_mean + (x if design.identity else applied(design.basis, x))
 
     @property
     def estimate(self) -> Array:
-        """What a decision reports: theta_hat (n, d), or the function that it stands for."""
         reported = self.data.design.reported
         return self.center if reported is None else applied(reported, self.center)
 
@@ -127,21 +78,18 @@ class Ellipsoid:
 
     @cached_property
     def means(self) -> Array:
-        """Rewards at theta_hat, shape (n, k)."""
         if self.cut.whole:
             return self.data.means
         return self.data.design.offsets + applied(self.data.design.slopes, self.local_center)
 
     @property
     def lengths(self) -> Array:
-        """|phi_a| in the norm of V_t^-1 on the directions of Theta, shape (n, k)."""
         design = self.data.design
         hidden = (design.hidden_features**2).sum(axis=1) / design.regularization
         return np.asarray(np.sqrt(self.data.variances + hidden))
 
     @property
     def outside(self) -> Array:
-        """|estimate on the affine hull - theta_hat|^2 in the norm of V_t, shape (n,)."""
         design = self.data.design
         observed = self.data.coordinates - self.local_center[:, : design.rank]
         hidden = self.local_center[:, design.rank :]
@@ -150,13 +98,11 @@ class Ellipsoid:
 
     @property
     def uncut(self) -> Ellipsoid:
-        """The whole ellipsoid around the estimate on the affine hull of Theta."""
         return self if self.cut.whole else Ellipsoid(self.data, Uncut(), self.beta)
 
     # -- what a rule asks ------------------------------------------------------------------------
 
     def exact_gaps(self) -> Array:
-        """Return the largest plausible gaps, shape (n, k)."""
         if not self.cut.whole:
             return self.cut.exact_gaps(
                 self.data.metric, self.local_center, self.beta, self.data.design
@@ -165,7 +111,6 @@ class Ellipsoid:
         return self._by_group(Ellipsoid.exact_gaps) if found is None else found
 
     def relaxed_gaps(self) -> Array:
-        """Return delta + max over E_t of <phi_g - phi_a, theta>, with g the greedy action."""
         if self.cut.whole:
             found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=False)
             return self._by_group(Ellipsoid.relaxed_gaps) if found is None else found
@@ -186,34 +131,24 @@ class Ellipsoid:
         return np.asarray(gaps)
 
     def greedy_gaps(self) -> Array:
-        """Return delta + <phi_g - phi_a, theta_hat>, with delta over the whole ellipsoid."""
         found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=True)
         return self._by_group(Ellipsoid.greedy_gaps) if found is None else found
 
     def distances(self, row: int, action: int) -> Array:
-        """Return |phi_a - phi_b|^2 in the norm of V_t^-1 for all a and one b, shape (k,)."""
         return np.maximum(closed_form.distances(self.data, row, action), 0.0)
 
-    def widths(self, row: int, action: int) -> Array:
-        """Return beta^(1/2) |phi_a - phi_b| for all a and one b, of the ellipsoid, shape (k,)."""
-        return np.asarray(np.sqrt(self.distances(row, action) * self.beta[row]))
-
     def duels(self) -> tuple[Array, Indices, Array]:
-        """Return greedy gaps (n, k), the greedy action (n,), and |phi_a - phi_g|^2 (n, k)."""
         return closed_form.duels(self.data, self.means, self.beta)
 
     def directed(self, *, relaxed: bool) -> Array:
-        """Return the information about the two plausible optima that differ most, (n, k)."""
         rows = np.eye(len(self.beta), dtype=bool)
         each = [rivals.directed(self.of(row), relaxed=relaxed) for row in rows]
         return np.concatenate(each) if each else np.zeros(self.means.shape)
 
     def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
-        """Return how far actions may be ahead of the greedy one, the rivals, and how to decide."""
         return rivals.ahead(self.of(np.arange(len(self.beta)) == row))
 
     def expected(self, game: Any, action: int) -> Array:
-        """Return what an action of a game shows on average at theta_hat, shape (n, m_a)."""
         rows = game.linear.rows(action)
         return np.array([rows @ theta for theta in self.center])
 
@@ -240,7 +175,6 @@ class Ellipsoid:
         return Ellipsoid(self.data.of(rows), self.cut, self.beta[rows], self.local_center[rows])
 
     def restricted(self, actions: Indices) -> Ellipsoid:
-        """Return E_t, seen through some of the actions."""
         return replace(self, data=self.data.restricted(actions), projected=self.local_center)
 
     def group(self, group: int) -> Ellipsoid:
@@ -257,11 +191,9 @@ class Ellipsoid:
     # -- the set itself --------------------------------------------------------------------------
 
     def support(self, directions: ArrayLike) -> Array:
-        """Return max <c, theta> over E_t for directions (q, d), shape (n, q)."""
         return self._supports(directions)[0]
 
     def maximizer(self, directions: ArrayLike) -> Array:
-        """Return where the maximum is attained, shape (n, q, d)."""
         design = self.data.design
         return design.prior_mean + self._supports(directions)[1] @ design.basis.T
 
@@ -276,7 +208,6 @@ class Ellipsoid:
         return self.cut.supports(self.data.metric, self.local_center, self.beta, directions)
 
     def observation_covariance(self, maps: ArrayLike) -> Array:
-        """Return M W W_t^-1 W' M' for maps (q, m, d), shape (n, q, m, m)."""
         design = self.data.design
         rows = real_array("maps", maps, ("q", "m", design.game.d))
         observed = rows @ design.basis[:, : design.rank]

@@ -37,18 +37,15 @@ class LinearState:
 
     @property
     def design(self) -> Design:
-        """The game as the estimate sees it."""
         return self.estimate.design
 
     @property
     def normals(self) -> int:
-        """The number of normal numbers that one draw of a parameter needs."""
         return int(self.design.basis.shape[1])
 
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> LinearState:
-        """Return the state after the observations (n, m) of actions (n,)."""
         return replace(self, estimate=updated(self.estimate, action, observation))
 
     def views(
@@ -57,11 +54,9 @@ class LinearState:
         available: Array | None = None,
         context: Context | None = None,
     ) -> Sequence[View]:
-        """Return one view: all replicates, all actions that are available."""
         return [offered(self.confidence(schedule), available)]
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
-        """Return E_t of all replicates."""
         return Ellipsoid.around(self.estimate, schedule)
 
 
@@ -72,7 +67,6 @@ class DuelState(LinearState):
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> DuelState:
-        """Return the state after the outcomes (n, 1) of duels (n,)."""
         items = self.design
         first, second = np.divmod(action, items.game.k)
         rows = items.observed_features[first] - items.observed_features[second]

@@ -161,7 +161,7 @@ def group_gaps(features, offsets, starts, weights, x_hat, beta, center, radius):
     support from above; pairs whose bound is below what another pair reaches are left out.
     """
     n, count, dim = features.shape
-    gaps = np.zeros((n, count))
+    gaps = np.empty((n, count))
     c, point = np.empty(dim), np.empty(dim)
     for row in range(n):
         phi, w, x, mid = features[row], weights[row], x_hat[row], center[row]

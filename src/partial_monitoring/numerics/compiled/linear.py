@@ -225,10 +225,11 @@ def half_log_dets(signals):
     however small it is.
     """
     n, k, m, _ = signals.shape
-    out = np.zeros((n, k))
+    out = np.empty((n, k))
     rest = np.empty((m, m))
     for i in range(n):
         for a in range(k):
+            out[i, a] = 0.0
             copy_into(signals[i, a], rest)
             for j in range(m):
                 pivot = max(rest[j, j], 0.0)
@@ -348,7 +349,7 @@ def greedy_gaps(
     n, k = means.shape
     r, rest = seen.shape[1], unseen.shape[1]
     gaps = np.empty((n, k))
-    greedy = np.zeros(n, np.int64)
+    greedy = np.empty(n, np.int64)
     pulled = np.empty(r)
     widths = np.empty(k)
     for i in range(n):

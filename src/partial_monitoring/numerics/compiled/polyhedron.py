@@ -19,10 +19,8 @@ otherwise the bound itself is returned, which is too large rather than too small
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.validation import Array
 
 CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
@@ -86,13 +84,14 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
     """
     n, dim = rows.shape
     active = np.empty(dim + 1, np.int64)
-    is_active = np.zeros(n, np.bool_)
+    is_active = np.empty(n, np.bool_)
     gram = np.empty((dim + 1, dim + 1))
     work = np.empty((dim + 1, dim + 1))
     alpha = np.empty(dim + 1)
     kappa = np.empty(dim + 1)
     p = np.empty(dim)
     q = np.empty(dim)
+    is_active[:] = False
     z[:] = 0.0
     multipliers[:] = 0.0
     size = 0
@@ -213,7 +212,8 @@ def support(c, rows, slack, beta, z, multipliers):
 def whiten(inverse, regularization, dim):
     """Return F with F F' = diag(inverse, I / regularization), lower triangular, shape (D, D)."""
     r = inverse.shape[0]
-    root = np.zeros((dim, dim))
+    root = np.empty((dim, dim))
+    root[:] = 0.0
     for j in range(r):
         pivot = inverse[j, j]
         for h in range(j):
@@ -234,7 +234,8 @@ def whiten(inverse, regularization, dim):
 def into_whitened(rows, root):
     """Return rows @ root for a lower triangular root, shape (n, D)."""
     n, dim = rows.shape
-    result = np.zeros((n, dim))
+    result = np.empty((n, dim))
+    result[:] = 0.0
     for i in range(n):
         for h in range(dim):
             entry = rows[i, h]
@@ -244,30 +245,12 @@ def into_whitened(rows, root):
     return result
 
 
-def centers(
-    inverse: Array,
-    x_hat: Array,
-    regularization: float,
-    facets: Array,
-    bounds: Array,
-    interior: Array,
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
-
-    Returns the projections and whether each was found. Nothing is compiled while all are inside.
-    """
-    outside = find_outside(x_hat, facets, bounds)
-    if not outside.any():
-        return x_hat.copy(), ~outside
-    found = project(inverse, x_hat, outside, regularization, facets, bounds, interior)
-    return found[0], found[1]
-
-
 @compiled
 def find_outside(x, facets, bounds):
     """Return which points (n, D) violate a facet, shape (n,)."""
-    outside = np.zeros(len(x), np.bool_)
+    outside = np.empty(len(x), np.bool_)
     for row in range(len(x)):
+        outside[row] = False
         for i in range(len(bounds)):
             if product(facets, i, x[row]) > bounds[i]:
                 outside[row] = True
@@ -368,8 +351,8 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
     n, dim = x.shape
     k = len(slopes)
     count = len(bounds)
-    gaps = np.zeros((n, k))
-    certified = np.ones(n, np.bool_)
+    gaps = np.empty((n, k))
+    certified = np.empty(n, np.bool_)
     z = np.empty(dim)
     multipliers = np.empty(count)
     slack = np.empty(count)
@@ -377,6 +360,7 @@ def exact_gaps(inverse, x, beta, regularization, slopes, offsets, facets, bounds
     upper = np.empty(k)
     c = np.empty(dim)
     for row in range(n):
+        certified[row] = True
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
         whitened = into_whitened(slopes, root)

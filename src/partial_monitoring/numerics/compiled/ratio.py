@@ -182,7 +182,7 @@ def minimize_rows(gaps, information, kappa, exact, zero):
 @compiled
 def draw_rows(first, second, share, uniforms):
     """Draw from pairs of actions by inverting the cumulative distribution, shape (n,)."""
-    drawn = np.empty_like(first)
+    drawn = np.empty(len(first), np.int64)
     for row in range(len(first)):
         one, two, p = first[row], second[row], share[row]
         if one > two:
@@ -194,7 +194,8 @@ def draw_rows(first, second, share, uniforms):
 @compiled
 def spread_rows(first, second, share, k):
     """Return distributions on pairs of actions over all actions, shape (n, k)."""
-    spread = np.zeros((len(first), k))
+    spread = np.empty((len(first), k))
+    spread[:] = 0.0
     for row in range(len(first)):
         spread[row, first[row]] = 1.0 - share[row]
         spread[row, second[row]] += share[row]

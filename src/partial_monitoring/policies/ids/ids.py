@@ -108,7 +108,7 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    shape = confidence.means.shape
+    shape = len(confidence.beta), len(confidence.gap_ceiling)
     if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == np.float64:
         return values
     return real_array(f"what {name} returns", values, shape)
