@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
+# The tests of a file share what they compute, so one process runs them all.
+SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
+
 .NOTPARALLEL:
 .PHONY: help demo test lint nightly bench paper docs clean
 
@@ -20,7 +23,7 @@ demo: $(VENV)/.warm
 	@$(BIN)/pm demo
 
 test: $(VENV)/.dev $(VENV)/.warm
-	$(BIN)/python -m pytest -q -n auto -m "not nightly"
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not nightly"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -63,7 +66,7 @@ $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 # Compiles once after an installation, not in every process that plays.
-$(VENV)/.warm: $(VENV)/.report
+$(VENV)/.warm: $(VENV)/.report $(wildcard src/partial_monitoring/numerics/compiled/*.py)
 	$(BIN)/python -m partial_monitoring.cli.warm
 	@touch $@
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from random import Random
 
@@ -18,8 +19,13 @@ from tests.oracles.random_games import SETS, finite_game, linear_game, small_int
 ROOT = float(np.sqrt(2))
 
 
-def analyses() -> Iterator[pm.Analysis]:
+@cache
+def analyses() -> tuple[pm.Analysis, ...]:
     """Analyses of small games, certified and not, with at least two actions."""
+    return tuple(_analyses())
+
+
+def _analyses() -> Iterator[pm.Analysis]:
     for seed in range(40):
         random = Random(seed)
         if seed % 2:

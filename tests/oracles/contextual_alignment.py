@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from itertools import combinations, product
 
 import cvxpy as cp
@@ -28,16 +29,17 @@ def choices(
 
 
 def by_cvxpy(
-    game: pm.ContextualGame, away: list[Array], near: list[list[int]], *, integrated: bool = False
-) -> float:
-    """Return the constant of one choice from its definition, as the least denominator."""
+    game: pm.ContextualGame, near: list[list[int]], *, integrated: bool = False
+) -> Callable[[list[Array]], float]:
+    """Return what gives the constant of a choice from its definition, as the least denominator.
+
+    The differences are parameters of one program, which is compiled once for all choices.
+    """
     possible = [int(z) for z in np.flatnonzero(game.context_distribution > 0)]
     chi = game.context_distribution[possible]
-    if not np.any(away) or (integrated and not (chi @ np.array(away)).any()):
-        return 0.0
     omega = cp.Variable((1 if integrated else len(chi), game.d))
+    target = cp.Parameter(omega.shape)
     rows = [0 if integrated else i for i in range(len(chi))]
-    top = sum(chi[i] * away[i] @ omega[rows[i]] for i in range(len(chi)))
     below = 0.0
     for p, z in zip(chi, possible, strict=True):
         shown = []
@@ -47,10 +49,20 @@ def by_cvxpy(
                 parts = [chi[i] * cp.sum_squares(m @ omega[rows[i]]) for i in range(len(chi))]
                 shown.append(sum(parts))
         below = below + p * (cp.max(cp.hstack(shown)) if shown else 0.0)
-    if isinstance(below, float):
-        return np.inf
-    problem = cp.Problem(cp.Minimize(below), [top == 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that it is inaccurate, where it is nearly 0
-        problem.solve(solver=cp.CLARABEL)
-    return 1 / float(problem.value) if problem.value > 1e-7 else np.inf
+    least = None if isinstance(below, float) else cp.Minimize(below)
+    problem = least and cp.Problem(least, [cp.sum(cp.multiply(target, omega)) == 1])
+
+    def solved(away: list[Array]) -> float:
+        weighted = chi[:, None] * np.array(away)
+        aim = weighted.sum(axis=0, keepdims=True) if integrated else weighted
+        if not aim.any():
+            return 0.0
+        if problem is None:
+            return np.inf
+        target.value = aim
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it is inaccurate where it is nearly 0
+            problem.solve(solver=cp.CLARABEL)
+        return 1 / float(problem.value) if problem.value > 1e-7 else np.inf
+
+    return solved

@@ -54,7 +54,15 @@ class Textbook:
         self.policy, self.shape = policy, shape
         k, m = shape.vectors.shape[1:]
         self.plays, self.counts = np.zeros(k, dtype=int), np.zeros((k, m))
-        self.certain = left(shape, {})
+        self.found: dict[frozenset[tuple[int, int]], tuple[list[int], list[int]]] = {}
+        self.certain = self.left({})
+
+    def left(self, signs: dict[int, int]) -> tuple[list[int], list[int]]:
+        """Return P(t) and E(t), solved once for the same decisions."""
+        key = frozenset(signs.items())
+        if key not in self.found:
+            self.found[key] = left(self.shape, signs)
+        return self.found[key]
 
     def decisions(self, factors: list[float]) -> dict[int, int]:
         """Return the signs of the pairs that are decided."""
@@ -90,10 +98,10 @@ class Textbook:
     def action(self, uniforms: Array) -> int:
         shape, t = self.shape, self.round
         bound = sqrt(self.policy.alpha * log(t))
-        found = left(shape, self.decisions([bound] * len(shape.pairs)))
+        found = self.left(self.decisions([bound] * len(shape.pairs)))
         if found[0]:
             self.certain = found
-        actions, pairs = left(shape, self.decisions(self.factors(uniforms)))
+        actions, pairs = self.left(self.decisions(self.factors(uniforms)))
         if not actions:
             actions, pairs = self.certain
         k = len(self.plays)

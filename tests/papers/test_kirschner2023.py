@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,27 +15,47 @@ from papers.kirschner2023.findings import growth_exponent, ratio
 import partial_monitoring as pm
 from partial_monitoring.simulation.result import Comparison, Result
 
+SMALL = ("rates", "e2d", "competitors", "preferences")
+"""One claim for each way to tell what was found."""
 
-def test_the_small_version_runs(tmp_path: Path) -> None:
-    options = ["--small", "--engine", "here", "--out", str(tmp_path)]
-    for claim in ("rates", "gaps", "e2d", "competitors"):
+
+def small(folder: Path, claims: Sequence[str]) -> tuple[str, str]:
+    """Return what a small version of some claims prints, and its page."""
+    options = ["--small", "--engine", "here", "--out", str(folder)]
+    for claim in claims:
         options += ["--only", claim]
     result = CliRunner().invoke(main, options)
     assert result.exit_code == 0, result.output
-    page = (tmp_path / "index.html").read_text()
-    assert page.count("<svg") == 4
+    return result.output, (folder / "index.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def small_version(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return small(tmp_path_factory.mktemp("paper"), SMALL)
+
+
+def test_the_small_version_runs(small_version: tuple[str, str]) -> None:
+    _, page = small_version
+    assert page.count("<svg") == len(SMALL)
     assert "Table 1" in page
     assert "there is no regret at all" in page
     assert "NaN" not in page
     assert "nan times" not in page
 
 
-def test_the_small_version_with_kernels_runs(tmp_path: Path) -> None:
-    options = ["--small", "--engine", "here", "--out", str(tmp_path), "--only", "preferences"]
-    result = CliRunner().invoke(main, options)
-    assert result.exit_code == 0, result.output
-    assert "Regret after 10 rounds, the least first. branin: " in result.output
-    assert "nan" not in result.output
+def test_the_small_version_with_kernels_runs(small_version: tuple[str, str]) -> None:
+    output, _ = small_version
+    found = output.split("Settings from preferences: ")[1]
+    assert "Regret after 10 rounds, the least first. branin: " in found
+    assert "nan" not in found
+
+
+@pytest.mark.nightly
+def test_the_small_version_of_everything_runs(tmp_path: Path) -> None:
+    _, page = small(tmp_path, [claim.name for claim in CLAIMS])
+    assert page.count("<svg") == len(CLAIMS)
+    assert "NaN" not in page
+    assert "nan times" not in page
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)

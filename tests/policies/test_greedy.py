@@ -59,7 +59,7 @@ def test_one_context_is_the_plain_game(policy: Any) -> None:
 def test_greedy_learns_where_contexts_explore_and_not_where_nothing_is_shown() -> None:
     """Example 12, and apple tasting, in which selling shows nothing."""
     diverse = pm.simulate(
-        pm.games.greedy_exploration(), "greedy", [0.6, 0.3], horizon=2000, seeds=10
+        pm.games.greedy_exploration(), "greedy", [0.6, 0.3], horizon=600, seeds=10
     )
     assert diverse.exponent("greedy").value < 0.5
     apples = pm.games.apple_tasting(bad_sale=0.5)  # so that selling looks best at first

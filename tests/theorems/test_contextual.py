@@ -270,14 +270,14 @@ def test_one_context_explores_for_another() -> None:
     """A voucher is best where answers come: conditional IDS never asks, contextual IDS does."""
     game = pm.games.survey(2, answer_rate=0.5, voucher=True)
     policies = {"conditional": pm.IDS(), "contextual": pm.ContextualIDS()}
-    result = pm.simulate(game, policies, [0.2, 0.8, 1.0], horizon=1500, seeds=4)
+    result = pm.simulate(game, policies, [0.2, 0.8, 1.0], horizon=800, seeds=4)
     assert result.exponent("conditional").value > 0.95
     assert result.exponent("contextual").value < 0.7
     assert result.mean("contextual")[-1] < 0.3 * result.mean("conditional")[-1]
     vouchers = game.actions.index("voucher")
     answers = result.plays["conditional"][:, -1, vouchers]
     assert (result.information["conditional"][:, -1] == 0).all()
-    assert (answers > 0.4 * 1500).all()
+    assert (answers > 0.4 * 800).all()
 
 
 def test_greedy_play_that_explores_is_counted_on() -> None:
@@ -302,7 +302,7 @@ def test_greedy_play_that_explores_is_counted_on() -> None:
             state = policy.update(state, choice.action, shown, context=z)
         price[name] = paid
     assert price["contextual"] < 0.7 * price["conditional"]
-    result = pm.simulate(game, policies, "random", horizon=600, seeds=10)
+    result = pm.simulate(game, policies, "random", horizon=300, seeds=10)
     assert result.mean("contextual")[-1] < 0.8 * result.mean("conditional")[-1]
 
 

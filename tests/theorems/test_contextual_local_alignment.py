@@ -82,10 +82,8 @@ def test_local_constants_are_those_of_the_definition(seed: int) -> None:
             if np.isfinite(eta):
                 near = [np.flatnonzero(own <= eta * (1 + 1e-9)).tolist() for own in levels]
                 reduced = flat(game)
-                worst = max(
-                    by_cvxpy(reduced, away, near, integrated=integrated)
-                    for away in choices(reduced, plausible, ordered=integrated)
-                )
+                solved = by_cvxpy(reduced, near, integrated=integrated)
+                worst = max(map(solved, choices(reduced, plausible, ordered=integrated)))
                 value = min(value, eta**2 * worst if np.isfinite(worst) else np.inf)
         found_value = contextual_local_alignment(
             game, small_box(center, width), integrated=integrated
