@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.kernels.wrapped import as_kernel
 from partial_monitoring.validation import Array, Indices, frozen
 
 MOST_ENTRIES = 2**27
@@ -168,14 +169,15 @@ def cholesky(matrix: Array) -> Array:
         ) from None
 
 
-def refuse_unfit(kernel: Kernel, points: Array) -> None:
-    """Refuse a kernel that cannot be computed at points (n, p)."""
+def gram_of(kernel: object, points: Array, axes: Indices | None = None) -> KernelGram:
+    """Return the Gram matrix of a kernel at points (d, p), of values unless axes (d,) are given."""
+    own = as_kernel(kernel)
     try:
-        kernel.diagonal(points[:1])
+        own.diagonal(points[:1])
     except InvalidInput as error:
-        raise InvalidInput(
-            f"kernel must fit points of shape (n, {points.shape[1]}): {error}"
-        ) from None
+        shape = f"(n, {points.shape[1]})"
+        raise InvalidInput(f"kernel must fit points of shape {shape}: {error}") from None
+    return KernelGram(own, points, np.full(len(points), -1) if axes is None else axes)
 
 
 def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices) -> Array:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels import as_kernel, readings
+from partial_monitoring.kernels import readings
 from partial_monitoring.kernels.candidates import box, sobol
-from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, gram_of
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
@@ -103,8 +103,7 @@ class KernelBoxGame(FunctionGame):
         if (p := len(lower)) > MOST_DIMENSIONS:
             raise InvalidInput(f"low must have at most {MOST_DIMENSIONS} coordinates; got {p}.")
         reference = sobol(lower, upper, REFERENCE)
-        gram = KernelGram(as_kernel(kernel), reference, np.full(REFERENCE, -1))
-        refuse_unfit(gram.kernel, reference)
+        gram = gram_of(kernel, reference)
         set_fields(
             self,
             low=lower,

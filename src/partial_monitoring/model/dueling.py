@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import Traits
-from partial_monitoring.model.game import Game
+from partial_monitoring.model.game import Game, checked_parameters
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
@@ -183,15 +183,10 @@ class DuelingGame(Duels, Game):
         noise: str = "gaussian",
     ) -> None:
         phi = filled_array("item_features", item_features, ("items", "d"))
-        if not isinstance(parameters, ParameterSet) or parameters.d != phi.shape[1]:
-            raise InvalidInput(
-                f"parameters must be a parameter set in dimension {phi.shape[1]}; got "
-                f"{parameters!r}."
-            )
         set_fields(
             self,
             item_features=phi,
-            parameters=parameters,
+            parameters=checked_parameters(parameters, phi.shape[1]),
             noise_std=positive_number("noise_std", noise_std),
             items=labels("items", items, len(phi)),
             noise=one_of("noise", noise, self.NOISES),

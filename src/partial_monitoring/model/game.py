@@ -99,20 +99,11 @@ class Game(AnyGame):
                 f"features must have at least one row and one column; got shape ({k}, {d})."
             )
         maps, row_counts = _padded(observation_maps, k, d)
-        if not isinstance(parameters, ParameterSet):
-            raise InvalidInput(
-                f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
-            )
-        if parameters.d != d:
-            raise InvalidInput(
-                f"parameters must have dimension {d} to match features; got a "
-                f"{type(parameters).__name__} in dimension {parameters.d}."
-            )
         set_fields(
             self,
             features=phi,
             observation_maps=maps,
-            parameters=parameters,
+            parameters=checked_parameters(parameters, d),
             noise_std=noise_sizes(noise_std, k),
             actions=labels("actions", actions, k),
             noise=one_of("noise", noise, self.NOISES),
@@ -372,6 +363,20 @@ def _matrix(name: str, value: ArrayLike, d: int) -> Array:
     if axes(value) == 1 and len(value) == 0:  # type: ignore[arg-type]
         return np.zeros((0, d))
     return real_array(name, value, ("m", d))
+
+
+def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
+    """Validate the parameter set of a game with features in R^d."""
+    if not isinstance(parameters, ParameterSet):
+        raise InvalidInput(
+            f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
+        )
+    if parameters.d != d:
+        raise InvalidInput(
+            f"parameters must have dimension {d} to match features; got a "
+            f"{type(parameters).__name__} in dimension {parameters.d}."
+        )
+    return parameters
 
 
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import Functionals, Gram, KernelGram, joint_gram, refuse_unfit
+from partial_monitoring.kernels import readings
+from partial_monitoring.kernels.gram import Functionals, Gram, gram_of, joint_gram
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.function_game import FunctionGame
@@ -148,8 +148,7 @@ class KernelGame(FunctionGame, Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = KernelGram(as_kernel(kernel), frozen(points), axes)
-        refuse_unfit(gram.kernel, points)
+        gram = gram_of(kernel, frozen(points), axes)
         options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
         return cls.of_functionals(
             gram, earned[:, 0], seen, feedback.counts, actions=actions, **options
@@ -271,7 +270,7 @@ class KernelGame(FunctionGame, Game):
     def with_kernel(self, kernel: Any) -> Self:
         gram = self.computed
         return self.of_functionals(
-            KernelGram(as_kernel(kernel), gram.points, gram.axes),
+            gram_of(kernel, gram.points, gram.axes),
             self.reward,
             self.observation,
             self.row_counts,

@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.kernels import as_kernel
-from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, gram_of
 from partial_monitoring.kernels.readings import Reading, differences
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.dueling import Duels
@@ -61,12 +60,10 @@ class KernelDuelingGame(Duels, KernelGame):
         noise: str = "gaussian",
     ) -> None:
         x = filled_array("points", points, ("items", "p"))
-        gram = KernelGram(as_kernel(kernel), x, np.full(len(x), -1))
-        refuse_unfit(gram.kernel, x)
         set_fields(
             self,
             points=x,
-            gram=gram,
+            gram=gram_of(kernel, x),
             parameters=AllParameters(len(x)),
             noise_std=positive_number("noise_std", noise_std),
             norm_bound=non_negative_number("norm_bound", norm_bound),
