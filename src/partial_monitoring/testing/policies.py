@@ -159,8 +159,8 @@ def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     )
     mu = choice.distribution
     count = game.k if choice.candidates is None else choice.candidates.shape[1]
-    known = {"gaps": choice.gaps, "information": choice.information, "ratio": choice.ratio}
-    known = {name: values for name, values in known.items() if values is not None}
+    stated = {name: getattr(choice, name) for name in ("gaps", "information", "ratio")}
+    known = {name: values for name, values in stated.items() if values is not None}
     for name, values in {"distribution": mu, **known}.items():
         shape, wanted = np.shape(values), (n,) if name == "ratio" else (n, count)
         require(shape == wanted, f"its {name} has shape {shape}, not {wanted}")
