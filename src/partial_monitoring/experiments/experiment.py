@@ -158,14 +158,11 @@ def named_games(games: Games) -> dict[str, AnyGame]:
         listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
         named = {}
         for i, item in enumerate(listed):
-            name = (
-                item if isinstance(item, str) else "game" if len(listed) == 1 else f"game {i + 1}"
-            )
+            number = "" if len(listed) == 1 else f" {i + 1}"
+            name = item if isinstance(item, str) else f"game{number}"
             if name in named:
-                raise InvalidInput(
-                    f"games must have different names; {name!r} appears twice (give a dict "
-                    f"instead)."
-                )
+                twice = f"{name!r} appears twice (give a dict instead)"
+                raise InvalidInput(f"games must have different names; {twice}.")
             named[name] = _game(item)
     if not named:
         raise InvalidInput("games must hold at least one game; got none.")

@@ -19,9 +19,7 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.simulate import play
-from partial_monitoring.simulation.truths import (
-    Truth,
-)
+from partial_monitoring.simulation.truths import Truth
 from partial_monitoring.validation import Indices
 
 FORMAT = 2
@@ -114,11 +112,11 @@ class Configuration:
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
         theta = self.truth.draw(self.game, seeds)
-        world = Environment(self.game, theta, seeds, self.noise, self.truth.function)
-        run = play(self.game, self.policy, world, self.checkpoints)
+        environment = Environment(self.game, theta, seeds, self.noise, self.truth.function)
+        run = play(self.game, self.policy, environment, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt
-        return Result.of(seeds, self.checkpoints, world.theta, {RECORDED: run})
+        return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})
 
 
 @dataclass(frozen=True, eq=False)
