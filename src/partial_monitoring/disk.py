@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from errno import EACCES
 from functools import partial
 from pathlib import Path
@@ -33,37 +34,29 @@ def write_bytes(path: str | Path, data: bytes | memoryview) -> None:
     that it names is replaced; a file that is replaced keeps its mode.
     """
     given = file_path(path)
-    try:
+    with _reporting(path, "written"):
         _replace(Path(os.path.realpath(given)), data)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: cannot be written: {_reason(error)}.") from None
 
 
 def make_folder(path: str | Path) -> Path:
     """Return the path of a folder, which is created with its parents if it does not exist."""
     folder = file_path(path)
-    try:
+    with _reporting(path, "written"):
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: cannot be written: {_reason(error)}.") from None
     return folder
 
 
 def remove(path: Path) -> None:
     """Delete a file."""
-    try:
+    with _reporting(path, "deleted"):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be deleted: {_reason(error)}.") from None
 
 
 def read_json(path: str | Path) -> Any:
     """Return the content of a JSON file."""
     source = file_path(path)
-    try:
+    with _reporting(path, "read"):
         content = source.read_bytes()
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: cannot be read: {_reason(error)}.") from None
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -107,5 +100,11 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)
+@contextmanager
+def _reporting(path: str | Path, verb: str) -> Iterator[None]:
+    """Say in one sentence why a path cannot be read, written or deleted."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"{path}: cannot be {verb}: {reason}.") from None

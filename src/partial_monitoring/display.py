@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MOST_ROWS = 14
 MOST_COLUMNS = 8
-"""Tables with more rows or columns than this show the first and the last ones only."""
+"""Largest numbers of rows and columns; longer tables show the first and the last ones only."""
 
 COLORS = ("blue", "dark_orange3", "green4", "magenta", "cyan", "red3", "yellow4", "purple3")
 """Terminal colours of the signals, in order of appearance."""
@@ -49,8 +49,6 @@ class TableCell:
     tag: str = ""
     color: int = 0
 
-
-Cell = TableCell
 
 GAP = TableCell(ELLIPSIS)
 """Stands for the cells of a row or column that are left out."""

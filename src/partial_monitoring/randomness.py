@@ -16,7 +16,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.validation import Array, whole_number
 
 BLOCK = 512
-"""Rounds whose numbers are drawn together."""
+"""Number of rounds whose numbers are drawn together."""
 
 POLICY, NOISE, CONTEXT, THETA = 1, 2, 3, 4
 """Purposes: draws of the policy, noise and outcomes, contexts, true parameters."""
@@ -49,7 +49,7 @@ def normals(uniforms: Array) -> Array:
 
 
 def reposition(source: np.random.Generator, seed: int, purpose: int, block: int) -> None:
-    """Let a generator go on as the one of another block, which is faster than making that one."""
+    """Move a generator to another block, which is faster than creating a new one."""
     bits = source.bit_generator
     state: Any = bits.state
     state["state"]["key"][:] = seed, purpose

@@ -1,4 +1,4 @@
-"""Checks at the boundary: what a user passes becomes a read-only float64 array or one sentence."""
+"""Validation of what users pass: a read-only float64 array, or an error of one sentence."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-
 LARGEST_OBSERVATION = 1e100
+"""Largest size of an observation, whose square must not overflow."""
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -66,8 +66,16 @@ def real_array(
     return frozen(array)
 
 
+def filled_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return ``value`` as :func:`real_array` does; an array without entries is refused."""
+    array = real_array(name, value, shape)
+    if array.size == 0:
+        raise InvalidInput(f"{name} must not be empty; got shape {_show(array.shape)}.")
+    return array
+
+
 def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
-    """Return what was seen as a float64 array; of numbers that are too large the squares overflow.
+    """Return what was seen as a float64 array, if its squares do not overflow.
 
     >>> observation_array("observation", [1e200], (1,))
     Traceback (most recent call last):
@@ -149,11 +157,16 @@ def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
     return int(item)
 
 
-def known_keys(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse a table, such as "a linear game", that has a key which is not known."""
+def known_keys(
+    kind: str, table: Mapping[str, Any], known: Sequence[str], required: Sequence[str] = ()
+) -> None:
+    """Refuse a table, such as "a linear game", with a key that is unknown or missing."""
     for key in table:
         if key not in known:
             raise unknown_name(f"key of {kind}", key, known)
+    for key in required:
+        if key not in table:
+            raise InvalidInput(f"{kind} needs the key {key!r}.")
 
 
 def probabilities(name: str, value: ArrayLike, count: int) -> Array:
@@ -177,7 +190,7 @@ def file_name(name: str, value: object) -> str:
         or any(letter in '/\\:*?"<>|' or ord(letter) < 32 for letter in value)
     ):
         raise InvalidInput(
-            f"{name} must be plain words that can name a file, up to 100 letters; got {value!r}."
+            f"{name} must be plain words that can name a file, at most 100 letters; got {value!r}."
         )
     return value
 

@@ -9,9 +9,9 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import NOISE
 from partial_monitoring.model.files import game_from_dict, game_to_dict
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.simulation.environment import Environment
 from tests.golden.runs import GAMES
 

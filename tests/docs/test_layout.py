@@ -14,7 +14,6 @@ OWN_FOLDERS = {
     *("contracts", "docs", "golden", "oracles", "papers", "statistical", "theorems", "tools")
 }
 """The folders of tests that are no room of the source."""
-
 UNDER_CONTRACT = {"storage"}
 """Rooms whose tests are those of their contract, in tests/contracts."""
 

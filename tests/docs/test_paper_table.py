@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests.docs.names import resolves
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "paper-to-code.md"
@@ -47,22 +48,6 @@ def rows() -> list[list[str]]:
 
 def quoted(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
-
-
-def resolves(name: str) -> bool:
-    """Whether a dotted name inside the package can be imported."""
-    parts = ["partial_monitoring", *name.split(".")]
-    for cut in range(len(parts), 0, -1):
-        try:
-            found: object = import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[cut:]:
-            if not hasattr(found, part):
-                return False
-            found = getattr(found, part)
-        return True
-    return False
 
 
 def test_every_row_has_four_cells() -> None:

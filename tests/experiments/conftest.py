@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partial_monitoring.experiments.runs import Configuration as Cell
+from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.simulation.result import Result
 
 
@@ -14,11 +14,11 @@ from partial_monitoring.simulation.result import Result
 def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int]]]:
     """Record which cells and seeds are played."""
     record: list[tuple[str, list[int]]] = []
-    original = Cell.play
+    original = Configuration.play
 
-    def play(cell: Cell, seeds: Any) -> Result:
+    def play(cell: Configuration, seeds: Any) -> Result:
         record.append((cell.key, seeds.tolist()))
         return original(cell, seeds)
 
-    monkeypatch.setattr(Cell, "play", play)
+    monkeypatch.setattr(Configuration, "play", play)
     return record

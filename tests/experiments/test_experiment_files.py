@@ -9,8 +9,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.truths import Among, Random, Worst
-from partial_monitoring.simulation.truths import FixedTruth as Fixed
+from partial_monitoring.simulation.truths import Among, FixedTruth, Random, Worst
 
 FULL = """
 name = "prices"
@@ -64,7 +63,7 @@ def test_everything_a_file_can_say(tmp_path: Path) -> None:
         ("linear_bandit", "random"),
     ]
     kinds = [type(setting.truth) for setting in experiment.settings]
-    assert kinds == [Fixed, Random, Worst, Among, Fixed, Random]
+    assert kinds == [FixedTruth, Random, Worst, Among, FixedTruth, Random]
     assert experiment.settings[0].game.k == 4
     assert experiment.policies["IDS, relaxed"] == pm.IDS(
         gap=pm.gaps.relaxed, sampling=pm.sampling.generalized(3.0)

@@ -12,10 +12,9 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments import runs as cells
-from partial_monitoring.experiments.runs import Configuration as Cell
-from partial_monitoring.experiments.runs import SeededRun as Run
+from partial_monitoring.experiments.runs import Configuration, SeededRun
 from partial_monitoring.experiments.store import Store, stored_comparisons
-from partial_monitoring.simulation.truths import FixedTruth as Fixed
+from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import halves
 from tests.oracles.small_experiments import assert_same, small
 
@@ -66,28 +65,30 @@ def test_added_seeds_and_policies_only_cost_what_is_new(
 
 def test_a_changed_definition_or_version_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     game, marks = pm.games.apple_tasting(), np.array([10, 20])
-    base = Cell(game, Fixed(np.array([0.7, 0.3])), pm.IDS(), marks)
+    base = Configuration(game, FixedTruth(np.array([0.7, 0.3])), pm.IDS(), marks)
     others = [
-        Cell(pm.games.apple_tasting(), Fixed(np.array([0.6, 0.4])), pm.IDS(), marks),
-        Cell(game, base.truth, pm.IDS(gap=pm.gaps.relaxed), marks),
-        Cell(game, base.truth, pm.IDS(sampling=pm.sampling.generalized(3)), marks),
-        Cell(game, base.truth, pm.IDS(regularization=2.0), marks),
-        Cell(game, base.truth, pm.IDS(gap=halves), marks),
-        Cell(game, base.truth, pm.IDS(), np.array([10, 21])),
-        Cell(game, base.truth, pm.IDS(), marks, "gaussian"),
-        Cell(pm.games.inspection(), base.truth, pm.IDS(), marks),
+        Configuration(pm.games.apple_tasting(), FixedTruth(np.array([0.6, 0.4])), pm.IDS(), marks),
+        Configuration(game, base.truth, pm.IDS(gap=pm.gaps.relaxed), marks),
+        Configuration(game, base.truth, pm.IDS(sampling=pm.sampling.generalized(3)), marks),
+        Configuration(game, base.truth, pm.IDS(regularization=2.0), marks),
+        Configuration(game, base.truth, pm.IDS(gap=halves), marks),
+        Configuration(game, base.truth, pm.IDS(), np.array([10, 21])),
+        Configuration(game, base.truth, pm.IDS(), marks, "gaussian"),
+        Configuration(pm.games.inspection(), base.truth, pm.IDS(), marks),
     ]
     assert len({cell.key for cell in [base, *others]}) == len(others) + 1
-    assert Cell(pm.games.apple_tasting(), base.truth, pm.IDS(), marks).key == base.key
-    assert Run(base, 3).key != Run(base, 4).key
-    assert Run(base, 3).name == "ids on θ = (0.7, 0.3), 20 rounds, seed 3"
+    assert Configuration(pm.games.apple_tasting(), base.truth, pm.IDS(), marks).key == base.key
+    assert SeededRun(base, 3).key != SeededRun(base, 4).key
+    assert SeededRun(base, 3).name == "ids on θ = (0.7, 0.3), 20 rounds, seed 3"
     monkeypatch.setattr(cells.partial_monitoring, "__version__", "99.0")
-    assert Cell(game, base.truth, pm.IDS(), marks).key != base.key
+    assert Configuration(game, base.truth, pm.IDS(), marks).key != base.key
 
 
 def test_a_run_is_what_its_cell_plays() -> None:
-    cell = Cell(pm.games.apple_tasting(), Fixed(np.array([0.7, 0.3])), pm.IDS(), np.array([30]))
-    alone, together = Run(cell, 5).play(), cell.play(np.array([4, 5, 6]))
+    cell = Configuration(
+        pm.games.apple_tasting(), FixedTruth(np.array([0.7, 0.3])), pm.IDS(), np.array([30])
+    )
+    alone, together = SeededRun(cell, 5).play(), cell.play(np.array([4, 5, 6]))
     np.testing.assert_array_equal(alone.regret["policy"][0], together.regret["policy"][1])
 
 

@@ -18,13 +18,13 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.content_key import described
-from partial_monitoring.experiments.runs import Configuration as Cell
+from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.store import Store, stored_comparisons
 from partial_monitoring.experiments.workers import Task, WorkersLost
 from partial_monitoring.report.page import describe
 from partial_monitoring.simulation import simulate as simulation
 from partial_monitoring.simulation.progress import Progress
-from partial_monitoring.simulation.truths import FixedTruth as Fixed
+from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import AlwaysDies
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +100,9 @@ def test_what_a_key_cannot_see_is_refused(tmp_path: Path) -> None:
 
 
 def test_workers_with_another_version_are_refused() -> None:
-    cell = Cell(pm.games.apple_tasting(), Fixed(np.array([0.7, 0.3])), pm.IDS(), np.array([5]))
+    cell = Configuration(
+        pm.games.apple_tasting(), FixedTruth(np.array([0.7, 0.3])), pm.IDS(), np.array([5])
+    )
     task = replace(Task(cell, np.arange(2)), version="9.9.9")
     with pytest.raises(WorkersLost, match=r"workers must have partial-monitoring 9\.9\.9; one has"):
         task.play()
@@ -142,11 +144,11 @@ def test_unfinished_parts_are_said(tmp_path: Path) -> None:
     assert "ids was played with partial-monitoring 0.0.1" in said[-1]
 
 
-def _cells(policies: list[str]) -> list[Cell]:
+def _cells(policies: list[str]) -> list[Configuration]:
     experiment = apples(policies)
-    truth = Fixed(np.array([0.7, 0.3]))
+    truth = FixedTruth(np.array([0.7, 0.3]))
     marks, game = experiment.checkpoints, pm.games.apple_tasting()
-    return [Cell(game, truth, policy, marks) for policy in experiment.policies.values()]
+    return [Configuration(game, truth, policy, marks) for policy in experiment.policies.values()]
 
 
 def test_missing_runs_are_said(tmp_path: Path) -> None:

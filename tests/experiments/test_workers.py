@@ -11,9 +11,9 @@ from pyarrow import compute as pc
 
 import partial_monitoring as pm
 from partial_monitoring.experiments import runner
-from partial_monitoring.experiments.runs import Configuration as Cell
+from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.workers import WorkersLost
-from partial_monitoring.simulation.truths import FixedTruth as Fixed
+from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import AlwaysDies, Counted, DiesOnce
 from tests.oracles.small_experiments import assert_same
 
@@ -73,7 +73,9 @@ def test_chunks_beside_one_that_dies_are_played_once(deadly: tuple[str, int]) ->
 
 
 def test_seeds_are_spread_over_workers_in_small_chunks() -> None:
-    cell = Cell(pm.games.apple_tasting(), Fixed(np.array([0.7, 0.3])), pm.IDS(), np.array([30]))
+    cell = Configuration(
+        pm.games.apple_tasting(), FixedTruth(np.array([0.7, 0.3])), pm.IDS(), np.array([30])
+    )
     for count, workers, largest in ((10, 4, 3), (1000, 2, runner.CHUNK), (1, 8, 1), (0, 2, 0)):
         tasks = list(runner.chunks(cell, np.arange(count), workers))
         assert [seed for task in tasks for seed in task.seeds] == list(range(count))

@@ -14,7 +14,7 @@ from scipy.special import erf
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, UnknownName
 from partial_monitoring.games import functions
-from partial_monitoring.simulation.truths import Function, name_of, read_truth
+from partial_monitoring.simulation.truths import Function, read_truth
 
 SQUARE = {"low": [0, 0], "high": [1, 1], "count": 20}
 
@@ -143,8 +143,8 @@ def test_experiments_take_functions(tmp_path: Path) -> None:
     game = pm.games.kernelized_bandit(SQUARE)
     truth = read_truth("branin", game)
     assert isinstance(truth, Function)
-    assert name_of(truth) == "branin"
-    assert name_of(read_truth(pm.functions.ackley, game)) == "ackley"
+    assert truth.name == "branin"
+    assert read_truth(pm.functions.ackley, game).name == "ackley"
     theta = {"square": {"hills": "branin", "own": pm.functions.ackley}}
     experiment = pm.Experiment({"square": game}, ["gp_ts", "ids"], theta, horizon=5, seeds=2)
     first = experiment.run(tmp_path)

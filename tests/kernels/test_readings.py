@@ -108,7 +108,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a number": (lambda: readings.sums(X, 2), "groups must be lists of numbers"),  # type: ignore[arg-type]
     "flat groups": (lambda: readings.averages(X, [0, 1]), "groups must be lists"),  # type: ignore[list-item]
     "short weights": (lambda: readings.weighted(X, [[1.0]]), "weights must have shape (k, 4)"),
-    "no weights": (lambda: readings.weighted(X, np.zeros((0, 4))), "weights must have at least"),
+    "no weights": (lambda: readings.weighted(X, np.zeros((0, 4))), "weights must not be empty"),
     "a weight": (lambda: readings.weighted(X, [[np.nan] * 4]), "weights must be finite"),
     "axis": (lambda: readings.derivatives(X, 2), "axis must be a whole number below 2; got 2"),
     "negative axis": (lambda: readings.derivatives(X, -1), "axis must be a whole number"),
@@ -175,7 +175,7 @@ def test_a_gram_matrix_column_by_column(derived: bool, monkeypatch: pytest.Monke
 
 def test_what_is_too_large_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partial_monitoring.kernels.gram.MOST_ENTRIES", 10)
-    with pytest.raises(InvalidInput, match="of 4 numbers is too large to be written down"):
+    with pytest.raises(InvalidInput, match="of 4 numbers is too large to store"):
         KernelGram(Matern(0.5), X, np.full(4, -1)).matrix  # noqa: B018
-    with pytest.raises(InvalidInput, match="3 rows of length 4 are too many to write down"):
+    with pytest.raises(InvalidInput, match="3 rows of length 4 are too many to store"):
         Functionals(np.zeros((3, 1), dtype=np.int64), np.ones((3, 1))).dense(4)

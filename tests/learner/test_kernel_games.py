@@ -47,7 +47,7 @@ def alike(one: pm.Decision, two: pm.Decision) -> None:
 def test_a_decision_says_what_and_why(name: str) -> None:
     learner = played(name, 6)
     game, decision = learner.game, learner.ask()
-    count = game.count if isinstance(game, pm.KernelDuelingGame) else game.k
+    count = game.item_count if isinstance(game, pm.KernelDuelingGame) else game.k
     assert (decision.id, decision.round) == (6, 7)
     for part in (decision.distribution, decision.gaps, decision.information, decision.estimate):
         assert part.shape == (count,)

@@ -14,7 +14,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.learner.session import snapshot
 from partial_monitoring.storage.base import Storage
 from partial_monitoring.storage.memory import Memory
 
@@ -89,22 +89,16 @@ def test_memory_is_a_storage() -> None:
     assert storage.latest() == {"seq": 2}
 
 
-@pytest.mark.parametrize("count", [1, 3, 1000])
-def test_a_persistent_map_never_changes(count: int) -> None:
-    held = PersistentMap[int, int]()
-    steps = [held]
-    for key in range(count):
-        steps.append(steps[-1].with_item(key * 7, key))
-    assert [len(step) for step in steps] == list(range(count + 1))
-    last = steps[-1]
-    assert dict(last) == {key * 7: key for key in range(count)}
-    assert last.with_item(0, 5)[0] == 5
-    assert last[0] == 0
-    assert last.get(1) is None
-    for key in range(count):
-        last = last.without(key * 7)
-    assert (len(last), dict(last), len(steps[-1])) == (0, {}, count)
-    assert dict(PersistentMap.of([(1, 2), (257, 3)])) == {1: 2, 257: 3}
+def test_a_session_never_changes() -> None:
+    """Events that follow leave what was known before them as it was."""
+    learner, steps = pm.Learner(pm.games.dynamic_pricing(), seed=2), []
+    for number in range(200):
+        learner.ask()
+        learner.tell(number, "yes") if number % 3 else learner.tell_past(["$2"], ["no"])
+        steps.append((learner._session, snapshot(learner._spec, learner._session)))
+    assert len(steps[-1][0].open) == 67
+    for session, before in steps:
+        assert snapshot(learner._spec, session) == before
 
 
 # -- files -----------------------------------------------------------------------------------

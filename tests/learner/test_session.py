@@ -109,7 +109,7 @@ def test_the_log_makes_the_same_learner_again(case: tuple[str, str]) -> None:
     early = spec.start
     for event, kept_session in zip(logged, sessions, strict=False):
         if event["kind"] == "ask":  # an ask can be computed again alone
-            context = spec.read_place(event.get("context")).name
+            context = spec.read_context(event.get("context")).name
             assert decide(spec, kept_session, {"context": context}) == event
         assert kept_session.seq == early.seq
         early = fold(spec, kept_session, event)
@@ -151,7 +151,7 @@ def test_a_learner_is_the_fold_of_its_events() -> None:
 
 
 def rest(decision: pm.Decision) -> dict[str, Any]:
-    return {name: value for name, value in decision.row().items() if name != "id"}
+    return {name: value for name, value in decision.to_dict().items() if name != "id"}
 
 
 def test_decisions_of_another_learner_are_noticed() -> None:

@@ -1,4 +1,4 @@
-"""What a learner is told: in time, late, in bulk, from logs, or wrongly."""
+"""Observations that are reported: in time, late, in bulk, from logs, or wrongly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.learner.observations import log_form, plain
 from tests.oracles.learners import GAMES, answer, fingerprint, played, refused
 
 # -- tell ------------------------------------------------------------------------------------
@@ -225,3 +226,11 @@ BAD_LOGS: dict[str, tuple[Any, Any]] = {
 def test_bad_logs_are_refused_as_a_whole(log: tuple[Any, Any]) -> None:
     learner = pm.Learner(pm.games.dynamic_pricing(), seed=0)
     refused(lambda: learner.tell_past(*log), learner)
+
+
+def test_long_doubles_are_observations() -> None:
+    shown = np.array([1.5, np.nan], dtype=np.longdouble)
+    assert plain(shown) == [1.5, pytest.approx(np.nan, nan_ok=True)]
+    assert log_form(shown) == [1.5, None]
+    assert type(plain(shown[0])) is float
+    assert plain(np.array(2.5, dtype=np.longdouble)) == 2.5

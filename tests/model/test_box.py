@@ -85,13 +85,13 @@ def test_policies_on_a_box_are_checked(p: int) -> None:
 def test_a_world_solves_for_each_function_once(monkeypatch: pytest.MonkeyPatch) -> None:
     game, seeds = box(), np.arange(2)
     theta, solved = game.draw_truths(seeds), []
-    weights = pm.KernelBoxGame.weights
+    function = pm.KernelBoxGame.function
 
     def counted(self: pm.KernelBoxGame, own: Any) -> Any:
         solved.append(own)
-        return weights(self, own)
+        return function(self, own)
 
-    monkeypatch.setattr(pm.KernelBoxGame, "weights", counted)
+    monkeypatch.setattr(pm.KernelBoxGame, "function", counted)
     world = Environment(game, theta, seeds, "none")
     shown = [world.observe(np.array([10**5, 10**6]), t)[:, 0] for t in range(3)]
     assert len(solved) == 2

@@ -214,7 +214,7 @@ def test_missing_files_and_bad_targets(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
         pm.save_game(pm.games.apple_tasting(), tmp_path / "nowhere" / "game.json")
     odd = pm.FiniteGame([[1]], [[frozenset()]])
-    with pytest.raises(InvalidInput, match="signals in a game file must be strings, numbers or"):
+    with pytest.raises(InvalidInput, match="signals must be strings, numbers or"):
         pm.save_game(odd, tmp_path / "game.json")
     assert not list(tmp_path.iterdir())
 

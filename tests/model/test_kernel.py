@@ -36,7 +36,7 @@ def same_game(one: pm.KernelGame, two: pm.Game) -> None:
     np.testing.assert_array_equal(one.features, two.features)
     np.testing.assert_array_equal(one.observation_maps, two.observation_maps)
     np.testing.assert_array_equal(one.noise_std, two.noise_std)
-    for name in ("actions", "row_counts", "norm_bound", "noise", "mirrored"):
+    for name in ("actions", "row_counts", "norm_bound", "noise", "shows_own_reward"):
         assert getattr(one, name) == getattr(two, name)
     if one.candidates is None:
         assert two.candidates is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,7 @@ def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
 
 def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
     """Everything that a further decision depends on."""
-    copy = pm.Learner.__new__(pm.Learner)
-    copy.__dict__.update(learner.__dict__)
-    copy._open, copy._history = dict(learner._open), learner.history
-    decision = copy.ask()
+    decision = deepcopy(learner).ask()
     return (
         decision.id,
         decision.round,
@@ -59,7 +57,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
         decision.information.tolist(),
         decision.beta,
         decision.estimate.tolist(),
-        sorted(learner._open),
+        sorted(learner._session.open),
         learner.history,
     )
 

@@ -176,14 +176,14 @@ class Picky(IDS):
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [
-        (OutOfRange(), "it plays an action that is not there"),
+        (OutOfRange(), "it plays an action that does not exist"),
         (NotSummingToOne(), "its distribution does not sum to 1"),
         (Negative(), "its distribution has negative entries"),
         (Scattered(), "its actions have shape"),
         (Liar(), "it plays actions more often than its distribution says"),
         (Wide(), "its distribution has shape"),
         (Gains(), "its gaps has negative entries"),
-        (Fractions(), "its actions are no whole numbers"),
+        (Fractions(), "its actions are not integers"),
         (Lost(), "its distribution is not finite"),
         (Scribbles(), "it changes the observation that it is handed"),
         (Global(), "it uses NumPy's global generator"),

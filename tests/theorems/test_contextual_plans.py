@@ -202,7 +202,7 @@ def test_integrated_gaps_are_at_most_the_average_of_the_gaps(kind: str) -> None:
             assert (tight <= loose + 1e-7 * (1 + loose)).all()
             # One plan after the other, from the definition.
             confidence = policy.confidence_set(state, np.array([0]))
-            features = state.plans.part.game.features
+            features = state.plans.design.game.features
             a = int(rng.integers(len(features)))
             assert tight[0, a] == pytest.approx(
                 max(confidence.support(features - features[a])[0].max(), 0.0), abs=1e-7

@@ -16,7 +16,7 @@ def observed(state_game: pm.DuelingGame, rounds: int, seed: int) -> tuple[np.nda
     rng = np.random.default_rng(seed)
     actions = rng.integers(0, state_game.k, rounds)
     theta = rng.standard_normal(state_game.d) / 3
-    first, second = np.divmod(actions, state_game.count)
+    first, second = np.divmod(actions, state_game.item_count)
     utilities = state_game.item_features @ theta
     return actions, utilities[first] - utilities[second] + rng.standard_normal(rounds)
 
@@ -28,7 +28,7 @@ def test_it_is_the_game_of_all_ordered_pairs() -> None:
         np.testing.assert_allclose(game.rows(index), [ITEMS[a] - ITEMS[b]])
         assert game.actions[index] == game.action_label(index) == f"{'abcdef'[a]} | {'abcdef'[b]}"
         assert game.action_index(game.actions[index]) == index
-    assert (game.k, game.d, game.m, game.count) == (36, 3, 1, 6)
+    assert (game.k, game.d, game.m, game.item_count) == (36, 3, 1, 6)
 
 
 def test_files_keep_items(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_pairs_with_the_greedy_item_are_within_a_factor_of_four(seed: int) -> No
     for action, y in zip(actions, seen, strict=True):
         state = policy.update(state, np.array([action]), np.array([[y]]))
     choice = policy.decide(state, np.array([0.5]))
-    greedy = int(choice.candidates[0, 0]) // game.count  # type: ignore[index]
+    greedy = int(choice.candidates[0, 0]) // game.item_count  # type: ignore[index]
     items = choice.gaps[0] - choice.gaps[0, greedy] / 2
     inverse = state.estimate.inverse[0]
     seen_items = state.estimate.design.observed_features
@@ -90,7 +90,7 @@ def test_a_hundred_million_pairs_are_never_listed() -> None:
         decision = learner.ask()
         learner.tell(decision, [0.1])
     assert decision.label == game.action_label(decision.action)
-    assert len(decision.gaps) == game.count
+    assert len(decision.gaps) == game.item_count
     assert game.k == 10**8
     result = pm.simulate(game, "dueling_ids", np.full(8, 0.1), horizon=5, seeds=2)
     assert result.regret["dueling_ids"].shape == (2, len(result.checkpoints))

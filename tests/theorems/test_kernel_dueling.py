@@ -46,7 +46,7 @@ def in_coordinates(game: pm.KernelDuelingGame) -> pm.DuelingGame:
 
 
 def duel(game: pm.KernelDuelingGame, action: int, theta: Array, rng: Any) -> Array:
-    first, second = divmod(action, game.count)
+    first, second = divmod(action, game.item_count)
     return np.array([[theta[first] - theta[second] + float(game.noise_std) * rng.normal()]])
 
 
@@ -101,7 +101,7 @@ def test_it_is_the_game_of_all_ordered_pairs() -> None:
     """phi = k_a + k_b, M = k_a - k_b, and the three kernels of the notes, 1.9."""
     game, k = duels(count=4), KERNELS["matern"](points(4, 2))
     earned, shown = game.features, game.observation_maps[:, 0]
-    assert (game.k, game.d, game.m, game.count) == (16, 4, 1, 4)
+    assert (game.k, game.d, game.m, game.item_count) == (16, 4, 1, 4)
     for i in range(16):
         (a1, a2), label = divmod(i, 4), game.actions[i]
         assert label == game.action_label(i) == f"{game.items[a1]} | {game.items[a2]}"
@@ -154,7 +154,7 @@ def test_the_rule_is_within_its_factor_of_all_pairs(rule: str, factor: float, se
     choice = policy.decide(state, np.array([0.5]))
     known = Posterior(game, actions, seen, 1.0)
     means, psi = known.numbers, item_distances(known)
-    greedy = int(choice.candidates[0, 0]) // game.count  # type: ignore[index]
+    greedy = int(choice.candidates[0, 0]) // game.item_count  # type: ignore[index]
     assert means[greedy] == pytest.approx(means.max(), abs=1e-9)
     width = np.sqrt(choice.beta[0] * psi[greedy])
     largest = np.sqrt(item_distances(Posterior(game, [], np.zeros((0, 1)), 1.0)).max())

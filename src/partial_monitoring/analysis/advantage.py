@@ -42,14 +42,15 @@ class AdvantageProgram(Protocol):
 
     def solve(self, action: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
         """Return t* of an action against all that are not ignored, with ``tied`` equally good."""
-        ...
 
 
-def advantage_program(chart: LocalCoordinates) -> AdvantageProgram:
-    """Return the program over Theta."""
-    if chart.local.polyhedron is not None:
+def advantage_program(
+    chart: LocalCoordinates, region: Sequence[conic.Cone] | None = None
+) -> AdvantageProgram:
+    """Return the program over Theta, or over a region in it: conic constraints in the chart."""
+    if region is None and chart.local.polyhedron is not None:
         return _LinearAdvantage(chart)
-    return _ConicAdvantage(chart, chart.cones())
+    return _ConicAdvantage(chart, chart.cones() if region is None else region)
 
 
 class _LinearAdvantage:
@@ -108,7 +109,7 @@ class _LinearAdvantage:
 
 
 class _ConicAdvantage:
-    """Theta, or a part of it, is given by conic constraints in the coordinates of the chart."""
+    """Theta, or a region in it, is given by conic constraints in the coordinates of the chart."""
 
     def __init__(self, chart: LocalCoordinates, region: Sequence[conic.Cone]) -> None:
         self.chart = chart
@@ -143,11 +144,6 @@ class _ConicAdvantage:
         mixture[others] = np.maximum(best.multipliers[: len(others)], 0.0) / sizes[others]
         tie_weight = float(best.multipliers[-1] / sizes[tied]) if tied is not None else 0.0
         return _answer(-best.value, chart.theta(best.point[:n]), mixture, tie_weight)
-
-
-def advantage_over(chart: LocalCoordinates, region: Sequence[conic.Cone]) -> AdvantageProgram:
-    """Return the program over a part of Theta, given by conic constraints in the chart."""
-    return _ConicAdvantage(chart, region)
 
 
 def _answer(value: float, theta: Array, mixture: Array, tie_weight: float) -> Advantage:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.kinds import finite_game
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
@@ -181,7 +180,7 @@ def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
     for measurement in measurements:
         a = game.action_index(measurement.action)
         maps[a] = np.concatenate([maps[a], measurement.rows])
-    noise = game.noise if finite_game(game) is None else "gaussian"
+    noise = "gaussian" if game.traits.finite else game.noise
     return Game(game.features, maps, game.parameters, game.noise_std, game.actions, noise=noise)
 
 
@@ -204,7 +203,7 @@ def default_candidates(analysis: Analysis) -> list[Measurement]:
         )
         for a, b in ordered
     ]
-    what = "all of theta" if finite_game(game) is None else "the outcome"
+    what = "the outcome" if game.traits.finite else "all of theta"
     whole = [
         Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}") for a in homes
     ]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.analysis.advantage import advantage_over
+from partial_monitoring.analysis.advantage import advantage_program
 from partial_monitoring.analysis.cells import Pair, find_cells
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
@@ -267,7 +267,7 @@ def plausible_in(game: Game, confidence: Any) -> tuple[list[int], Array]:
     cells = find_cells(linear, ExactGame.of(linear))
     region = chart.pulled_back(region_cones(confidence, game))
     gaps = _largest_gaps(chart, region)
-    program = advantage_over(chart, region)
+    program = advantage_program(chart, region)
     kept = [a for a in cells.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
     return kept, gaps
 

@@ -10,7 +10,6 @@ from partial_monitoring.analysis import explain
 from partial_monitoring.analysis.cells import Cells, Pair, find_cells
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.facts import Facts
-from partial_monitoring.analysis.kinds import may_be_hopeless
 from partial_monitoring.analysis.observability import Certificate, ExactSpan, FloatSpan, span_of
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
@@ -18,6 +17,9 @@ from partial_monitoring.numerics.linalg import row_space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOST_VALUES = 1000
+"""Largest number of function values of a kernel game that is analysed before it is played."""
 
 
 class Analysis(Facts):
@@ -84,7 +86,10 @@ def _certificates(
 
 def refuse_hopeless_game(game: Game) -> None:
     """Refuse a game without contexts in which no policy can learn."""
-    if not may_be_hopeless(game):
+    if game.traits.function:
+        if game.shows_own_reward or game.d > MOST_VALUES:
+            return
+    elif game.traits.duels:
         return
     reduced = game.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.kinds import finite_game, stated_norm_bound
 from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
@@ -111,7 +110,8 @@ def bounds(
     n = horizons(horizon)
     one_of("information", information, ("log_det", "directed"))
     lam = positive_number("regularization", regularization)
-    norm_bound = stated_norm_bound(game) if norm_bound is None else norm_bound
+    if norm_bound is None and game.traits.function:
+        norm_bound = game.norm_bound  # type: ignore[attr-defined]
     game = game.linear
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
@@ -127,7 +127,6 @@ def bounds(
     near = uniform_local_alignment(found) if local_alignment is None else local_alignment
     ratio = 1.0 if information == "log_det" else 4.0
     missed = gap * FAILED_ROUNDS
-    finite = finite_game(game)
     if found.category == "trivial":
         far = close = np.zeros_like(n)
     else:
@@ -147,7 +146,7 @@ def bounds(
         beta=beta,
         alignment=float(found.alignment),
         local_alignment=float(near),
-        finite=None if finite is None else finite_alignment_bounds(finite),
+        finite=finite_alignment_bounds(game) if game.traits.finite else None,  # type: ignore[arg-type]
         global_regret=far,
         local_regret=close,
     )

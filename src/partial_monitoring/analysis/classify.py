@@ -103,7 +103,7 @@ def local_alignment(
     game
         The game.
     confidence
-        The convex set E: a bounded parameter set (of which the part in Theta counts), or a
+        The convex set E: a bounded parameter set (only its intersection with Theta counts), or a
         confidence set of one replicate.
     integrated
         For games with contexts: alpha-bar(E, chi), for gaps estimated over whole plans.

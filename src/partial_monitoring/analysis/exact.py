@@ -65,7 +65,9 @@ class ExactGame:
         self.parameters = game.parameters
         self.features, self.feature_denominator = features
         self.maps = maps
-        self.a_ub, self.b_ub, self.a_eq, self.b_eq = halfspaces
+        self.halfspaces = halfspaces
+        a_ub, b_ub, a_eq, b_eq = halfspaces
+        self.upper, self.equal = _integer_rows(a_ub, b_ub), _integer_rows(a_eq, b_eq)
 
     @classmethod
     def of(cls, game: Game) -> ExactGame | None:
@@ -85,26 +87,13 @@ class ExactGame:
     @cached_property
     def equalities(self) -> tuple[Integers, Integers]:
         """All equalities a theta = b, including those hidden in the inequalities."""
-        implied = [i for i in self.parameters.apparent_equalities() if self._is_implied(i)]
-        matrix = np.concatenate(
-            [
-                scaled(self.a_eq.numerators, self.b_eq.denominator),
-                scaled(self.a_ub.numerators[implied], self.b_ub.denominator),
-            ]
+        matrix, right = self.upper
+        apparent = self.parameters.apparent_equalities()
+        implied = [i for i in apparent if self.minimum(matrix[i]) == int(right[i])]
+        return (
+            np.concatenate([self.equal[0], matrix[implied]]),
+            np.concatenate([self.equal[1], right[implied]]),
         )
-        right = np.concatenate(
-            [
-                scaled(self.b_eq.numerators, self.a_eq.denominator),
-                scaled(self.b_ub.numerators[implied], self.a_ub.denominator),
-            ]
-        )
-        return matrix, right
-
-    def _is_implied(self, row: int) -> bool:
-        """Whether the smallest value of row theta over Theta equals its upper bound."""
-        low = self.minimum(self.a_ub.numerators[row])
-        bound = Fraction(int(self.b_ub.numerators[row]), self.b_ub.denominator)
-        return low == bound * self.a_ub.denominator
 
     @cached_property
     def _hull(self) -> tuple[Integers, Integers, int, NDArray[np.intp]]:
@@ -159,30 +148,22 @@ class ExactGame:
 
     def contains(self, theta: Rational) -> bool:
         """Whether theta satisfies all inequalities (the equalities hold by construction)."""
-        left = scaled(product(self.a_ub.numerators, theta.numerators), self.b_ub.denominator)
-        right = scaled(self.b_ub.numerators, self.a_ub.denominator * theta.denominator)
-        return bool((total(right, -left) >= 0).all())
+        matrix, right = self.upper
+        room = total(scaled(right, theta.denominator), -product(matrix, theta.numerators))
+        return bool((room >= 0).all())
 
     def minimum(self, vector: Integers) -> Fraction | None:
         """Return the minimum of <vector, theta> over Theta; None if there is none or no answer."""
         known = self.parameters.exact_minimum(vector)
         if known is not None:
             return known
-        matrix, right = self._inequalities
+        (upper, upper_right), (equal, equal_right) = self.upper, self.equal
+        matrix = np.concatenate([upper, equal, -equal])
         if _tableau_size(matrix) > LARGEST_TABLEAU:
             return None
+        right = np.concatenate([upper_right, equal_right, -equal_right])
         best = exact_lp.maximize(-vector.astype(object), matrix, right)
         return None if isinstance(best, str) else -best.value
-
-    @property
-    def _inequalities(self) -> tuple[Integers, Integers]:
-        """Theta as integer inequalities only, equalities in both directions."""
-        upper = scaled(self.a_ub.numerators, self.b_ub.denominator)
-        upper_right = scaled(self.b_ub.numerators, self.a_ub.denominator)
-        equal = scaled(self.a_eq.numerators, self.b_eq.denominator)
-        equal_right = scaled(self.b_eq.numerators, self.a_eq.denominator)
-        matrix = np.concatenate([upper, equal, -equal])
-        return matrix, np.concatenate([upper_right, equal_right, -equal_right])
 
     def beats(
         self, theta: Rational, action: int, ignored: Collection[int], *, strict: bool
@@ -300,14 +281,12 @@ class ExactGame:
         # t - (slope_a - slope_c) x <= offset_a - offset_c, and the inequalities of Theta.
         duel = np.column_stack([total(slopes[rivals], -slopes[action]), np.ones(len(rivals), int)])
         duel_right = total(np.full(len(rivals), offsets[action]), -offsets[rivals])
-        inside = scaled(product(self.a_ub.numerators, directions), self.b_ub.denominator)
-        inside_right = total(
-            scaled(self.b_ub.numerators, self.a_ub.denominator * denominator),
-            -scaled(product(self.a_ub.numerators, base), self.b_ub.denominator),
-        )
+        upper, upper_right = self.upper
+        inside = product(upper, directions)
+        inside_right = total(scaled(upper_right, denominator), -product(upper, base))
         rows = [duel, np.column_stack([inside, np.zeros(len(inside), int)])]
         right = [duel_right, inside_right]
-        if not len(self.a_ub.numerators) + len(self.a_eq.numerators):  # R^d: cells are cones
+        if not len(upper) + len(self.equal[0]):  # R^d: cells are cones
             box = np.concatenate([np.eye(n, dtype=int), -np.eye(n, dtype=int)])
             rows.append(np.column_stack([box, np.zeros(2 * n, int)]))
             right.append(np.ones(2 * n, int))
@@ -354,6 +333,13 @@ def _nearby(mixture: Array, tie_weight: float) -> list[tuple[Integers, Fraction]
         (np.array(weights.numerators), near),
         (np.array(fine), Fraction(round(tie_weight * grid))),
     ]
+
+
+def _integer_rows(matrix: Rational, right: Rational) -> tuple[Integers, Integers]:
+    """Return rational rows matrix theta <= right (or =) in integers."""
+    return scaled(matrix.numerators, right.denominator), scaled(
+        right.numerators, matrix.denominator
+    )
 
 
 def _tableau_size(matrix: NDArray[Any]) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from partial_monitoring.analysis.analysis import analyze_game
-from partial_monitoring.analysis.kinds import finite_game
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 
@@ -58,7 +57,7 @@ def finite_alignment_bounds(game: FiniteGame) -> FiniteAlignmentBounds:
     >>> pm.finite_alignment_bounds(pm.games.apple_tasting()).non_degenerate
     128.0
     """
-    if finite_game(game) is None:
+    if not game.traits.finite:
         raise InvalidInput(f"game must be a FiniteGame; got {game!r}.")
     k, m, d = float(game.k), float(game.m), float(game.d)
     scale = float(np.ptp(game.rewards)) ** 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,32 +53,26 @@ def judge_of(game: Game, exact: ExactGame | None) -> Judge:
     return _FloatJudge(game) if exact is None else _ExactJudge(exact)
 
 
-class Judge:
+class Judge(Protocol):
     """Decides statements about one game."""
 
     def inside(self, theta: Numbers) -> bool:
         """Whether theta lies in Theta."""
-        raise NotImplementedError
 
     def leads(self, theta: Numbers, a: int) -> Any:
         """Return r_a(theta) - r_c(theta) for all c, up to a positive factor, with noise removed."""
-        raise NotImplementedError
 
     def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
         """Return the sign of min over Theta of sum q_c (r_c - r_a) + w (r_a - r_b)."""
-        raise NotImplementedError
 
     def same(self, a: int, c: int) -> bool:
         """Whether two actions earn the same on all of Theta."""
-        raise NotImplementedError
 
     def between(self, a: int, b: int, c: int) -> bool:
         """Whether the reward of c is a mixture of those of a and b on all of Theta."""
-        raise NotImplementedError
 
     def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
         """Whether the weights or the blind direction of a certificate prove what they should."""
-        raise NotImplementedError
 
 
 def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
@@ -183,7 +177,7 @@ def _certificate_problems(
         yield "the global certificates do not connect all Pareto actions."
 
 
-class _ExactJudge(Judge):
+class _ExactJudge:
     """Decides in integers."""
 
     def __init__(self, exact: ExactGame) -> None:
@@ -191,10 +185,9 @@ class _ExactJudge(Judge):
 
     def inside(self, theta: Numbers) -> bool:
         assert isinstance(theta, Rational)
-        exact = self.exact
-        left = scaled(product(exact.a_eq.numerators, theta.numerators), exact.b_eq.denominator)
-        right = scaled(exact.b_eq.numerators, exact.a_eq.denominator * theta.denominator)
-        return not total(left, -right).any() and exact.contains(theta)
+        matrix, right = self.exact.equal
+        rest = total(product(matrix, theta.numerators), -scaled(right, theta.denominator))
+        return not rest.any() and self.exact.contains(theta)
 
     def leads(self, theta: Numbers, a: int) -> Integers:
         assert isinstance(theta, Rational)
@@ -220,10 +213,7 @@ class _ExactJudge(Judge):
     def between(self, a: int, b: int, c: int) -> bool:
         offsets, slopes = self.exact.rewards
         line = np.column_stack([offsets, slopes])
-        step, away = (
-            total(line[b], -line[a]).astype(object),
-            total(line[c], -line[a]).astype(object),
-        )
+        step, away = (total(line[x], -line[a]).astype(object) for x in (b, c))
         j = int(np.flatnonzero(step)[0])
         share = Fraction(int(away[j]), int(step[j]))
         features = self.exact.features.astype(object)
@@ -242,15 +232,11 @@ class _ExactJudge(Judge):
             return not product(total(left, -right), exact.directions).any()
         assert isinstance(certificate.blind, Rational)
         direction = certificate.blind.numerators
-        flat_direction = not product(exact.equalities[0], direction).any()
-        return (
-            flat_direction
-            and not product(flat, direction).any()
-            and bool(product(target, direction))
-        )
+        still = np.concatenate([exact.equalities[0], flat])
+        return not product(still, direction).any() and bool(product(target, direction))
 
 
-class _FloatJudge(Judge):
+class _FloatJudge:
     """Decides in floating point, with tolerances."""
 
     def __init__(self, game: Game) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partial_monitoring.model.contextual import AnyGame
+    from partial_monitoring.model.any_game import AnyGame
     from partial_monitoring.model.game import Game
 
 GAME_FILES = (".json", ".toml", ".csv")
@@ -70,9 +70,8 @@ def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGa
     chosen = read_options(options, params)
     if name not in pm.games.GAMES and (Path(name).suffix in GAME_FILES or Path(name).exists()):
         if chosen:
-            raise InvalidInput(
-                f"a game file takes no options; got {', '.join(chosen)} with {name}."
-            )
+            names = ", ".join(chosen)
+            raise InvalidInput(f"a game file takes no options; got {names} with {name}.")
         return pm.load_game(name)
     return pm.games.make(name, **chosen)
 
@@ -147,6 +146,21 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
             raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
         chosen[label] = policies.make(name, **options)
     return chosen
+
+
+def show_registry(columns: Sequence[str], rows: Iterable[tuple[str, str, str]]) -> None:
+    """Print what the library offers: names, what they are, and their options."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    table.add_column(columns[0], no_wrap=True)
+    for column in (*columns[1:], "options and defaults"):
+        table.add_column(column)
+    for name, summary, options in rows:
+        table.add_row(Text(name, style="bold"), Text(summary), Text(options, style="dim"))
+    console().print(table)
 
 
 def show_sentences(text: str) -> None:

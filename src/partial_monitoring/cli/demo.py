@@ -49,14 +49,8 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
         f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds; all policies meet the "
         f"same luck. What is kept in {out} is not played again.\n"
     )
-    experiment = pm.Experiment(
-        games,
-        read_policies(POLICIES),
-        THETA,
-        horizon=horizon,
-        seeds=seeds,
-        name="demo",
-    )
+    chosen = read_policies(POLICIES)
+    experiment = pm.Experiment(games, chosen, THETA, horizon=horizon, seeds=seeds, name="demo")
     cores = core_count()
     engine = "processes" if cores > 1 else "here"
     comparisons = experiment.compare(out, engine=engine, workers=cores, progress=True)

@@ -22,6 +22,7 @@ from partial_monitoring.cli.common import (
     find_game,
     read_policies,
     read_value,
+    show_registry,
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
@@ -43,7 +44,7 @@ def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> lis
 
 
 def run_options(command: Any) -> Any:
-    """Add the options that say where runs are played and what is shown."""
+    """Add the options that say where runs are played (``where``) and what is shown."""
     for option in (
         click.option("--quiet", is_flag=True, help="Show no progress."),
         click.option(
@@ -67,33 +68,19 @@ def run_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def policies(as_json: bool) -> None:
     """List the policies that come with the library."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "summary": registry.summary(name),
-            "options": registry.options_of(name),
-        }
+    rows = [
+        {"name": name, "summary": registry.summary(name), "options": registry.options_of(name)}
         for name in registry.POLICIES
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    table.add_column("policy", no_wrap=True)
-    table.add_column("what it does")
-    table.add_column("options and defaults")
-    for row in rows:
-        options = "  ".join(
-            key if value is None else f"{key}={value}" for key, value in row["options"].items()
-        )
-        table.add_row(
-            Text(row["name"], style="bold"), Text(row["summary"]), Text(options, style="dim")
-        )
-    console().print(table)
+    lines = []
+    for name in registry.POLICIES:
+        options = registry.options_of(name).items()
+        shown = "  ".join(key if value is None else f"{key}={value}" for key, value in options)
+        lines.append((name, registry.summary(name), shown))
+    show_registry(("policy", "what it does"), lines)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
@@ -137,11 +124,9 @@ def simulate(
     checkpoints: str | None,
     noise: str | None,
     out: Path | None,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
     as_json: bool,
     quiet: bool,
+    **where: Any,
 ) -> None:
     """Play policies on a game and compare their regret."""
     from partial_monitoring.experiments.content_key import content_key
@@ -158,13 +143,7 @@ def simulate(
         noise=noise,
         name=f"{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}-{content_key(what)[:8]}",
     )
-    comparisons = experiment.compare(
-        out,
-        engine=engine,
-        workers=workers,
-        scheduler=scheduler,
-        progress=not (quiet or as_json),
-    )
+    comparisons = experiment.compare(out, progress=not (quiet or as_json), **where)
     show_comparisons(comparisons, as_json=as_json)
     if out is not None:
         keep_command(out, experiment.name)
@@ -182,14 +161,7 @@ def simulate(
 @click.option("--no-page", is_flag=True, help="Write no page at the end.")
 @run_options
 def run(
-    file: Path,
-    out: Path | None,
-    no_page: bool,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    as_json: bool,
-    quiet: bool,
+    file: Path, out: Path | None, no_page: bool, as_json: bool, quiet: bool, **where: Any
 ) -> None:
     """Run an experiment FILE (TOML): games, true parameters, policies, horizon, seeds.
 
@@ -198,13 +170,7 @@ def run(
     """
     experiment = pm.load_experiment(file)
     folder = file.with_suffix("") if out is None else out
-    comparisons = experiment.compare(
-        folder,
-        engine=engine,
-        workers=workers,
-        scheduler=scheduler,
-        progress=not (quiet or as_json),
-    )
+    comparisons = experiment.compare(folder, progress=not (quiet or as_json), **where)
     show_comparisons(comparisons, as_json=as_json)
     keep_command(folder, experiment.name)
     if not no_page:
@@ -257,8 +223,7 @@ def this_command() -> str:
 
 def keep_command(folder: Path, name: str) -> None:
     """Write down the command that made an experiment, for its page."""
-    store = Store(folder)
-    store.write_json(folder / "commands" / f"{name}.json", this_command())
+    Store(folder).write_json(folder / "commands" / f"{name}.json", this_command())
 
 
 def _listed(value: object) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -19,15 +19,11 @@ from partial_monitoring.cli.common import (
     console,
     find_game,
     plain_game,
+    show_registry,
     show_sentences,
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -36,40 +32,23 @@ PICTURES = (".svg", ".png", ".pdf")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def games(as_json: bool) -> None:
     """List the games that come with the library."""
+    listing = [(name, pm.games.summary(name), pm.games.options_of(name)) for name in pm.games.GAMES]
     if as_json:
         rows = [
             {
                 "name": name,
-                "summary": pm.games.summary(name),
-                "options": {
-                    option: default
-                    for option, default in pm.games.options_of(name).items()
-                    if option != "parameters"
-                },
+                "summary": summary,
+                "options": {key: value for key, value in options.items() if key != "parameters"},
             }
-            for name in pm.games.GAMES
+            for name, summary, options in listing
         ]
         click.echo(json.dumps(rows, indent=2))
-    else:
-        console().print(games_table(with_options=True))
-
-
-def games_table(*, with_options: bool) -> Table:
-    """Return the list of games as a table."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    table.add_column("game", no_wrap=True)
-    table.add_column("what it is")
-    if with_options:
-        table.add_column("options and defaults")
-    for name in pm.games.GAMES:
-        cells = [Text(name, style="bold"), Text(pm.games.summary(name))]
-        options = "  ".join(starmap(show_option, pm.games.options_of(name).items()))
-        table.add_row(*cells, *([Text(options, style="dim")] if with_options else []))
-    return table
+        return
+    lines = [
+        (name, summary, "  ".join(starmap(show_option, options.items())))
+        for name, summary, options in listing
+    ]
+    show_registry(("game", "what it is"), lines)
 
 
 def show_option(name: str, default: object) -> str:
@@ -127,10 +106,9 @@ def analyze(
     if plot is not None and plot.suffix not in PICTURES:
         raise InvalidInput(f"{plot}: a picture ends in {', '.join(PICTURES)}; got {plot.suffix!r}.")
     found = find_game(game, options, param)
-    if isinstance(found, pm.ContextualGame):
-        show_contexts(pm.analyze(found), plot, as_json=as_json)
-        return
-    analysis = pm.analyze(found.linear)
+    if found.traits.contexts and plot is not None:
+        raise InvalidInput(f"--plot draws games without contexts; got {plot}.")
+    analysis: Any = pm.analyze(found)  # type: ignore[call-overload]
     if plot is not None:
         picture = BytesIO()
         analysis.plot().savefig(picture, format=plot.suffix[1:], bbox_inches="tight")
@@ -139,20 +117,11 @@ def analyze(
         click.echo(json.dumps(analysis.to_dict()))
         return
     show_sentences(analysis.explain())
-    click.echo(
-        f"Alignment constant {analysis.alignment:.6g}; of the {analysis.dimension} dimensions of "
-        f"the unknown, {analysis.rank} can be observed."
-    )
-
-
-def show_contexts(analysis: ContextualAnalysis, plot: Path | None, *, as_json: bool) -> None:
-    """Show the analysis of a game with contexts."""
-    if plot is not None:
-        raise InvalidInput(f"--plot draws games without contexts; got {plot}.")
-    if as_json:
-        click.echo(json.dumps(analysis.to_dict()))
-    else:
-        show_sentences(analysis.explain())
+    if not found.traits.contexts:
+        click.echo(
+            f"Alignment constant {analysis.alignment:.6g}; of the {analysis.dimension} dimensions "
+            f"of the unknown, {analysis.rank} can be observed."
+        )
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)

@@ -14,7 +14,7 @@ from partial_monitoring import games as game_registry
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments.runs import Plan, Setting
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NOISE, NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy
@@ -25,7 +25,7 @@ from partial_monitoring.simulation.simulate import (
     named_policies,
     seed_numbers,
 )
-from partial_monitoring.simulation.truths import Truth, name_of, read_truth
+from partial_monitoring.simulation.truths import Truth, read_truth
 from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
 
 if TYPE_CHECKING:
@@ -158,14 +158,11 @@ def named_games(games: Games) -> dict[str, AnyGame]:
         listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
         named = {}
         for i, item in enumerate(listed):
-            name = (
-                item if isinstance(item, str) else "game" if len(listed) == 1 else f"game {i + 1}"
-            )
+            number = "" if len(listed) == 1 else f" {i + 1}"
+            name = item if isinstance(item, str) else f"game{number}"
             if name in named:
-                raise InvalidInput(
-                    f"games must have different names; {name!r} appears twice (give a dict "
-                    f"instead)."
-                )
+                twice = f"{name!r} appears twice (give a dict instead)"
+                raise InvalidInput(f"games must have different names; {twice}.")
             named[name] = _game(item)
     if not named:
         raise InvalidInput("games must hold at least one game; got none.")
@@ -195,7 +192,7 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
         unknown = next(name for name in theta if name not in names)
         raise unknown_name("game of the experiment", unknown, names)
     truth = read_truth(theta, game)
-    return {name_of(truth): truth}
+    return {truth.name: truth}
 
 
 def _is_one(theta: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from partial_monitoring import games as game_registry
 from partial_monitoring import policies as policy_registry
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.experiments.experiment import Experiment
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
 from partial_monitoring.validation import file_path

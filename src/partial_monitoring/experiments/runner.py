@@ -29,7 +29,7 @@ CHUNK = 50
 """Largest number of seeds that are played together."""
 
 ROUNDS = 1_000_000
-"""Largest number of rounds of a chunk (unless one seed has more), which a crash can lose."""
+"""Largest number of rounds of a chunk (unless one seed has more): what a crash can lose."""
 
 
 def compare(
@@ -80,11 +80,7 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
             truth = FixedTruth(_worst(plan, setting, store))
         for name in setting.players:
             configurations[setting.game_name, setting.truth_name, name] = Configuration(
-                setting.game,
-                truth,
-                plan.policies[name],
-                plan.checkpoints,
-                plan.noise,
+                setting.game, truth, plan.policies[name], plan.checkpoints, plan.noise
             )
     for configuration in configurations.values():
         store.recognize(configuration)
@@ -177,15 +173,9 @@ def _comparison(
         found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)
         assert found is not None
         runs[name] = found.only(plan.seeds)
-    policies = {name: plan.policies[name] for name in setting.players}
-    return Comparison(
-        setting.game_name,
-        setting.game,
-        setting.truth_name,
-        policies,
-        put_together(runs),
-        setting.refused,
-    )
+    game, name, instance = setting.game, setting.game_name, setting.truth_name
+    policies = {player: plan.policies[player] for player in setting.players}
+    return Comparison(name, game, instance, policies, put_together(runs), setting.refused)
 
 
 def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies import name_of as policy_name
@@ -19,10 +19,7 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.simulate import play
-from partial_monitoring.simulation.truths import (
-    Truth,
-    name_of,
-)
+from partial_monitoring.simulation.truths import Truth
 from partial_monitoring.validation import Indices
 
 FORMAT = 2
@@ -115,11 +112,11 @@ class Configuration:
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
         theta = self.truth.draw(self.game, seeds)
-        world = Environment(self.game, theta, seeds, self.noise, self.truth.function)
-        run = play(self.game, self.policy, world, self.checkpoints)
+        environment = Environment(self.game, theta, seeds, self.noise, self.truth.function)
+        run = play(self.game, self.policy, environment, self.checkpoints)
         if run.interrupted:
             raise KeyboardInterrupt
-        return Result.of(seeds, self.checkpoints, world.theta, {RECORDED: run})
+        return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,7 @@ class SeededRun:
     def name(self) -> str:
         """A name for people."""
         own = self.configuration
-        policy, truth = policy_name(own.policy), name_of(own.truth)
+        policy, truth = policy_name(own.policy), own.truth.name
         return f"{policy} on θ = {truth}, {own.horizon} rounds, seed {self.seed}"
 
     def play(self) -> Result:

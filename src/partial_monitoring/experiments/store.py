@@ -25,7 +25,7 @@ import partial_monitoring
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.runs import Configuration, put_together
-from partial_monitoring.model.contextual import AnyGame
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
 from partial_monitoring.policies import policy_from_dict
 from partial_monitoring.simulation.result import Comparison, Result

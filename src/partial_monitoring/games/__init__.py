@@ -52,44 +52,45 @@ from partial_monitoring.games.transductive import (
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 
+__all__ = [  # noqa: RUF022  (in the order of the paper's examples)
+    "linear_bandit",
+    "heteroscedastic_linear_bandit",
+    "feedback_graph",
+    "full_information",
+    "loopless_clique",
+    "revealing_action",
+    "dueling",
+    "graph_dueling",
+    "combinatorial_bandit",
+    "transductive",
+    "apple_tasting",
+    "label_efficient",
+    "inspection",
+    "spam_filter",
+    "finite",
+    "finite_versus_linear",
+    "bernoulli_bandit",
+    "bernoulli_bandit_linear",
+    "dynamic_pricing",
+    "matching_pennies",
+    "survey",
+    "greedy_exploration",
+    "contextual_linear_bandit",
+    "contextual_dueling",
+    "segment_pricing",
+    "contextual_apple_tasting",
+    "kernelized_bandit",
+    "kernelized_dueling",
+    "kernelized_localized_dueling",
+    "kernelized_transductive",
+]
+
 GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProxyType(
-    {
-        game.__name__: game
-        for game in (
-            linear_bandit,
-            heteroscedastic_linear_bandit,
-            feedback_graph,
-            full_information,
-            loopless_clique,
-            revealing_action,
-            dueling,
-            graph_dueling,
-            combinatorial_bandit,
-            transductive,
-            apple_tasting,
-            label_efficient,
-            inspection,
-            spam_filter,
-            finite,
-            finite_versus_linear,
-            bernoulli_bandit,
-            bernoulli_bandit_linear,
-            dynamic_pricing,
-            matching_pennies,
-            survey,
-            greedy_exploration,
-            contextual_linear_bandit,
-            contextual_dueling,
-            segment_pricing,
-            contextual_apple_tasting,
-            kernelized_bandit,
-            kernelized_dueling,
-            kernelized_localized_dueling,
-            kernelized_transductive,
-        )
-    }
+    {name: globals()[name] for name in __all__}
 )
 """Every game by name, in the order of the paper's examples."""
+
+__all__ += ["GAMES", "make", "options_of", "summary"]
 
 
 def make(name: str, **options: object) -> Game | ContextualGame:
@@ -98,8 +99,6 @@ def make(name: str, **options: object) -> Game | ContextualGame:
     >>> make("dynamic_pricing", prices=[1, 2, 3, 4], cost=2)
     FiniteGame(k=4, d=4, m=2, parameters=Simplex)
     """
-    if name not in GAMES:
-        raise unknown_name("game", name, GAMES)
     known = options_of(name)
     for option in options:
         if option not in known:
@@ -128,41 +127,3 @@ def summary(name: str) -> str:
         raise unknown_name("game", name, GAMES)
     first = (getdoc(GAMES[name]) or "").splitlines()[0]
     return first.partition(": ")[2].rstrip(".")
-
-
-__all__ = [
-    "GAMES",
-    "apple_tasting",
-    "bernoulli_bandit",
-    "bernoulli_bandit_linear",
-    "combinatorial_bandit",
-    "contextual_apple_tasting",
-    "contextual_dueling",
-    "contextual_linear_bandit",
-    "dueling",
-    "dynamic_pricing",
-    "feedback_graph",
-    "finite",
-    "finite_versus_linear",
-    "full_information",
-    "graph_dueling",
-    "greedy_exploration",
-    "heteroscedastic_linear_bandit",
-    "inspection",
-    "kernelized_bandit",
-    "kernelized_dueling",
-    "kernelized_localized_dueling",
-    "kernelized_transductive",
-    "label_efficient",
-    "linear_bandit",
-    "loopless_clique",
-    "make",
-    "matching_pennies",
-    "options_of",
-    "revealing_action",
-    "segment_pricing",
-    "spam_filter",
-    "summary",
-    "survey",
-    "transductive",
-]

@@ -16,6 +16,7 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import is_whole, one_of, real_array, whole_number
 
 MOST_SUBSETS = 1_000_000
+"""Largest number of subsets that are listed."""
 
 
 def combinatorial_bandit(

@@ -38,25 +38,13 @@ def survey(products: int = 2, answer_rate: float = 0.3, voucher: bool = False) -
     rate = real_number("answer_rate", answer_rate)
     if not 0 <= rate <= 1:
         raise InvalidInput(f"answer_rate must lie between 0 and 1; got {answer_rate!r}.")
-    eye, box = np.eye(k), Box(np.zeros(k), np.ones(k))
-    names = tuple(f"product {a}" for a in range(k))
-    maps = list(eye[:, None, :])
-    if boolean("voucher", voucher):
-        # The constant reward of the voucher is a last coordinate of theta, which is 1.
-        box = Box(np.append(np.zeros(k), 1.0), np.ones(k + 1))
-        one = np.eye(k + 1)
-        given = Game(
-            one,
-            [*one[:k, None, :], np.zeros((0, k + 1))],
-            box,
-            0.5,
-            (*names, "voucher"),
-            noise="bernoulli",
-        )
-        none = Game(one[:k], np.zeros((k, 0, k + 1)), box, 0.5, names, noise="bernoulli")
-        return ContextualGame((given, none), np.array([rate, 1 - rate]), ("answers", "silent"))
-    answers = Game(eye, maps, box, 0.5, names, noise="bernoulli")
-    silent = Game(eye, np.zeros((k, 0, k)), box, 0.5, names, noise="bernoulli")
+    # The constant reward of the voucher is a last coordinate of theta, which is 1.
+    d = k + boolean("voucher", voucher)
+    box = Box((np.arange(d) >= k).astype(float), np.ones(d))
+    names = [*(f"product {a}" for a in range(k)), "voucher"][:d]
+    shown = [*np.eye(d)[:k, None], *np.zeros((d - k, 0, d))]
+    answers = Game(np.eye(d), shown, box, 0.5, names, noise="bernoulli")
+    silent = Game(np.eye(d)[:k], np.zeros((k, 0, d)), box, 0.5, names[:k], noise="bernoulli")
     return ContextualGame((answers, silent), np.array([rate, 1 - rate]), ("answers", "silent"))
 
 
@@ -121,10 +109,7 @@ def contextual_linear_bandit(
 
 
 def contextual_dueling(
-    features: ArrayLike = (
-        ((1, 0), (0, 1), (0.6, 0.6)),
-        ((1, 0), (0, -1), (0.6, -0.6)),
-    ),
+    features: ArrayLike = (((1, 0), (0, 1), (0.6, 0.6)), ((1, 0), (0, -1), (0.6, -0.6))),
     context_distribution: ArrayLike | None = None,
     *,
     feedback: str = "quantitative",

@@ -49,7 +49,7 @@ def dueling(
     Reference: example 3; Gajane and Urvoy (2015), Kirschner and Krause (2021).
     """
     phi = real_array("features", features, ("items", "d"))
-    theta, noise = _world(phi, feedback, parameters)
+    theta, noise = _theta_and_noise(phi, feedback, parameters)
     return DuelingGame(phi, theta, 1.0, items, noise=noise)
 
 
@@ -102,14 +102,16 @@ def _duels(
 ) -> Game:
     if not pairs:
         raise InvalidInput("a dueling game needs at least one pair; got none.")
-    theta, noise = _world(phi, feedback, parameters)
+    theta, noise = _theta_and_noise(phi, feedback, parameters)
     first, second = np.array(pairs).T
     maps = (phi[first] - phi[second])[:, None, :]
     actions = tuple(f"{names[a]} | {names[b]}" for a, b in pairs)
     return Game(phi[first] + phi[second], maps, theta, 1.0, actions, noise=noise)
 
 
-def _world(phi: Array, feedback: str, parameters: ParameterSet | None) -> tuple[ParameterSet, str]:
+def _theta_and_noise(
+    phi: Array, feedback: str, parameters: ParameterSet | None
+) -> tuple[ParameterSet, str]:
     """Return Theta and the noise of a kind of feedback."""
     one_of("feedback", feedback, ("quantitative", "sign"))
     if feedback == "quantitative":

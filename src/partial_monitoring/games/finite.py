@@ -15,6 +15,7 @@ from partial_monitoring.parameter_sets import Ball
 from partial_monitoring.validation import one_of, whole_number
 
 MOST_ARMS = 12
+"""Largest number of arms of a finite Bernoulli bandit, which has 2^arms outcomes."""
 
 EXAMPLE_REWARDS = ((0, 2, 4), (1, 3, 1), (2, 2, 2))
 EXAMPLE_SIGNALS = ("aab", "cdd", "eee")

@@ -51,11 +51,20 @@ CENTERS_6 = 1e-4 * np.array(
     ]
 )
 
+BEST_BRANIN = (
+    ((np.pi + 5) / 15, 2.275 / 15),
+    ((5 - np.pi) / 15, 12.275 / 15),
+    ((3 * np.pi + 5) / 15, 2.475 / 15),
+)
+BEST_HARTMANN_3 = 0.1145888713, 0.5556488956, 0.8525469839
+BEST_HARTMANN_6 = 0.2016895106, 0.1500106946, 0.4768739766, 0.2753324285, 0.3116516172, 0.6573005330
+"""Where the functions are largest."""
+
 ACKLEY_SIDE = 10.0
 """Ackley's function is taken from -5 to 5, where one can see its peak; it has a ripple per unit."""
 
 SPREAD = 2**16
-"""Points from which the mean and the deviation of Ackley's function are computed."""
+"""Number of points from which the mean and deviation of Ackley's function are computed."""
 
 
 def branin(x: ArrayLike) -> Array:
@@ -115,9 +124,9 @@ class Known:
 
     function: Function
     dimension: int | None
-    """p; without one the function is there in any dimension."""
+    """p; None for a function in any dimension."""
     best: Array
-    """Where it is largest, shape (points, p); in any dimension one coordinate of them."""
+    """Where it is largest, shape (points, p); for any dimension one coordinate, (points, 1)."""
 
     def maximizers(self, dimension: int | None = None) -> Array:
         """Return where the function is largest, shape (points, p)."""
@@ -138,40 +147,9 @@ class Known:
 
 KNOWN: Mapping[str, Known] = MappingProxyType(
     {
-        "branin": Known(
-            branin,
-            2,
-            frozen(
-                np.array(
-                    [
-                        [(np.pi + 5) / 15, 2.275 / 15],
-                        [(5 - np.pi) / 15, 12.275 / 15],
-                        [(3 * np.pi + 5) / 15, 2.475 / 15],
-                    ]
-                )
-            ),
-        ),
-        "hartmann3": Known(
-            hartmann3, 3, frozen(np.array([[0.1145888713, 0.5556488956, 0.8525469839]]))
-        ),
-        "hartmann6": Known(
-            hartmann6,
-            6,
-            frozen(
-                np.array(
-                    [
-                        [
-                            0.2016895106,
-                            0.1500106946,
-                            0.4768739766,
-                            0.2753324285,
-                            0.3116516172,
-                            0.6573005330,
-                        ]
-                    ]
-                )
-            ),
-        ),
+        "branin": Known(branin, 2, frozen(np.array(BEST_BRANIN))),
+        "hartmann3": Known(hartmann3, 3, frozen(np.array([BEST_HARTMANN_3]))),
+        "hartmann6": Known(hartmann6, 6, frozen(np.array([BEST_HARTMANN_6]))),
         "ackley": Known(ackley, None, frozen(np.array([[0.5]]))),
     }
 )
@@ -206,10 +184,6 @@ def _ackley_moments(dimension: int) -> tuple[float, float]:
     for _ in range(64):
         root = (1 + root) ** (1 / (dimension + 1))
     steps = root ** -np.arange(1.0, dimension + 1)
-    raw = np.concatenate(
-        [
-            _ackley((0.5 + np.arange(start, start + 4096)[:, None] * steps) % 1)
-            for start in range(0, SPREAD, 4096)
-        ]
-    )
+    blocks = np.arange(SPREAD).reshape(-1, 4096, 1)
+    raw = np.concatenate([_ackley((0.5 + block * steps) % 1) for block in blocks])
     return float(raw.mean()), float(raw.std())

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import (
     Kernel,
     Polynomial,
@@ -19,10 +18,10 @@ from partial_monitoring.kernels import (
 )
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
-from partial_monitoring.validation import Array, axes, labels, one_of, positive_number, real_array
+from partial_monitoring.validation import Array, axes, filled_array, labels, one_of, positive_number
 
 LENGTHSCALE = 0.2
-"""Of the kernel that is used unless one is given."""
+"""Lengthscale of the kernel unless one is given."""
 
 
 def kernelized_bandit(
@@ -49,7 +48,7 @@ def kernelized_bandit(
     noise_std
         One number, or one per candidate (heteroscedastic).
     norm_bound
-        B: how large the norm of f is at most.
+        B, the largest norm that f may have.
     actions
         Labels of the candidates.
 
@@ -109,16 +108,9 @@ def kernelized_dueling(
     Reference: section 7; Kirschner and Krause (2021).
     """
     x = _points(points, 21)
-    noise = _noise(feedback)
-    size = (1.0 if noise == "sign" else 0.1) if noise_std is None else noise_std
-    return KernelDuelingGame(
-        _kernel(kernel),
-        x,
-        noise_std=size,
-        norm_bound=norm_bound,
-        items=names(x) if items is None else items,
-        noise=noise,
-    )
+    named = names(x) if items is None else items
+    options = _noise(feedback, noise_std)
+    return KernelDuelingGame(_kernel(kernel), x, norm_bound=norm_bound, items=named, **options)
 
 
 def kernelized_localized_dueling(
@@ -146,7 +138,7 @@ def kernelized_localized_dueling(
     Reference: section 7 and example 4.
     """
     x = _points(points, 11)
-    noise = _noise(feedback)
+    options = _noise(feedback, noise_std)
     named = labels("items", names(x) if items is None else items, len(x))
     if pairs is None:
         near = positive_number("radius", radius)
@@ -156,16 +148,13 @@ def kernelized_localized_dueling(
             chosen += [(a, a + 1 + int(b)) for b in np.flatnonzero(away <= near)]
     else:
         chosen = readings.checked_groups("pairs", pairs, len(x), width=2).tolist()
-    shown = readings.differences(x, chosen)
-    earned = readings.sums(x, chosen)
     return KernelGame.from_kernel(
         _kernel(kernel),
-        earned,
-        shown,
-        noise_std=(1.0 if noise == "sign" else 0.1) if noise_std is None else noise_std,
+        readings.sums(x, chosen),
+        readings.differences(x, chosen),
         norm_bound=norm_bound,
         actions=[f"{named[a]} | {named[b]}" for a, b in chosen],
-        noise=noise,
+        **options,
     )
 
 
@@ -218,11 +207,8 @@ def _points(points: ArrayLike | Mapping[str, Any] | None, count: int = 51) -> Ar
     if isinstance(points, Mapping):
         return candidates.from_dict(points)
     if axes(points) == 1:
-        return real_array("points", points, ("k",))[:, None]
-    x = real_array("points", points, ("k", "p"))
-    if 0 in x.shape:
-        raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
-    return x
+        return filled_array("points", points, ("k",))[:, None]
+    return filled_array("points", points, ("k", "p"))
 
 
 def _kernel(kernel: Any, default: Kernel | None = None) -> Any:
@@ -231,6 +217,8 @@ def _kernel(kernel: Any, default: Kernel | None = None) -> Any:
     return from_dict(kernel) if isinstance(kernel, Mapping) else kernel
 
 
-def _noise(feedback: str) -> str:
-    one_of("feedback", feedback, ("quantitative", "sign"))
-    return "gaussian" if feedback == "quantitative" else "sign"
+def _noise(feedback: str, noise_std: float | None) -> dict[str, Any]:
+    """Return the noise of duels and its size, which has a default for each kind of feedback."""
+    sign = one_of("feedback", feedback, ("quantitative", "sign")) == "sign"
+    size = (1.0 if sign else 0.1) if noise_std is None else noise_std
+    return {"noise": "sign" if sign else "gaussian", "noise_std": size}

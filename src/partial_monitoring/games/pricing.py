@@ -1,4 +1,4 @@
-"""Dynamic pricing: an offer only tells "sold" or "not sold" (example 10)."""
+"""Dynamic pricing: an offer shows only "sold" or "not sold" (example 10)."""
 
 from __future__ import annotations
 

@@ -47,11 +47,10 @@ def transductive(
     d = phi.shape[1]
     if not isinstance(probes, Iterable):
         raise InvalidInput(f"probes must be a list of observation maps; got {probes!r}.")
-    maps = []
-    for c, probe in enumerate(probes):
-        one_row = axes(probe) == 1
-        rows = real_array(f"probes[{c}]", probe, (d,) if one_row else ("m", d))
-        maps.append(rows.reshape(-1, d))
+    maps = [
+        real_array(f"probes[{c}]", own, (d,) if axes(own) == 1 else ("m", d)).reshape(-1, d)
+        for c, own in enumerate(probes)
+    ]
     if not maps:
         raise InvalidInput(
             "probes must hold at least one map, else nothing is ever seen; got none."

@@ -8,9 +8,8 @@ from partial_monitoring.kernels import candidates, readings
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.combined import Product, Sum
 from partial_monitoring.kernels.files import from_dict
-from partial_monitoring.kernels.periodic import Periodic
 from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
-from partial_monitoring.kernels.stationary import Matern, SquaredExponential
+from partial_monitoring.kernels.stationary import Matern, Periodic, SquaredExponential
 from partial_monitoring.kernels.wrapped import FromFunction, FromSklearn, as_kernel, from_function
 
 __all__ = [

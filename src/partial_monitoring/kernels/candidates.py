@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, real_array, whole_number
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import Array, known_keys, real_array, whole_number
 
 MOST_CANDIDATES = 1_000_000
 """Largest number of points of a grid."""
@@ -60,10 +60,9 @@ def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Arra
 
     lower, upper = box(low, high)
     number = whole_number("count", count, at_least=1)
-    engine = qmc.Sobol(
-        len(lower), seed=np.random.default_rng(whole_number("seed", seed, at_least=0))
-    )
-    # A power of two keeps the sequence balanced; the first points of it are even, too.
+    rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
+    engine = qmc.Sobol(len(lower), seed=rng)
+    # A power of two keeps the sequence balanced; its first points are spread evenly, too.
     unit = engine.random_base2(int(np.ceil(np.log2(number))))[:number]
     return np.asarray(lower + unit * (upper - lower))
 
@@ -77,9 +76,7 @@ def from_dict(data: Mapping[str, Any]) -> Array:
     >>> from_dict({"low": 0, "high": 1, "per_axis": 3}).tolist()
     [[0.0], [0.5], [1.0]]
     """
-    for key in data:
-        if key not in KEYS:
-            raise unknown_name("key of points", key, KEYS)
+    known_keys("points", data, KEYS)
     if "low" not in data or "high" not in data or ("count" in data) == ("per_axis" in data):
         raise InvalidInput(
             f"points as a table must have low, high and one of count and per_axis; got "

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.validation import Array, axes, positive_number, real_array
+from partial_monitoring.validation import (
+    Array,
+    axes,
+    non_negative_number,
+    positive_number,
+    real_array,
+    real_number,
+    set_fields,
+    whole_number,
+)
 
 Scales = float | Sequence[float] | Array
 """One positive number for all dimensions, or one for each; kept as a float or a tuple."""
@@ -24,6 +34,10 @@ class Elementary(Kernel):
     FREE: ClassVar[tuple[str, ...]]
     SIZE: ClassVar[str] = "variance"
     """The field that a factor multiplies."""
+
+    def __post_init__(self) -> None:
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        set_fields(self, **{name: CHECKS[name](name, value) for name, value in own.items()})
 
     @property
     def differentiable(self) -> bool:
@@ -74,6 +88,25 @@ def positive_scales(name: str, value: object) -> float | tuple[float, ...]:
         i = int((array <= 0).argmax())
         raise InvalidInput(f"{name} must be positive; got {array[i]:g} at index {i}.")
     return tuple(array.tolist())
+
+
+def _smoothness(name: str, value: object) -> float:
+    nu = real_number(name, value)
+    if nu not in (0.5, 1.5, 2.5):
+        raise InvalidInput(f"{name} must be 0.5, 1.5 or 2.5; got {value!r}.")
+    return nu
+
+
+CHECKS: Mapping[str, Callable[[str, object], Any]] = {
+    "lengthscale": positive_scales,
+    "period": positive_scales,
+    "variance": positive_number,
+    "value": positive_number,
+    "offset": non_negative_number,
+    "degree": partial(whole_number, at_least=1),
+    "nu": _smoothness,
+}
+"""How each number of a kernel is validated, by its name."""
 
 
 def per_dimension(name: str, value: Scales, x: Array) -> Array:

@@ -11,24 +11,14 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.combined import Combined, Product, Sum
 from partial_monitoring.kernels.elementary import Elementary
-from partial_monitoring.kernels.periodic import Periodic
 from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
-from partial_monitoring.kernels.stationary import Matern, SquaredExponential
+from partial_monitoring.kernels.stationary import Matern, Periodic, SquaredExponential
+from partial_monitoring.validation import known_keys
+
+ELEMENTARY = (SquaredExponential, Matern, Linear, Polynomial, Periodic, Constant)
 
 KINDS: Mapping[str, type[Elementary] | type[Combined]] = MappingProxyType(
-    {
-        kind.TYPE: kind
-        for kind in (
-            SquaredExponential,
-            Matern,
-            Linear,
-            Polynomial,
-            Periodic,
-            Constant,
-            Sum,
-            Product,
-        )
-    }
+    {kind.TYPE: kind for kind in (*ELEMENTARY, Sum, Product)}
 )
 """By the name under ``type``."""
 
@@ -51,9 +41,7 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
     kind = KINDS[name]
     values = {key: value for key, value in data.items() if key != "type"}
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    for key in values:
-        if key not in known:
-            raise unknown_name(f"key of a {name} kernel", key, known)
+    known_keys(f"a {name} kernel", values, known)
     if issubclass(kind, Combined):
         parts = values.get(kind.FIELD)
         if not isinstance(parts, list | tuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.kernels.wrapped import as_kernel
 from partial_monitoring.validation import Array, Indices, frozen
 
 MOST_ENTRIES = 2**27
@@ -23,6 +24,12 @@ MOST_ENTRIES = 2**27
 
 INDEFINITE = 1e-8
 """Tolerance for negative eigenvalues of a Gram matrix, relative to its largest entry and size."""
+
+ROUNDING = 1e-14
+"""Share of its largest entry by which a Gram matrix may be indefinite without being corrected."""
+
+SYMMETRY_TOLERANCE = 1e-8
+"""Share of its largest entry by which a Gram matrix may fail to be symmetric."""
 
 BLOCK = 2**22
 """Number of entries of a Gram matrix that are computed at once when it is not stored."""
@@ -64,8 +71,8 @@ class Functionals:
         flat_weight = self.weight.reshape(flat_index.shape)
         if len(flat_index) * d > MOST_ENTRIES:
             raise InvalidInput(
-                f"{len(flat_index)} rows of length {d} are too many to write down; a kernel game "
-                f"of this size is played without."
+                f"{len(flat_index)} rows of length {d} are too many to store; a kernel game of "
+                f"this size is played without them."
             )
         full = np.zeros((len(flat_index), d))
         np.add.at(full, (np.arange(len(flat_index))[:, None], flat_index), flat_weight)
@@ -75,34 +82,12 @@ class Functionals:
         return Functionals(self.index[chosen], self.weight[chosen])
 
 
-class Gram(Protocol):
-    """Gram matrix K of the d numbers; may be too large to store."""
-
-    @property
-    def size(self) -> int:
-        """The number d."""
-        ...
-
-    @property
-    def diagonal(self) -> Array:
-        """The diagonal of K, shape (d,)."""
-        ...
-
-    def columns(self, index: Indices) -> Array:
-        """Return some columns of K, shape (d, q)."""
-        ...
-
-    @property
-    def matrix(self) -> Array:
-        """K, shape (d, d)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class DenseGram:
-    """A Gram matrix that is given as an array."""
+    """A Gram matrix K of d numbers that is given as an array."""
 
     matrix: Array
+    """K, shape (d, d)."""
 
     @property
     def size(self) -> int:
@@ -121,7 +106,7 @@ class DenseGram:
 
 @dataclass(frozen=True, eq=False)
 class KernelGram:
-    """The Gram matrix of values and derivatives of a function, from its kernel."""
+    """The Gram matrix of values and derivatives of a function; it may be too large to store."""
 
     kernel: Kernel
     points: Array
@@ -131,12 +116,10 @@ class KernelGram:
 
     @property
     def size(self) -> int:
-        """The number d."""
         return len(self.points)
 
     @cached_property
     def diagonal(self) -> Array:
-        """The diagonal of K, shape (d,)."""
         if (self.axes < 0).all():
             return frozen(self.kernel.evaluate_diagonal(self.points))
         each = [
@@ -146,16 +129,12 @@ class KernelGram:
         return frozen(np.concatenate(each)[:, 0])
 
     def columns(self, index: Indices) -> Array:
-        """Return some columns of K, shape (d, q)."""
         return _block(self.kernel, self.points, self.axes, self.points[index], self.axes[index])
 
     @cached_property
     def matrix(self) -> Array:
-        """K, shape (d, d)."""
         if self.size**2 > MOST_ENTRIES:
-            raise InvalidInput(
-                f"the Gram matrix of {self.size} numbers is too large to be written down."
-            )
+            raise InvalidInput(f"the Gram matrix of {self.size} numbers is too large to store.")
         if (self.axes < 0).all():
             full = self.kernel.evaluate(self.points)
         else:
@@ -166,11 +145,11 @@ class KernelGram:
         return frozen(full)
 
 
-AnyGram = DenseGram | KernelGram
+Gram = DenseGram | KernelGram
 
 
 def refuse_indefinite(matrix: Array, name: str) -> tuple[Array, Array]:
-    """Refuse a matrix that is no Gram matrix; return eigenvalues, smallest first, and vectors."""
+    """Refuse an indefinite matrix; return its eigenvalues, smallest first, and eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     if float(values[0]) < -INDEFINITE * float(np.abs(matrix).max()) * len(matrix):
         raise InvalidInput(
@@ -190,14 +169,15 @@ def cholesky(matrix: Array) -> Array:
         ) from None
 
 
-def refuse_unfit(kernel: Kernel, points: Array) -> None:
-    """Refuse a kernel that cannot be computed at points (n, p)."""
+def gram_of(kernel: object, points: Array, axes: Indices | None = None) -> KernelGram:
+    """Return the Gram matrix of a kernel at points (d, p), of values unless axes (d,) are given."""
+    own = as_kernel(kernel)
     try:
-        kernel.diagonal(points[:1])
+        own.diagonal(points[:1])
     except InvalidInput as error:
-        raise InvalidInput(
-            f"kernel must fit points of shape (n, {points.shape[1]}): {error}"
-        ) from None
+        shape = f"(n, {points.shape[1]})"
+        raise InvalidInput(f"kernel must fit points of shape {shape}: {error}") from None
+    return KernelGram(own, points, np.full(len(points), -1) if axes is None else axes)
 
 
 def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices) -> Array:
@@ -216,11 +196,9 @@ def _block(kernel: Kernel, x: Array, x_axes: Indices, y: Array, y_axes: Indices)
         full[np.ix_(values, ~others)] = _along(slopes, y_axes[~others]).T
     if (~values).any() and (~others).any():
         bends = kernel.evaluate_mixed(x[~values], y[~others])  # (n, q, p, p)
-        first = np.arange(len(bends))[:, None]
-        second = np.arange(bends.shape[1])[None]
-        full[np.ix_(~values, ~others)] = bends[
-            first, second, x_axes[~values][:, None], y_axes[~others][None]
-        ]
+        i, j = np.ogrid[: bends.shape[0], : bends.shape[1]]
+        own = bends[i, j, x_axes[~values][:, None], y_axes[~others]]
+        full[np.ix_(~values, ~others)] = own
     return full
 
 
@@ -269,3 +247,33 @@ def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
         found[a] = columns[:, own] @ weight
     return found
+
+
+def joint_gram(
+    rewards: Array, shown: Array, cross: Array
+) -> tuple[DenseGram, Functionals, Functionals]:
+    """Return the Gram matrix of what three kernels describe, and its rewards and observations.
+
+    The kernels are those of rewards (k, k), of observations (k m, k m), and of both (k, k, m).
+    """
+    k, m = len(rewards), cross.shape[2]
+    own = Functionals(np.arange(k)[:, None], np.ones((k, 1)))
+    flat = cross.reshape(k, k * m)
+    if m == 1 and np.array_equal(rewards, shown) and np.array_equal(rewards, flat):
+        return _semidefinite(rewards), own, own[:, None]
+    whole = np.block([[rewards, flat], [flat.T, shown]])
+    places = k + np.arange(k * m).reshape(k, m, 1)
+    return _semidefinite(whole), own, Functionals(places, np.ones((k, m, 1)))
+
+
+def _semidefinite(matrix: Array) -> DenseGram:
+    """Return a Gram matrix, if it can be one."""
+    size = float(np.abs(matrix).max(initial=0.0))
+    if float(np.abs(matrix - matrix.T).max(initial=0.0)) > SYMMETRY_TOLERANCE * size:
+        raise InvalidInput("reward_kernel and observation_kernel must be symmetric; they are not.")
+    even = (matrix + matrix.T) / 2
+    values, vectors = refuse_indefinite(even, "the three kernels together")
+    if float(values[0]) < -ROUNDING * size * len(matrix):  # the nearest that is
+        even = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        even = (even + even.T) / 2
+    return DenseGram(frozen(even))

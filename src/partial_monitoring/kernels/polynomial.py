@@ -8,13 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from partial_monitoring.kernels.elementary import Elementary
-from partial_monitoring.validation import (
-    Array,
-    non_negative_number,
-    positive_number,
-    set_fields,
-    whole_number,
-)
+from partial_monitoring.validation import Array
 
 
 @dataclass(frozen=True)
@@ -32,9 +26,6 @@ class Constant(Elementary):
     FREE: ClassVar[tuple[str, ...]] = ("value",)
     SIZE: ClassVar[str] = "value"
     value: float = 1.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, value=positive_number("value", self.value))
 
     def _values(self, x: Array, y: Array) -> Array:
         return np.full((len(x), len(y)), self.value)
@@ -71,8 +62,7 @@ class _InnerProduct(Elementary):
     def _gradient(self, x: Array, y: Array) -> Array:
         """dk/dx_i = variance degree s^(degree-1) y_i."""
         rate = self.variance * self.degree * _power(self._inner(x, y), self.degree - 1)
-        slope: Array = rate[:, :, None] * y[None, :, :]
-        return slope
+        return np.asarray(rate[:, :, None] * y[None, :, :])
 
     def _mixed(self, x: Array, y: Array) -> Array:
         """d^2 k / dx_i dy_j = variance n (s^(n-1) [i = j] + (n-1) s^(n-2) y_i x_j), n = degree."""
@@ -108,17 +98,10 @@ class Linear(_InnerProduct):
     variance: float = 1.0
     offset: float = 0.0
 
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            variance=positive_number("variance", self.variance),
-            offset=non_negative_number("offset", self.offset),
-        )
-
 
 @dataclass(frozen=True)
 class Polynomial(_InnerProduct):
-    """k(x, y) = variance (<x, y> + offset)^degree: polynomials of up to that degree.
+    """k(x, y) = variance (<x, y> + offset)^degree: polynomials of at most that degree.
 
     With an offset of zero they are homogeneous, and the offset is not a free parameter; the degree
     never is.
@@ -133,14 +116,6 @@ class Polynomial(_InnerProduct):
     degree: int = 2
     offset: float = 1.0
     variance: float = 1.0
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            degree=whole_number("degree", self.degree, at_least=1),
-            offset=non_negative_number("offset", self.offset),
-            variance=positive_number("variance", self.variance),
-        )
 
 
 def _power(s: Array, n: int) -> Array:

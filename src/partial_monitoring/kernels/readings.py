@@ -19,8 +19,8 @@ from partial_monitoring.validation import (
     Array,
     Indices,
     brief,
+    filled_array,
     is_whole,
-    real_array,
     whole_number,
 )
 
@@ -58,13 +58,13 @@ def values(points: ArrayLike) -> Reading:
     >>> values([[0.0], [0.5], [1.0]])
     Reading(k=3, m=1, points=3)
     """
-    x = _points(points)
+    x = filled_array("points", points, ("n", "p"))
     return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)))
 
 
 def differences(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Reading:
     """Return what a duel of two points shows: the pair (i, j) reads f(x_i) - f(x_j)."""
-    x = _points(points)
+    x = filled_array("points", points, ("n", "p"))
     index = checked_groups("pairs", pairs, len(x), width=2)
     return _reading(x, index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
@@ -81,17 +81,15 @@ def averages(points: ArrayLike, groups: Iterable[Sequence[int]]) -> Reading:
 
 def weighted(points: ArrayLike, weights: ArrayLike) -> Reading:
     """Return sums with weights of your own (k, q), for instance of a quadrature of an integral."""
-    x = _points(points)
-    w = real_array("weights", weights, ("k", len(x)))
-    if len(w) == 0:
-        raise InvalidInput("weights must have at least one row; got none.")
+    x = filled_array("points", points, ("n", "p"))
+    w = filled_array("weights", weights, ("k", len(x)))
     index = np.broadcast_to(np.arange(len(x)), w.shape).copy()
     return _reading(x, index, np.array(w))
 
 
 def derivatives(points: ArrayLike, axis: int) -> Reading:
     """Return the derivative along one coordinate at each point."""
-    x = _points(points)
+    x = filled_array("points", points, ("n", "p"))
     if not is_whole(axis) or not 0 <= axis < x.shape[1]:
         raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {brief(axis)}.")
     return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
@@ -154,7 +152,7 @@ def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Re
 
 
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
-    x = _points(points)
+    x = filled_array("points", points, ("n", "p"))
     lists = _lists(groups)
     if not lists or not all(group and _are_indices(group, len(x)) for group in lists):
         raise InvalidInput(
@@ -169,13 +167,6 @@ def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: boo
     return _reading(x, index, weight)
 
 
-def _points(points: ArrayLike) -> Array:
-    x = real_array("points", points, ("n", "p"))
-    if 0 in x.shape:
-        raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
-    return x
-
-
 def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, width: int) -> Indices:
     """Return groups of ``width`` indices of points as an array (n, width); refuse anything else."""
     rows = _lists(value)
@@ -188,7 +179,7 @@ def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, wid
 
 
 def _lists(value: object) -> list[list[Any]]:
-    """Return a list of lists, or an empty one if it is something else."""
+    """Return a list of lists; anything else gives an empty list."""
     rows = list(value) if isinstance(value, Iterable) else []
     return [list(row) for row in rows] if all(isinstance(row, Iterable) for row in rows) else []
 

@@ -17,22 +17,14 @@ KernelFunction = Callable[[Array, Array], ArrayLike]
 """(points (n, p), points (m, p)) -> covariances (n, m)."""
 
 BLOCK = 64
-"""The diagonal of a function that gives only matrices is taken from squares of this size."""
+"""Size of the square blocks from which the diagonal of a function is taken."""
 
 ASYMMETRY = 1e-9
 """How far f(x, x) may be from its transpose, relative to its largest entry."""
 
 
-class _Wrapped(Kernel):
-    """A kernel whose derivatives are not known."""
-
-    @property
-    def differentiable(self) -> bool:
-        return False
-
-
 @dataclass(frozen=True)
-class FromFunction(_Wrapped):
+class FromFunction(Kernel):
     """k(x, y) = function(x, y); see :func:`from_function`. It has no free parameters."""
 
     function: KernelFunction
@@ -45,7 +37,7 @@ class FromFunction(_Wrapped):
             raise InvalidInput(f"diagonal must be a function; got {self.diagonal_function!r}.")
 
     def __repr__(self) -> str:
-        return f"from_function({_name(self.function)})"
+        return f"from_function({getattr(self.function, '__name__', None) or repr(self.function)})"
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -66,13 +58,12 @@ class FromFunction(_Wrapped):
     def _diagonal(self, x: Array) -> Array:
         if self.diagonal_function is not None:
             return _returned(self, self.diagonal_function(_read_only(x)), (len(x),))
-        starts = range(0, len(x), BLOCK)
-        blocks = [x[start : start + BLOCK] for start in starts]
+        blocks = [x[start : start + BLOCK] for start in range(0, len(x), BLOCK)]
         return np.concatenate([np.zeros(0), *(self._values(b, b).diagonal() for b in blocks)])
 
 
 @dataclass(frozen=True, eq=False)
-class FromSklearn(_Wrapped):
+class FromSklearn(Kernel):
     """A kernel object of scikit-learn; its parameters are the exponentials of its ``theta``."""
 
     kernel: Any
@@ -189,7 +180,3 @@ def _even(kernel: Kernel, values: Array) -> Array:
             f"transpose by {gap:g}."
         )
     return even
-
-
-def _name(function: object) -> str:
-    return str(getattr(function, "__name__", None) or repr(function))

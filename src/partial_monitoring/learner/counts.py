@@ -1,8 +1,8 @@
 """What was observed, as sufficient statistics: numbers whose count does not grow with the rounds.
 
-For each context, and in it for each action that was played: how often, the sum of what it showed,
-how much that scatters about its mean, and the sums over some parts of the time, so that early and
-late observations can be compared.
+For each context and each action played in it: how often, the sum of what it showed, how much that
+scatters about its mean, and the sums over blocks of rounds, so that early and late observations can
+be compared.
 """
 
 from __future__ import annotations
@@ -14,28 +14,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.validation import Array
 
 BLOCKS = 32
-"""The largest number of parts of the time that are told apart."""
+"""Largest number of blocks of rounds that are kept apart."""
 
 TOGETHER = 64
-"""The number of observations that are added to the tallies together, which is faster."""
+"""Number of observations that are added to the tallies together, which is faster."""
 
 MOST_UNLISTED = 100
-"""The largest number of unlisted contexts; of more, those that came last are counted."""
+"""Largest number of unlisted contexts with counts; the oldest are dropped."""
 
 Row = Sequence[float]
 """What an action shows, m_a numbers; plain ones, because there are few."""
-
 
 Seen = tuple[Any, int, Row]
 """A context as plain data, an action and what it showed."""
 
 
 class Part(NamedTuple):
-    """What one action has shown in one part of the time."""
+    """What one action has shown in some rounds of one block."""
 
     first: int
     """The round of its first observation, counted from 0."""
@@ -53,11 +51,11 @@ class Tally(NamedTuple):
     scatter: float
     """The sum of their squared distances from their mean."""
     parts: tuple[Part, ...]
-    """At most 32. None reaches from one block of the time into the next, see ``width``."""
+    """At most 32, each within one block of rounds, see ``width``."""
 
     @classmethod
     def of(cls, first: int, rows: Sequence[Row]) -> Tally:
-        """Return the tally of observations in one part of the time, which begins in a round."""
+        """Return the tally of observations in one block, the first of them in a given round."""
         columns = list(zip(*rows, strict=True))
         total, plays = list(map(sum, columns)), len(rows)
         means = [x / plays for x in total]
@@ -65,7 +63,7 @@ class Tally(NamedTuple):
         return cls(plays, total, sum(away), (Part(first, plays, total),))
 
     def joined(self, other: Tally, size: int) -> Tally:
-        """Return the tally of these observations and of later ones, with blocks of a length."""
+        """Return the tally of these observations and later ones, in blocks of a given length."""
         one, two = self.plays, other.plays
         apart = [y / two - x / one for x, y in zip(self.total, other.total, strict=True)]
         scatter = sum([x**2 for x in apart]) * (one * two / (one + two))
@@ -83,7 +81,7 @@ class Tally(NamedTuple):
         return self.scatter + self.plays * float(away @ away)
 
     def before(self, t: int) -> tuple[int, Array]:
-        """Return plays and sum (m_a,) before round t, which is a border of blocks."""
+        """Return plays and sum (m_a,) before round t, with which a block begins."""
         chosen = [part for part in self.parts if part.first < t]
         totals = np.array([part.total for part in chosen]).reshape(-1, len(self.total))
         return sum(part.plays for part in chosen), totals.sum(axis=0)
@@ -94,7 +92,7 @@ class Tallies(NamedTuple):
 
     rounds: int = 0
     """The number of observations in this context."""
-    actions: PersistentMap[int, Tally] = PersistentMap()
+    actions: Mapping[int, Tally] = {}
 
     def added(self, seen: Iterable[tuple[int, Row]]) -> Tallies:
         """Return the tallies after more observations, pairs of an action and what it showed."""
@@ -103,17 +101,17 @@ class Tallies(NamedTuple):
         groups: dict[tuple[int, int], tuple[int, list[Row]]] = {}
         for t, (action, shown) in enumerate(seen, self.rounds):
             groups.setdefault((action, t // size), (t, []))[1].append(shown)
-        actions = self.actions
+        actions = dict(self.actions)
         for (action, _), (first, rows) in groups.items():
             old, new = actions.get(action), Tally.of(first, rows)
-            actions = actions.with_item(action, new if old is None else old.joined(new, size))
+            actions[action] = new if old is None else old.joined(new, size)
         return Tallies(self.rounds + len(seen), actions)
 
     @property
     def middle(self) -> int:
-        """The border of blocks that is nearest to half of the rounds.
+        """The beginning of a block that is nearest to half of the rounds.
 
-        Of at most 32 rounds it is the half itself, of more at most a 32nd of them away from it.
+        With at most 32 rounds it is the half itself, otherwise at most a 32nd of them away.
         """
         size = width(self.rounds)
         return (self.rounds // 2 + size // 2) // size * size
@@ -122,22 +120,22 @@ class Tallies(NamedTuple):
 class Counts(NamedTuple):
     """What was observed in every context; a game without contexts has one, None."""
 
-    contexts: PersistentMap[str | None, Tallies] = PersistentMap()
+    contexts: Mapping[str | None, Tallies] = {}
     """By label, or by a hash of the content if the context is unlisted."""
     unlisted: tuple[str | None, ...] = ()
-    """The unlisted ones among them, at most 100; the one that came last is at the end."""
+    """The unlisted ones among them, at most 100, the latest at the end."""
     recent: tuple[Seen, ...] = ()
-    """The last observations, which are not in the tallies yet; fewer than 64."""
+    """The latest observations, fewer than 64, which are not in the tallies yet."""
 
     def added(self, context: Any, action: int, shown: Row) -> Counts:
-        """Return the counts after one more observation, of a context as plain data."""
+        """Return the counts after one more observation in a context, given as plain data."""
         contexts, unlisted, recent = self
         more = Counts(contexts, unlisted, (*recent, (context, action, shown)))
         return more if len(recent) < TOGETHER - 1 else more.settled()
 
     def settled(self) -> Counts:
         """Return the same counts with all observations in the tallies."""
-        contexts, unlisted = self.contexts, list(self.unlisted)
+        contexts, unlisted = dict(self.contexts), list(self.unlisted)
         groups: dict[str | None, list[tuple[int, Row]]] = {}
         for context, action, shown in self.recent:
             key = _key(context)
@@ -145,15 +143,14 @@ class Counts(NamedTuple):
             if key is not context:
                 unlisted = [other for other in unlisted if other != key] + [key]
         for key, seen in groups.items():
-            contexts = contexts.with_item(key, contexts.get(key, Tallies()).added(seen))
+            contexts[key] = contexts.get(key, Tallies()).added(seen)
         for key in unlisted[:-MOST_UNLISTED]:
-            contexts = contexts.without(key)
+            del contexts[key]
         return Counts(contexts, tuple(unlisted[-MOST_UNLISTED:]))
 
     def at(self, context: Any) -> Tallies:
-        """Return what was observed in a context, which is given as plain data."""
-        found: Tallies = self.settled().contexts.get(_key(context), Tallies())
-        return found
+        """Return what was observed in a context, given as plain data."""
+        return self.settled().contexts.get(_key(context), Tallies())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data."""
@@ -167,13 +164,13 @@ class Counts(NamedTuple):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Counts:
         """Return the counts from plain data."""
-        contexts = PersistentMap.of((name, _tallies_from_dict(x)) for name, x in data["contexts"])
+        contexts = {name: _tallies_from_dict(own) for name, own in data["contexts"]}
         recent = tuple((context, action, shown) for context, action, shown in data["recent"])
         return cls(contexts, tuple(data["unlisted"]), recent)
 
 
 def width(rounds: int) -> int:
-    """Return the length of a block: the least power of 2 with which 32 blocks are long enough."""
+    """Return the length of a block: the least power of 2 with which 32 blocks suffice."""
     return 1 << ((rounds - 1) // BLOCKS).bit_length() if rounds > 0 else 1
 
 
@@ -182,7 +179,7 @@ def _sum(one: Row, two: Row) -> Row:
 
 
 def _merged(parts: Iterable[Part], size: int) -> tuple[Part, ...]:
-    """Return the parts with those of one block in one."""
+    """Return the parts, those of one block merged."""
     merged: list[Part] = []
     for part in parts:
         if merged and merged[-1].first // size == part.first // size:
@@ -208,8 +205,8 @@ def _tallies_to_dict(tallies: Tallies) -> dict[str, Any]:
 
 
 def _tallies_from_dict(data: Mapping[str, Any]) -> Tallies:
-    actions = [
-        (action, Tally(plays, total, scatter, tuple(Part(*part) for part in parts)))
+    actions = {
+        action: Tally(plays, total, scatter, tuple(Part(*part) for part in parts))
         for action, plays, total, scatter, parts in data["actions"]
-    ]
-    return Tallies(data["rounds"], PersistentMap.of(actions))
+    }
+    return Tallies(data["rounds"], actions)

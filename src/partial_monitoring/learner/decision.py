@@ -14,15 +14,15 @@ from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.validation import Array, Indices
 
 MOST_SHOWN = 12
-"""The largest number of actions in the table that explains a decision."""
+"""Largest number of actions in the table that explains a decision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What to do next, and why; of what the policy does not know there is None or nan."""
+    """What to do next, and why; what the policy does not know is None or nan."""
 
     id: int
-    """The number of the decision, to tell the observation by."""
+    """The number of the decision, by which its observation is reported."""
     round: int
     """t: one more than the number of observations so far."""
     action: int
@@ -45,7 +45,7 @@ class Decision:
     place: int
     """The index of the action among them."""
     index: Array | None = None
-    """What the policy played the largest of, shape (k,), if it decides in that way."""
+    """The index whose maximum the policy played, shape (k,), if it decides in that way."""
     context: Any = None
     """The label of the context in which it was made, or its game if the context is unlisted."""
     decided_by: str | None = None
@@ -65,9 +65,9 @@ class Decision:
         columns = self._columns()
         rows = tuple(
             (
-                display.Cell(self.labels[a] + (" <" if a == self.place else "")),
-                *(display.Cell(_number(float(values[a]))) for values in columns.values()),
-                display.Cell(f"{self.distribution[a]:.1%}"),
+                display.TableCell(self.labels[a] + (" <" if a == self.place else "")),
+                *(display.TableCell(_number(float(values[a]))) for values in columns.values()),
+                display.TableCell(f"{self.distribution[a]:.1%}"),
             )
             for a in shown
         )
@@ -86,11 +86,6 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain data; an unlisted context as in a game file."""
-        row = self.row()
-        return row if self.context is None else row | {"context": written(self.context)}
-
-    def row(self) -> dict[str, Any]:
-        """Return the decision as data, with its context as it is."""
         row = {
             "id": self.id,
             "round": self.round,
@@ -98,7 +93,7 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
-        return row if self.context is None else row | {"context": self.context}
+        return row if self.context is None else row | {"context": written(self.context)}
 
     def _unavailable(self) -> NDArray[np.bool_]:
         """Return which of the actions could not be played, shape (k,)."""
@@ -112,7 +107,7 @@ class Decision:
         return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
 
     def _rank(self, a: int) -> tuple[float, float, int]:
-        """Sort by probability, then by what decided, then by number."""
+        """Return the key of the order of actions: probability, what decided, number."""
         better = 0.0
         if self.index is not None:
             better = -float(self.index[a])
@@ -121,7 +116,7 @@ class Decision:
         return -float(self.distribution[a]), better, a
 
     def _reason(self) -> str:
-        """Say in one sentence what the chosen action is traded against."""
+        """Say in one sentence why the action was chosen."""
         a, gaps = self.place, self.gaps
         if self.index is not None:
             if np.isposinf(self.index[a]):
@@ -165,5 +160,5 @@ def written(context: Any) -> Any:
 
 
 def _number(value: float) -> str:
-    """Show a number of a table; actions that are ruled out have none, those to be tried all."""
+    """Show a number: "-" for actions that are ruled out, "inf" for those that must be tried."""
     return display.number(value) if np.isfinite(value) else "inf" if value > 0 else "-"

@@ -1,6 +1,6 @@
 """Files that the first version of ``Learner.save`` wrote: decisions and observations in two lists.
 
-They say in which order observations came, but not which decision an observation belongs to, nor
+They hold the order of the observations, but not which decision an observation belongs to, nor
 which of them were reported as logged data. An observation goes to an earlier decision for the same
 action and context that showed the same; one that fits none is history.
 """
@@ -39,7 +39,7 @@ def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
 
 
 def _events(spec: Spec, data: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the events: every ask as soon as as many observations as it knew of have come."""
+    """Yield the events: every ask once all observations that preceded it have come."""
     asks, left = list(data["history"]), set(data["open"])
     candidates: dict[Any, list[Any]] = {}
     for count, (action, vector, context) in enumerate([*data["told"], (None, None, None)]):
@@ -57,7 +57,7 @@ def _events(spec: Spec, data: Mapping[str, Any]) -> Iterator[Event]:
             number, seen = fitting.pop(0)
             yield {"kind": "tell", "decision": number, "observation": seen}
             continue
-        game = spec.read_place(context).game
+        game = spec.read_context(context).game
         event = {"kind": "history", "action": action, "label": game.action_label(action)}
         given = {} if context is None else {"context": context}
         shown = from_vector(game, action, np.array(vector, dtype=float))
@@ -70,7 +70,7 @@ def _key(action: int, vector: list[float], context: Any) -> Any:
 
 def _shown(spec: Spec, row: Mapping[str, Any], observation: Any) -> list[float]:
     """Return the vector of what was observed after a decision."""
-    game, action = spec.read_place(row.get("context")).game, row["action"]
+    game, action = spec.read_context(row.get("context")).game, row["action"]
     seen = from_log(game, action, observation)
     shown: list[float] = (
         game.feedback().encode(game, action, seen, max(spec.game.m, game.m)).tolist()

@@ -51,9 +51,9 @@ class Learner:
     seed
         Everything random follows from it: the same seed, answers and order give the same decisions.
     allow_hopeless
-        Play a game in which the best action cannot be found out, instead of refusing it.
+        Play a game in which the best action cannot be identified, instead of refusing it.
     storage
-        Where its events are kept, in memory unless given; it goes on from those that are there.
+        Where its events are kept, in memory unless given; it resumes from those already there.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Learner:
 
     @property
     def allow_hopeless(self) -> bool:
-        """Whether a game was allowed in which the best action cannot be found out."""
+        """Whether a game in which the best action cannot be identified was allowed."""
         return bool(self._spec.settings["allow_hopeless"])
 
     @property
@@ -151,13 +151,13 @@ class Learner:
 
     @property
     def events(self) -> list[Event]:
-        """All that happened, in order, as plain rows that only ever grow in number.
+        """All that happened, in order, as plain rows; rows are only ever added.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting(), seed=1)
         >>> learner.tell_past(["taste"], ["good"])
         >>> learner.events
-        [{'seq': 1, 'kind': 'history', 'action': 1, 'label': 'taste', 'observation': 'good'}]
+        [{'seq': 1, 'kind': 'history', 'action': 0, 'label': 'taste', 'observation': 'good'}]
         """
         with self._lock:
             return list(self._storage.after())
@@ -185,7 +185,7 @@ class Learner:
         allow_hopeless: bool = False,
         check: bool = False,
     ) -> Learner:
-        """Return the learner to which given events have happened.
+        """Return the learner to which the given events have happened.
 
         Parameters
         ----------
@@ -233,9 +233,9 @@ class Learner:
     def tell(self, decision: Decision | int | Sequence[Decision | int], observation: Any) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
-        Finite games are told the signal; other games a vector with the observations of the action
-        (or one of full length, whose padding is ignored). With a list of decisions a list of
-        observations is expected; either all of them are taken or none.
+        In finite games it is the signal, in others a vector with the observations of the action
+        (or one of full length, whose padding is ignored). For a list of decisions it is a list of
+        observations; either all of them are accepted or none.
         """
         if isinstance(decision, Decision) or not isinstance(decision, Sequence):
             with self._lock:
@@ -268,7 +268,7 @@ class Learner:
     ) -> None:
         """Start from logged data: actions that were played before and what was observed after them.
 
-        Of games with contexts these are given too, one per action.
+        In games with contexts, these are given as well, one per action.
         """
         given: dict[str, Any] = {"actions": actions, "observations": observations}
         lists = one_per_action(given if contexts is None else given | {"contexts": contexts})
@@ -281,7 +281,7 @@ class Learner:
             )
 
     def _observe(self, requests: Iterable[Request]) -> None:
-        """Take in all observations, or none of them if one is refused; under the lock."""
+        """Accept all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
         for request in requests:
             step = observation_step(self._spec, session, request)
@@ -298,20 +298,20 @@ class Learner:
 
     def confidence_set(self, *, context: object = None) -> Any:
         """Return E_t, with the estimate and what is still plausible; with contexts, in one."""
-        return self._confidence_set(self._session, self._spec.place(context))
+        return self._confidence_set(self._session, self._spec.context(context))
 
-    def _confidence_set(self, session: Session, place: Context) -> Any:
+    def _confidence_set(self, session: Session, context: Context) -> Any:
         found = getattr(self.policy, "confidence_set", None)
         if not callable(found):
             raise InvalidInput(
                 f"{type(self.policy).__name__} has no confidence set, and so no status."
             )
-        return found(session.state, **place.options)
+        return found(session.state, **context.options)
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
 
-        Of a game with contexts, in one of them.
+        In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting())
@@ -320,14 +320,14 @@ class Learner:
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
         """
-        session, place = self._session, self._spec.place(context)
-        confidence = self._confidence_set(session, place)
+        session, own = self._session, self._spec.context(context)
+        confidence = self._confidence_set(session, own)
         width = draws_needed(self.policy, session.state)
         middle = np.full((1,) if width is None else (1, width), 0.5)
-        choice = self.policy.decide(session.state, middle, **place.options)
-        gaps = None if choice.gaps is None else place.own(choice.gaps)
-        counts = session.counts.at(written(place.name))
-        found = status(place.game, confidence, place.own(choice.distribution), gaps, counts)
+        choice = self.policy.decide(session.state, middle, **own.options)
+        gaps = None if choice.gaps is None else own.own(choice.gaps)
+        counts = session.counts.at(written(own.name))
+        found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
         caveat = getattr(self.policy, "caveat", None)
         return found if caveat is None else replace(found, warnings=[caveat, *found.warnings])
 

@@ -1,4 +1,4 @@
-"""Observations as a learner is told them, as its log keeps them, and as vectors."""
+"""Observations as they are reported, as the log keeps them, and as vectors."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def from_vector(game: Any, action: int, vector: Array) -> Any:
 
 def symbols(game: Any, action: int) -> Sequence[Any]:
     """Return the signals that an action may show; none if it shows numbers."""
-    found: Sequence[Any] = game.symbols[action] if game.traits.finite else ()
-    return found
+    return game.symbols[action] if game.traits.finite else ()
 
 
 def plain(observation: Any) -> Any:
     """Return an observation as plain data: strings, numbers, lists of them."""
     if isinstance(observation, np.ndarray | np.generic):
-        return plain(observation.tolist())
+        native = observation.tolist()
+        if type(native) is not type(observation):  # long doubles stay what they are
+            return plain(native)
     if isinstance(observation, list | tuple):
         return [plain(item) for item in observation]
     if observation is None or isinstance(observation, str | int | float):
@@ -52,7 +53,7 @@ def plain(observation: Any) -> Any:
 
 
 def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return lists of what was logged, which must all be as long as that of the actions."""
+    """Return lists of logged data, each as long as that of the actions."""
     lists: dict[str, list[Any]] = {}
     for name, value in given.items():
         if isinstance(value, str) or not isinstance(value, Iterable):

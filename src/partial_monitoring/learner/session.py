@@ -20,16 +20,15 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.observations import from_log, log_form
-from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.storage.base import Event, Snapshot
-from partial_monitoring.validation import Array, Indices, is_whole
+from partial_monitoring.validation import Array, is_whole
 
 MOST_MASKED = 10**8
-"""The largest number of actions among which ``available`` may be given."""
+"""Largest number of actions among which ``available`` may be given."""
 
 Request = Mapping[str, Any]
 """What is asked or reported: ``context`` and ``available`` of an ask, ``decision`` and
@@ -40,7 +39,7 @@ class Step(NamedTuple):
     """An event, with what was computed or looked up on the way to it."""
 
     event: Event
-    place: Context
+    context: Context
     action: int
     vector: Array | None = None
     """The observation as a vector (m,), of a tell and of history."""
@@ -63,11 +62,11 @@ def observe(spec: Spec, session: Session, request: Request) -> Event:
 
 def ask_step(spec: Spec, session: Session, request: Request) -> Step:
     """Return the step of the next decision."""
-    place = spec.place(request.get("context"))
-    mask, offered = _available(spec, place, request.get("available"))
+    context = spec.context(request.get("context"))
+    mask, offered = _available(spec, context, request.get("available"))
     uniforms = spec.uniforms(session.asked)
-    choice = spec.policy.decide(session.state, uniforms, mask, **place.options)
-    decision = _decision(session, place, choice)
+    choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
+    decision = _decision(session, context, choice)
     event = {
         "seq": session.seq + 1,
         "kind": "ask",
@@ -77,11 +76,11 @@ def ask_step(spec: Spec, session: Session, request: Request) -> Step:
         "label": decision.label,
         "probability": decision.probability,
     }
-    if place.name is not None:
-        event["context"] = written(place.name)
+    if context.name is not None:
+        event["context"] = written(context.name)
     if offered is not None:
         event["available"] = offered
-    return Step(event, place, decision.action, None, decision)
+    return Step(event, context, decision.action, None, decision)
 
 
 def observation_step(spec: Spec, session: Session, request: Request) -> Step:
@@ -89,25 +88,25 @@ def observation_step(spec: Spec, session: Session, request: Request) -> Step:
     seen, seq = request["observation"], session.seq + 1
     event: Event
     if "decision" in request:
-        asked, place, action = open_decision(session, request["decision"])
+        asked, context, action = open_decision(session, request["decision"])
         event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
     else:
-        place = spec.place(request.get("context"))
-        action = place.game.action_index(request["action"])
-        label = place.game.action_label(action)
+        context = spec.context(request.get("context"))
+        action = context.game.action_index(request["action"])
+        label = context.game.action_label(action)
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
-        if place.name is not None:
-            event["context"] = written(place.name)
-    vector = _vector(spec, place, action, seen)
+        if context.name is not None:
+            event["context"] = written(context.name)
+    vector = _vector(spec, context, action, seen)
     event["observation"] = log_form(seen)
-    return Step(event, place, action, vector)
+    return Step(event, context, action, vector)
 
 
 def open_decision(session: Session, decision: Decision | int) -> Waiting:
     """Return an open decision, given itself or by its number."""
     number = decision.id if isinstance(decision, Decision) else decision
     if is_whole(number):
-        own: Waiting | None = session.open.get(int(number))
+        own = session.open.get(int(number))
         if own is not None:
             if isinstance(decision, Decision):
                 _recognize(decision, own)
@@ -119,14 +118,10 @@ def open_decision(session: Session, decision: Decision | int) -> Waiting:
 
 def _recognize(decision: Decision, own: Waiting) -> None:
     """Refuse a decision that only shares its number with an open one."""
-    asked, context = own.event, decision.context
-    if (
-        decision.action == own.action
-        and decision.round == asked["round"]
-        and decision.label == asked["label"]
-        and decision.probability == asked["probability"]
-        and (context is own.place.name or written(context) == asked.get("context"))
-    ):
+    asked, name = own.event, decision.context
+    same = all(getattr(decision, key) == asked[key] for key in ("round", "label", "probability"))
+    there = name is own.context.name or written(name) == asked.get("context")
+    if same and there and decision.action == own.action:
         return
     raise InvalidInput(
         f"decision must be one of this learner, whose decision {decision.id} was "
@@ -135,58 +130,59 @@ def _recognize(decision: Decision, own: Waiting) -> None:
     )
 
 
-def _decision(session: Session, place: Context, choice: Choices) -> Decision:
+def _decision(session: Session, context: Context, choice: Choices) -> Decision:
     """Return what a policy chose, and why."""
-    action, where = place.local(int(choice.action[0])), place.local(int(choice.positions[0]))
+    action = context.local(int(choice.action[0]))
+    where = context.local(int(choice.positions[0]))
     considered = None if choice.candidates is None else choice.candidates[0]
-    labels = place.game.actions if considered is None else _labels(place, considered)
-    distribution = place.own(choice.distribution)
+    game = context.game
+    if considered is None:
+        labels = game.actions
+    else:
+        labels = [game.action_label(number) for number in considered.tolist()]
+    distribution = context.own(choice.distribution)
     return Decision(
         session.asked,
         session.round,
         action,
-        place.game.action_label(action),
+        game.action_label(action),
         distribution,
         float(distribution[where]),
-        None if choice.gaps is None else place.own(choice.gaps),
-        None if choice.information is None else place.own(choice.information),
+        None if choice.gaps is None else context.own(choice.gaps),
+        None if choice.information is None else context.own(choice.information),
         float("nan") if choice.ratio is None else float(choice.ratio[0]),
         float("nan") if choice.beta is None else float(choice.beta[0]),
         None if choice.estimate is None else choice.estimate[0],
         labels,
         where,
-        None if choice.index is None else place.own(choice.index),
-        place.name,
+        None if choice.index is None else context.own(choice.index),
+        context.name,
         choice.decided_by,
         considered,
     )
 
 
-def _labels(place: Context, actions: Indices) -> list[str]:
-    return [place.game.action_label(action) for action in actions.tolist()]
-
-
 def _available(
-    spec: Spec, place: Context, available: Iterable[int | str] | None
+    spec: Spec, context: Context, available: Iterable[int | str] | None
 ) -> tuple[Array | None, list[str] | None]:
     """Return the mask of the actions that can be played (k,), and their labels."""
     if available is None:
         return None, None
     if isinstance(available, str) or not isinstance(available, Iterable):
         raise InvalidInput(f"available must be a list of actions; got {available!r}.")
-    if place.game.k > MOST_MASKED:
-        raise InvalidInput(f"available cannot be given among {place.game.k} actions.")
-    mask = np.zeros(place.game.k if place.positions is None else spec.game.k, dtype=bool)
-    chosen = [place.game.action_index(action) for action in available]
+    if context.game.k > MOST_MASKED:
+        raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
+    mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
+    chosen = [context.game.action_index(action) for action in available]
     if not chosen:
         raise InvalidInput("available must hold at least one action; got none.")
-    mask[[place.outer(action) for action in chosen]] = True
-    return mask, [place.game.action_label(action) for action in chosen]
+    mask[[context.outer(action) for action in chosen]] = True
+    return mask, [context.game.action_label(action) for action in chosen]
 
 
-def _vector(spec: Spec, place: Context, action: int, observation: Any) -> Array:
-    length = max(spec.game.m, place.game.m)
-    vector: Array = place.game.feedback().encode(place.game, action, observation, length)
+def _vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+    length = max(spec.game.m, context.game.m)
+    vector: Array = context.game.feedback().encode(context.game, action, observation, length)
     return vector
 
 
@@ -201,17 +197,17 @@ def fold(spec: Spec, session: Session, event: Event) -> Session:
 def advance(spec: Spec, session: Session, step: Step) -> Session:
     """Return the session after one more step."""
     state, seq, asked, told, waiting, counts = session
-    event, place, action, vector, _ = step
+    event, context, action, vector, _ = step
     if vector is None:
-        waiting = waiting.with_item(asked, Waiting(event, place, action))
+        waiting = {**waiting, asked: Waiting(event, context, action)}
         return Session(state, seq + 1, asked + 1, told, waiting, counts)
-    played = np.array([place.outer(action)])
-    state = spec.policy.update(state, played, vector[None], **place.options)
-    context = event.get("context")
+    played = np.array([context.outer(action)])
+    state = spec.policy.update(state, played, vector[None], **context.options)
     if event["kind"] == "tell":
-        context = waiting[event["decision"]].event.get("context")
-        waiting = waiting.without(event["decision"])
-    counts = counts.added(context, action, vector[: place.game.row_count(action)].tolist())
+        waiting = dict(waiting)
+        event = waiting.pop(event["decision"]).event
+    shown = vector[: context.game.row_count(action)].tolist()
+    counts = counts.added(event.get("context"), action, shown)
     return Session(state, seq + 1, asked, told + 1, waiting, counts)
 
 
@@ -228,37 +224,37 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                     raise InvalidInput(
                         f"event must ask for decision {session.asked}; got {event['decision']!r}."
                     )
-                return Step(event, *_placed(spec, event))
+                return Step(event, *_played(spec, event))
             case "tell":
                 own = open_decision(session, event["decision"])
-                place, action = own.place, own.action
+                context, action = own.context, own.action
             case "history":
-                place, action = _placed(spec, event)
+                context, action = _played(spec, event)
             case other:
                 raise InvalidInput(f"event must be an ask, a tell or history; got {other!r}.")
-        seen = from_log(place.game, action, event["observation"])
+        seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {event!r}.") from None
-    return Step(event, place, action, _vector(spec, place, action, seen))
+    return Step(event, context, action, _vector(spec, context, action, seen))
 
 
-def _placed(spec: Spec, event: Event) -> tuple[Context, int]:
+def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
     Points of a box have numbers only: the number counts where it has that label.
     """
     label, action = event["label"], event["action"]
-    place = spec.read_place(event.get("context"))
-    if not 0 <= action < place.game.k or place.game.action_label(action) != label:
-        action = place.game.action_index(label)
-    return place, action
+    context = spec.read_context(event.get("context"))
+    if not 0 <= action < context.game.k or context.game.action_label(action) != label:
+        action = context.game.action_index(label)
+    return context, action
 
 
 # -- snapshots and replay --------------------------------------------------------------------
 
 
 def snapshot(spec: Spec, session: Session) -> Snapshot:
-    """Return a session as plain data; without its state if that is made again from events."""
+    """Return a session as plain data, without its state if that is made again from events."""
     return {
         "seq": session.seq,
         "asked": session.asked,
@@ -284,7 +280,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 last,
                 snapshot["asked"],
                 snapshot["told"],
-                PersistentMap.of((x["decision"], Waiting(x, *_placed(spec, x))) for x in asks),
+                {ask["decision"]: Waiting(ask, *_played(spec, ask)) for ask in asks},
                 Counts.from_dict(snapshot["counts"]),
             )
     for event in events:
@@ -292,14 +288,14 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
             session = fold(spec, session, event)
     if session.seq < last:
         raise InvalidInput(
-            f"events must hold all {last} events, of which the state of "
-            f"{type(spec.policy).__name__} is made again; got {session.seq}."
+            f"events must hold all {last} events, because the state of "
+            f"{type(spec.policy).__name__} is made again from them; got {session.seq}."
         )
     return session
 
 
 class Difference(NamedTuple):
-    """An ask that is decided otherwise when it is computed again."""
+    """An ask that is decided differently when it is computed again."""
 
     logged: Event
     computed: Event
@@ -313,8 +309,8 @@ def replay(
     for event in events:
         following = fold(spec, session, event)
         if check and event["kind"] == "ask":
-            place = spec.read_place(event.get("context"))
-            computed = decide(spec, session, event | {"context": place.name})
+            name = spec.read_context(event.get("context")).name
+            computed = decide(spec, session, event | {"context": name})
             if any(event.get(name) != value for name, value in computed.items()):
                 differences.append(Difference(event, computed))
         session = following

@@ -10,7 +10,6 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
@@ -26,14 +25,14 @@ class Waiting(NamedTuple):
 
     event: Event
     """The ask."""
-    place: Context
+    context: Context
     action: int
 
 
 class Session(NamedTuple):
-    """What a learner knows after some events; its size does not grow with their number.
+    """What a learner knows after some events, never changed.
 
-    Unless the state of its policy does, as that of games with a kernel.
+    Its size does not grow with their number, unless the state of its policy does, as with kernels.
     """
 
     state: Any
@@ -43,7 +42,7 @@ class Session(NamedTuple):
     asked: int = 0
     told: int = 0
     """The number of observations."""
-    open: PersistentMap[int, Waiting] = PersistentMap()
+    open: Mapping[int, Waiting] = {}
     """The decisions whose observations are still to come, by number."""
     counts: Counts = Counts()
 
@@ -81,25 +80,24 @@ class Spec:
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
         self._drawn: tuple[int, Callable[[int], Array]] = -1, np.zeros
-        self._places: dict[str | int | None, Context] = {}
+        self._contexts: dict[str | int | None, Context] = {}
 
-    def place(self, context: Any) -> Context:
-        """Return the game of a round in a context, which is remembered if the context is listed."""
-        if context is not None and type(context) not in (str, int):
-            return self.game.context(context)
-        found = self._places.get(context)
-        if found is None:
-            found = self._places[context] = self.game.context(context)
-        return found
+    def context(self, given: Any) -> Context:
+        """Return the game of a round in a context; those of listed contexts are kept."""
+        if given is not None and type(given) not in (str, int):
+            return self.game.context(given)
+        if given not in self._contexts:
+            self._contexts[given] = self.game.context(given)
+        return self._contexts[given]
 
-    def read_place(self, context: Any) -> Context:
+    def read_context(self, written: Any) -> Context:
         """Return the game of a round in a context that is given as plain data."""
-        return self.place(game_from_dict(context) if isinstance(context, Mapping) else context)
+        return self.context(game_from_dict(written) if isinstance(written, Mapping) else written)
 
     def uniforms(self, number: int) -> Array:
-        """Return the uniform numbers of a decision, which depend on the seed and its number.
+        """Return the uniform numbers of a decision, which follow from the seed and its number.
 
-        Threads may call it at the same time: only numbers that were drawn are shared.
+        Threads may call it at the same time: they share only numbers that are drawn.
         """
         block, draw = self._drawn
         if block != number // randomness.BLOCK:

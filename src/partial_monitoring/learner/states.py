@@ -2,9 +2,9 @@
 
 The state of a policy is a frozen dataclass. Its arrays, and those of the dataclasses in it, are
 what was learned; everything else (the game, its model, its geometry) follows from the game and the
-policy. A state of which that is not true is made again from the events of its learner: one that
-says so with a property ``replayed``, one whose arrays have grown, and one in which anything but an
-array differs from the state before the first round.
+policy. Other states are made again from the events of their learner: those that say so with a
+property ``replayed``, those whose arrays have grown, and those in which anything but an array
+differs from the state before the first round.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def saved(state: Any, start: Any) -> dict[str, Any] | None:
 
 
 def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return the state before the first round with the given arrays in place of its own."""
+    """Return the state before the first round with given arrays instead of its own."""
     changed: dict[str, Any] = {}
     for field in fields(start):
         value = getattr(start, field.name)
@@ -57,7 +57,7 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
 
 
 def _same(value: Any, first: Any) -> bool:
-    """Whether a part of a state that is no array is what it was before the first round."""
+    """Whether an entry of a state that is no array is what it was before the first round."""
     if value is first:
         return True
     return isinstance(value, bool | int | float | str) and bool(value == first)

@@ -15,10 +15,10 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
-"""Observations from which the data are compared with the model."""
+"""Number of observations from which on the data are compared with the model."""
 
 MOST_DECIDED = 200
-"""The largest number of actions that may beat the best-looking one of which each is decided."""
+"""Largest number of rivals of the best-looking action that are checked against all others."""
 
 SUSPICIOUS = 5.0
 """Standard errors beyond which a deviation is reported."""
@@ -32,11 +32,11 @@ class Status:
     best: str
     """The action that looks best."""
     action: int
-    """Its number (of duels, that of the item)."""
+    """Its number (in duels, that of the item)."""
     plausible: list[str]
-    """The actions (of duels, the items) that may still be best: for some parameter in E_t no other
-    is better. If more than a few hundred may beat the best-looking one, it is only checked that
-    they may, see ``decided``."""
+    """The actions (in duels, the items) that may still be best: for some parameter in E_t no other
+    is better. If more than 200 may beat the best-looking one, they are not checked against each
+    other, see ``decided``."""
     at_risk: float
     """What playing the best-looking action loses per round, at most, if the model holds."""
     exploring: float
@@ -70,12 +70,12 @@ class Status:
 def status(
     game: Game, confidence: Any, distribution: Array, gaps: Array | None, observed: Tallies
 ) -> Status:
-    """Return what a learner (one replicate) knows.
+    """Return what a learner knows.
 
     Parameters
     ----------
     game, confidence
-        The game and E_t (of duels, that of the game of items).
+        The game and E_t (in duels, that of the game of items).
     distribution, gaps
         Of the next decision, over the actions it considered; without gaps the exact ones.
     observed
@@ -107,8 +107,8 @@ def status(
 def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
     """Compare residuals with the noise that the game claims, and early ones with late ones.
 
-    The residuals are those of all observations from the estimate of now, exactly. Early and late
-    observations are told apart at ``Tallies.middle``: half of the rounds, to within a 32nd of them.
+    The residuals are those of all observations from the present estimate, exactly. Late ones begin
+    at ``Tallies.middle``: half of the rounds, to within a 32nd of them.
     """
     if observed.rounds < ENOUGH:
         return []
@@ -118,7 +118,7 @@ def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
         size, rows = float(noise[a % len(noise)]), len(tally.total)
         if rows == 0:
             continue
-        if not symbols(game, a):  # signals scatter as their probabilities say
+        if not symbols(game, a):  # signals scatter as their probabilities imply
             squares += tally.squares(shown(a)) / size**2
             count += tally.plays * rows
         if _has_changed(tally, observed.middle, size):
@@ -133,7 +133,7 @@ def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
 
 
 def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
-    """Whether an action showed something else on average before a round than from it on."""
+    """Whether the mean of what an action shows before a round differs from that after it."""
     early, before = tally.before(middle)
     late, after = tally.plays - early, np.array(tally.total) - before
     if min(early, late) < ENOUGH // 3:
@@ -143,7 +143,7 @@ def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
 
 
 def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
-    """Return the function that gives what actions show on average by the estimate, (m_a,)."""
+    """Return the function from actions to what they show on average by the estimate, (m_a,)."""
     if game.traits.listed:
         return lambda a: np.asarray(confidence.expected(game, a)[0])
     # The numbers of the estimate are values at points, among them all that were played.
@@ -153,7 +153,7 @@ def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
 
 
 def _number(game: Any, confidence: Any, action: int) -> int:
-    """Return the number of an action of the confidence set in the game (of duels, of the item)."""
+    """Return the number in the game of an action (in duels, an item) of the confidence set."""
     if game.traits.listed:
         return action
     return int(game.nearest(confidence.game.point(action)[None])[0])

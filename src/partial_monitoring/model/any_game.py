@@ -13,10 +13,25 @@ from numpy.typing import NDArray
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Facts about a game that decide who can play and analyse it."""
+
+    listed: bool = True
+    """Whether its actions can be listed."""
+    finite: bool = False
+    """Whether finitely many outcomes decide rewards and signals."""
+    contexts: bool = False
+    """Whether a context is seen before each action."""
+    function: bool = False
+    """Whether the unknown is a function with bounded norm."""
+    duels: bool = False
+    """Whether actions are pairs of items whose difference is shown."""
 
 
 class AnyGame(ABC):
@@ -77,7 +92,7 @@ class AnyGame(ABC):
 
     @abstractmethod
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what actions earn and show under parameters (n, d), or under one function."""
+        """Return what actions earn and show for parameters (n, d), or for one function."""
 
     @abstractmethod
     def sheets(self, title: str = "") -> list[display.Sheet]:
@@ -109,7 +124,7 @@ class AnyGame(ABC):
 
     @property
     def coordinate_set(self) -> ParameterSet:
-        """The set of coordinates in which true parameters are searched: Theta, unless said."""
+        """The coordinates in which true parameters are searched; Theta unless overridden."""
         return self.parameters
 
     def from_coordinates(self, points: Array) -> Array:
@@ -131,7 +146,7 @@ class Context:
     given: Indices | AnyGame | None = None
     """What the policy is handed: nothing, the index of the context (1,), or an unlisted game."""
     positions: NDArray[np.intp] | None = None
-    """The numbers of the actions among those of all contexts, if there are more of them."""
+    """The numbers of the actions among those of all contexts; None if they are the same."""
     name: Any = None
     """The label of the context; of an unlisted one, its game."""
 

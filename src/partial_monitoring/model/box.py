@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels import as_kernel, readings
+from partial_monitoring.kernels import readings
 from partial_monitoring.kernels.candidates import box, sobol
-from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, KernelGram, gram_of
 from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
@@ -38,7 +38,7 @@ REFERENCE = 128
 """Number of points at which the values of a function are the parameter of the game."""
 
 BITS = 62
-"""Bits by which points are numbered, shared evenly by the dimensions, at most 20 for each."""
+"""Number of bits that number the points, shared evenly by the dimensions, at most 20 each."""
 
 SEARCHED = 4096
 """Number of points from which the search for the maximum of a function starts."""
@@ -50,8 +50,8 @@ POLISHED = 8
 class KernelBoxGame(FunctionGame):
     """Optimise an unknown function over a box from noisy values.
 
-    Its actions are the points of a fine lattice, numbered from 0 and never listed: with 2^b points
-    along each of p axes, b = min(20, 62 / p), so a millionth of an edge apart in up to three
+    Its actions are the points of a fine lattice, numbered from 0 and never listed: 2^b points along
+    each of p axes, b = min(20, 62 / p), which are a millionth of an edge apart in at most three
     dimensions and a 64th in ten. A policy considers some hundreds of candidates in each round,
     around the best and the most uncertain points: an approximation without a regret bound.
 
@@ -100,13 +100,10 @@ class KernelBoxGame(FunctionGame):
         noise: str = "gaussian",
     ) -> None:
         lower, upper = box(low, high)
-        if len(lower) > MOST_DIMENSIONS:
-            raise InvalidInput(
-                f"low must have at most {MOST_DIMENSIONS} coordinates; got {len(lower)}."
-            )
+        if (p := len(lower)) > MOST_DIMENSIONS:
+            raise InvalidInput(f"low must have at most {MOST_DIMENSIONS} coordinates; got {p}.")
         reference = sobol(lower, upper, REFERENCE)
-        gram = KernelGram(as_kernel(kernel), reference, np.full(REFERENCE, -1))
-        refuse_unfit(gram.kernel, reference)
+        gram = gram_of(kernel, reference)
         set_fields(
             self,
             low=lower,
@@ -131,17 +128,14 @@ class KernelBoxGame(FunctionGame):
 
     @property
     def m(self) -> int:
-        """A point shows one number."""
         return 1
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: an unknown function, and no list of its points."""
         return Traits(listed=False, function=True)
 
     @property
     def shows_own_reward(self) -> bool:
-        """Every point shows its own reward."""
         return True
 
     def _refuse_list(self) -> NoReturn:
@@ -157,44 +151,33 @@ class KernelBoxGame(FunctionGame):
 
     @property
     def linear(self) -> NoReturn:
-        """Refused: the points are too many to list."""
         self._refuse_list()
 
     @property
     def coordinate_set(self) -> NoReturn:
-        """Refused: the points are too many to list."""
         self._refuse_list()
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: with Gaussian noise, or without noise."""
         kind = self.noise if noise is None else noise
         if kind not in ("gaussian", "none"):
             raise InvalidInput(f"noise over a box must be 'gaussian' or 'none'; got {kind!r}.")
         return noise_named(kind, self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what points earn and show under one function, or under those of theta (n, d)."""
         return BoxTruths(self, theta, function)
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same box with a function of another kernel."""
-        return type(self)(
-            kernel,
-            self.low,
-            self.high,
-            noise_std=float(self.noise_std),
-            norm_bound=self.norm_bound,
-            noise=self.noise,
-        )
+        return type(self)(kernel, self.low, self.high, **self.options)
 
     def values(self, theta: Array, points: Array) -> Array:
-        """Return the function of least norm with given values at the reference points, (n,)."""
-        gram = self.computed
-        return np.asarray(gram.kernel(points, gram.points) @ self.weights(theta))
+        """Return the values at points (n, p) of the function that theta (d,) stands for, (n,)."""
+        return self.function(theta)(points)
 
-    def weights(self, theta: Array) -> Array:
-        """Return that function as a sum of kernels at the reference points: its weights, (d,)."""
-        return np.asarray(np.linalg.lstsq(self.reference_gram, theta, rcond=1e-12)[0])
+    def function(self, theta: Array) -> Callable[[Array], Array]:
+        """Return the function of least norm with given values (d,) at the reference points."""
+        gram = self.computed
+        weights = np.linalg.lstsq(self.reference_gram, theta, rcond=1e-12)[0]
+        return lambda points: np.asarray(gram.kernel(points, gram.points) @ weights)
 
     def points_of(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
@@ -223,14 +206,10 @@ class KernelBoxGame(FunctionGame):
         return number
 
     def point(self, action: int | str) -> Array:
-        """Return the point with a given number, shape (p,)."""
         return self.points_of(self.action_index(action))
 
     def bandit_at(
-        self,
-        points: Array,
-        actions: Iterable[object] | None = None,
-        chosen: Indices | None = None,
+        self, points: Array, actions: Iterable[object] | None = None, chosen: Indices | None = None
     ) -> KernelGame:
         """Return the bandit that has only the given points (n, p), or some of them, as actions."""
         places = np.arange(len(points)) if chosen is None else chosen
@@ -240,18 +219,14 @@ class KernelBoxGame(FunctionGame):
             own,
             own[:, None],
             (1,) * len(places),
-            noise_std=self.noise_std,
-            norm_bound=self.norm_bound,
             actions=actions,
-            noise=self.noise,
+            **self.options,
         )
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some points show: the value there."""
         return readings.values(self.points_of(actions))
 
     def action_index(self, action: int | str) -> int:
-        """Return the number of a point; points have no names."""
         if not is_whole(action) or not 0 <= int(action) < self.k:
             raise InvalidInput(
                 f"action must be the number of a point, below {self.k} (see nearest); got "
@@ -264,15 +239,12 @@ class KernelBoxGame(FunctionGame):
         return ", ".join(f"{value:.6g}" for value in self.point(action))
 
     def row_count(self, action: int) -> int:
-        """Return 1: a point shows one number."""
         return 1
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        """Return the bandit that has only some of the points."""
         return self.bandit_at(self.points_of([self.action_index(action) for action in actions]))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return the table that shows this game: the edges of the box."""
         rows = tuple(
             tuple(map(display.TableCell, (f"x{i + 1}", *(display.number(float(v)) for v in edge))))
             for i, edge in enumerate(zip(self.low, self.high, strict=True))
@@ -304,15 +276,10 @@ class BoxTruths(Truths):
         self._sizes = np.full(len(theta), float(game.noise_std))
         self._shared = None if function is None else _checked(function)
         if self._shared is None:
-            self._functions = [self._of(game.weights(own)) for own in theta]
+            self._functions = [game.function(own) for own in theta]
             self._best = np.array([_largest_value(game, own) for own in self._functions])
         else:
             self._best = np.full(len(theta), _largest_value(game, self._shared))
-
-    def _of(self, weights: Array) -> Callable[[Array], Array]:
-        """Return the function with given weights of the kernel at the reference points."""
-        gram = self.game.computed
-        return lambda points: np.asarray(gram.kernel(points, gram.points) @ weights)
 
     def _values(self, action: Indices) -> Array:
         points = self.game.points_of(action)
@@ -321,15 +288,12 @@ class BoxTruths(Truths):
         return np.array([own(points[[i]])[0] for i, own in enumerate(self._functions)])
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the values at the points (n,), shape (n, 1)."""
         return self._values(action)[:, None]
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise, which is the same everywhere, shape (n,)."""
         return self._sizes
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the points (n,) lose against the best one, shape (n,)."""
         return np.maximum(self._best - self._values(action), 0.0)
 
     def outside(self, low: float, high: float) -> None:
@@ -337,14 +301,14 @@ class BoxTruths(Truths):
 
 
 def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """Return a user's function (n, p) -> (n,) that refuses values which are no such numbers."""
+    """Return a user's function (n, p) -> (n,) whose values are validated."""
     return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
 
 
 def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
-    """Return the largest value of a function over the box, as far as it is found.
+    """Return the largest value of a function over the box that a search finds.
 
-    Of many points that fill the box evenly the best are improved by a quasi-Newton method.
+    The best of many points that fill the box evenly are improved by a quasi-Newton method.
     """
     from scipy.optimize import minimize
 

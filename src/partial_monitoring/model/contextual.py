@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame as AnyGame
-from partial_monitoring.model.any_game import Context
+from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.validation import (
     Array,
@@ -31,7 +29,7 @@ from partial_monitoring.validation import (
 )
 
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
-"""What describes an unlisted context."""
+"""Keys that describe an unlisted context."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -85,13 +83,11 @@ class ContextualGame(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: contexts; finite if all their games are, duels if one has them."""
         duels = any(game.traits.duels for game in self.games)
         return Traits(finite=self.games[0].traits.finite, contexts=True, duels=duels)
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return self.games[0].d
 
     @property
@@ -101,7 +97,6 @@ class ContextualGame(AnyGame):
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation map."""
         return max(game.m for game in self.games)
 
     @cached_property
@@ -112,9 +107,7 @@ class ContextualGame(AnyGame):
     @cached_property
     def available(self) -> NDArray[np.bool_]:
         """A(z) as a mask, shape (contexts, k)."""
-        mask = np.zeros((len(self.games), self.k), dtype=bool)
-        for z in range(len(self.games)):
-            mask[z, self.positions(z)] = True
+        mask = self.local_actions >= 0
         mask.setflags(write=False)
         return mask
 
@@ -180,27 +173,22 @@ class ContextualGame(AnyGame):
 
     @property
     def linear(self) -> NoReturn:
-        """Refused: there is one game per context."""
         raise InvalidInput("game must have no contexts; take the game of one with game.at.")
 
     @property
     def shows_own_reward(self) -> bool:
-        """Whether in all contexts every action shows its own reward and nothing else."""
         return all(game.shows_own_reward for game in self.games)
 
     @property
     def context_limits(self) -> Array:
-        """The uniform number below which each context is drawn, shape (contexts,)."""
         chances = np.cumsum(self.context_distribution)
         last = len(chances) - 1 - (self.context_distribution[::-1] > 0).argmax()
         return np.where(np.arange(len(chances)) >= last, np.inf, chances)
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of an action among those of all contexts, given by index or label."""
         return index_of("action", action, self.actions)
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action, numbered over all contexts."""
         return self.actions[action]
 
     def row_count(self, action: int) -> int:
@@ -227,7 +215,7 @@ class ContextualGame(AnyGame):
     def _described(self, context: Mapping[str, Any]) -> Game:
         """Return the game of an unlisted context from its features, maps and options."""
         known_keys("a context", context, CONTEXT_KEYS)
-        for key in ("features", "observation_maps"):
+        for key in CONTEXT_KEYS[:2]:
             if key not in context:
                 raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
         first, options = self.games[0], dict(context)
@@ -238,7 +226,6 @@ class ContextualGame(AnyGame):
         return Game(features, maps, self.parameters, **options)
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like, which must be the same in all contexts."""
         kinds = {own.noise if noise is None else noise for own in self.games}
         if len(kinds) > 1 or callable(noise):
             raise InvalidInput(
@@ -248,7 +235,6 @@ class ContextualGame(AnyGame):
         return self.games[0].feedback(noise)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what the actions earn and show in their contexts under parameters (n, d)."""
         return ContextualTruths(self, theta)
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
@@ -291,27 +277,22 @@ class ContextualTruths(Truths):
         return np.ascontiguousarray(self.game.observation_maps.swapaxes(2, 3))
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the means of what the actions (n,) show in their contexts, shape (n, m)."""
         context = self._offered(action, context)
         rows = self.game.observation_maps[context, action]  # (n, m, d)
         return np.asarray((rows * self.theta[:, None, :]).sum(axis=-1))
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise of the actions (n,) in their contexts, shape (n,)."""
         return np.asarray(self._sizes[context, action])
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the actions (n,) lose against the best of their context, shape (n,)."""
         rewards = (self.game.features[context] * self.theta[:, None, :]).sum(axis=-1)  # (n, k)
         rewards = np.where(self.game.available[context], rewards, -np.inf)
         return np.asarray(rewards.max(axis=1) - rewards[self._each, action])
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
-        """Return the one-hot signals of actions and outcomes (n,) in their contexts, (n, m)."""
         return np.asarray(self._signals[self._offered(action, context), action, outcome])
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say which mean of an action of a context is not between two bounds."""
         for theta in np.unique(self.theta, axis=0):
             for own in self.game.games:
                 found = mean_outside(own.shown(theta[None])[0], low, high, own.actions)
@@ -329,7 +310,7 @@ class ContextualTruths(Truths):
 def check_offered(
     labels: Sequence[str], action: Indices, there: NDArray[np.bool_], names: Any = None
 ) -> None:
-    """Refuse the first action (n,) that is not there (n,); names are those of the contexts."""
+    """Refuse the first action (n,) that is not offered (n,); names are those of the contexts."""
     if there.all():
         return
     first = int(np.flatnonzero(~there)[0])
@@ -346,13 +327,6 @@ def same_context(one: Game, two: Game) -> bool:
         and np.array_equal(one.observation_maps, two.observation_maps)
         and np.array_equal(one.noise_std, two.noise_std)
     )
-
-
-def same_name(one: str | Game | None, two: str | Game | None) -> bool:
-    """Whether two names of contexts mean the same one, unlisted ones by their content."""
-    if one is None or two is None or isinstance(one, str) or isinstance(two, str):
-        return one == two
-    return same_context(one, two)
 
 
 def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:

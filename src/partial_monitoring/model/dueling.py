@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
+from partial_monitoring.model.any_game import Traits
+from partial_monitoring.model.game import Game, checked_parameters
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
     Indices,
+    filled_array,
     frozen,
     is_whole,
     labels,
     one_of,
     positive_number,
-    real_array,
     set_fields,
 )
 
@@ -44,14 +44,14 @@ class Duels:
     noise_std: float | Array
 
     @property
-    def count(self) -> int:
-        """The number of items."""
+    def item_count(self) -> int:
+        """Number of items."""
         return len(self.items)
 
     @property
     def k(self) -> int:
         """Number of pairs."""
-        return self.count**2
+        return self.item_count**2
 
     @property
     def m(self) -> int:
@@ -92,7 +92,7 @@ class Duels:
             names = action.split(BAR)
             if len(names) != 2 or not set(names) <= set(self.items):
                 raise unknown_name("action", action, [self.pair_label(0, 0)])
-            return self.items.index(names[0]) * self.count + self.items.index(names[1])
+            return self.items.index(names[0]) * self.item_count + self.items.index(names[1])
         if not is_whole(action) or not 0 <= action < self.k:
             raise InvalidInput(
                 f"action must be a label or an index below {self.k}; got {action!r}."
@@ -105,19 +105,19 @@ class Duels:
 
     def action_label(self, action: int) -> str:
         """Return the label of an action, without listing the pairs."""
-        return self.pair_label(*divmod(action, self.count))
+        return self.pair_label(*divmod(action, self.item_count))
 
     def _headline(self) -> str:
-        return f"{self.k} duels of {self.count} items"
+        return f"{self.k} duels of {self.item_count} items"
 
     def listed(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the first and the second item of every pair."""
         if self.k > MOST_PAIRS:
             raise InvalidInput(
-                f"{self.count} items make {self.k} duels, too many to list; play them with "
+                f"{self.item_count} items make {self.k} duels, too many to list; play them with "
                 f"DuelingIDS, which does not need the list."
             )
-        return np.divmod(np.arange(self.k), self.count)
+        return np.divmod(np.arange(self.k), self.item_count)
 
 
 class DuelTruths(Truths):
@@ -135,12 +135,10 @@ class DuelTruths(Truths):
         return self.utilities[self._each, first], self.utilities[self._each, second]
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the differences of the utilities, shape (n, 1)."""
         first, second = self._both(action)
         return np.asarray((first - second)[:, None])
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise, which is the same for all duels, shape (n,)."""
         return self._sizes
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
@@ -149,7 +147,6 @@ class DuelTruths(Truths):
         return np.asarray(self._largest - (first + second))
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say between which bounds the means lie, if these are too far apart."""
         widest = float(np.ptp(self.utilities, axis=1).max())
         if low <= -widest and widest <= high:
             return None
@@ -185,18 +182,11 @@ class DuelingGame(Duels, Game):
         *,
         noise: str = "gaussian",
     ) -> None:
-        phi = real_array("item_features", item_features, ("items", "d"))
-        if 0 in phi.shape:
-            raise InvalidInput(f"item_features must not be empty; got shape {phi.shape}.")
-        if not isinstance(parameters, ParameterSet) or parameters.d != phi.shape[1]:
-            raise InvalidInput(
-                f"parameters must be a parameter set in dimension {phi.shape[1]}; got "
-                f"{parameters!r}."
-            )
+        phi = filled_array("item_features", item_features, ("items", "d"))
         set_fields(
             self,
             item_features=phi,
-            parameters=parameters,
+            parameters=checked_parameters(parameters, phi.shape[1]),
             noise_std=positive_number("noise_std", noise_std),
             items=labels("items", items, len(phi)),
             noise=one_of("noise", noise, self.NOISES),
@@ -204,12 +194,10 @@ class DuelingGame(Duels, Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: duels."""
         return Traits(duels=True)
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return int(self.item_features.shape[1])
 
     @cached_property
@@ -225,15 +213,12 @@ class DuelingGame(Duels, Game):
         return frozen((self.item_features[first] - self.item_features[second])[:, None, :])
 
     def rows(self, action: int | str) -> Array:
-        """Return phi_a - phi_b of one pair without listing the others, shape (1, d)."""
-        first, second = divmod(self.action_index(action), self.count)
+        first, second = divmod(self.action_index(action), self.item_count)
         return frozen((self.item_features[first] - self.item_features[second])[None])
 
     def reward_row(self, action: int) -> Array:
-        """Return phi_a + phi_b of one pair without listing the others, shape (d,)."""
-        first, second = divmod(action, self.count)
+        first, second = divmod(action, self.item_count)
         return frozen(self.item_features[first] + self.item_features[second])
 
     def utilities(self, theta: Array) -> Array:
-        """Return the utilities of the items for parameters (n, d), shape (n, items)."""
         return np.asarray((self.item_features @ theta[:, :, None])[:, :, 0])

@@ -19,7 +19,7 @@ NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
 """(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
 
 ROUNDING = 1e-9
-"""How far a mean may leave the bounds of an observation."""
+"""Tolerance by which a mean may exceed the bounds of an observation."""
 
 
 class Shows(Protocol):
@@ -28,15 +28,12 @@ class Shows(Protocol):
     @property
     def m(self) -> int:
         """Largest number of rows of an observation."""
-        ...
 
     def row_count(self, action: int) -> int:
         """Return m_a, the number of rows of an action's observation."""
-        ...
 
     def action_label(self, action: int) -> str:
         """Return the label of an action."""
-        ...
 
 
 class Source(Protocol):
@@ -44,7 +41,6 @@ class Source(Protocol):
 
     def at(self, t: int) -> Any:
         """Return the numbers of round t (counted from 0), one row per seed."""
-        ...
 
 
 class Feedback(ABC):
@@ -52,7 +48,7 @@ class Feedback(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str] = ""
-    """A sentence about it, with a place for the {size} of the noise."""
+    """A sentence about it, with a placeholder for the {size} of the noise."""
     normal: ClassVar[bool] = False
     """Whether it is drawn with normal instead of uniform numbers."""
     low: ClassVar[float] = -np.inf
@@ -98,16 +94,15 @@ class Feedback(ABC):
         if observed is None and rows == 0:
             return vector
         lengths = (rows, game.m)
-        if isinstance(observed, list) and len(observed) in lengths:
-            vector[:rows] = observation_array("observation", observed[:rows], (rows,))
-            return vector
-        seen = np.atleast_1d(np.asarray(observed, dtype=object))
-        if seen.ndim != 1 or len(seen) not in lengths:
-            raise InvalidInput(
-                f"observation must be a vector of length {rows}, what action "
-                f"{game.action_label(action)!r} shows; got shape {seen.shape}."
-            )
-        vector[:rows] = observation_array("observation", seen[:rows].tolist(), (rows,))
+        if not isinstance(observed, list) or len(observed) not in lengths:
+            seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            if seen.ndim != 1 or len(seen) not in lengths:
+                raise InvalidInput(
+                    f"observation must be a vector of length {rows}, what action "
+                    f"{game.action_label(action)!r} shows; got shape {seen.shape}."
+                )
+            observed = seen.tolist()
+        vector[:rows] = observation_array("observation", observed[:rows], (rows,))
         return vector
 
     def decode(self, game: Shows, action: int, vector: Array) -> Any:
@@ -121,10 +116,7 @@ class Gaussian(Feedback):
     name, normal = "gaussian", True
     words = "what is shown carries Gaussian noise of {size}"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return the means with noise of their sizes, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means, sizes = truths.means(action, context), truths.sizes(action, context)
         return np.asarray(means + sizes[:, None] * numbers[:, : means.shape[1]])
 
@@ -135,10 +127,7 @@ class Bernoulli(Feedback):
     name, low, high = "bernoulli", 0.0, 1.0
     words = "what is shown is 0 or 1, with that mean"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return zeros and ones, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means = truths.means(action, context)
         return np.asarray(numbers[:, : means.shape[1]] < means, dtype=float)
 
@@ -149,10 +138,7 @@ class Sign(Feedback):
     name, low, high = "sign", -1.0, 1.0
     words = "what is shown is -1 or 1, with that mean"
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return signs, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         means = truths.means(action, context)
         return np.where(numbers[:, : means.shape[1]] < (1.0 + means) / 2.0, 1.0, -1.0)
 
@@ -163,13 +149,9 @@ class Noiseless(Feedback):
     name = "none"
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return zeros: nothing is drawn, shape (1, width)."""
         return np.zeros((1, self.width(game)))
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return the means, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         return np.array(truths.means(action, context))
 
 
@@ -186,15 +168,12 @@ class OwnNoise(Feedback):
     name = "own"
 
     def source(self, game: Shows, seeds: Indices) -> Source:
-        """Return one generator per seed and round."""
         return Generators(seeds)
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return the generator itself."""
         return [rng]
 
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
-        """Return what the function returns, shape (n, m)."""
         means, sizes = truths.means(action, context), truths.sizes(action, context)
         shown = np.zeros_like(means)
         for i, rng in enumerate(numbers):
@@ -213,21 +192,15 @@ class Outcome(Feedback):
     name = "outcome"
 
     def width(self, game: Shows) -> int:
-        """Return 1: the outcome is drawn with one number."""
         return 1
 
     def numbers(self, game: Shows, action: int, rng: np.random.Generator) -> Any:
-        """Return the uniform number of one outcome, shape (1, 1)."""
         return rng.random((1, 1))
 
-    def draw(
-        self, truths: Truths, action: Indices, context: Indices | None, numbers: Array
-    ) -> Array:
-        """Return one-hot signals, shape (n, m)."""
+    def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
         return truths.columns(action, truths.outcomes(numbers), context)
 
     def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
-        """Return a signal as a one-hot vector of a given length (at least m_a), or refuse it."""
         if not isinstance(observed, Hashable):
             raise InvalidInput(f"observation must be a signal; got {observed!r}.")
         own = self.symbols[action]
@@ -241,14 +214,13 @@ class Outcome(Feedback):
         return vector
 
     def decode(self, game: Shows, action: int, vector: Array) -> Hashable:
-        """Return the symbol of a one-hot vector (m,)."""
         own = self.symbols[action]
         return own[int(vector[: len(own)].argmax())]
 
 
 @dataclass(frozen=True, eq=False)
 class Generators:
-    """The generators of the rounds of several seeds, for noise that draws what it likes."""
+    """The generators of the rounds of several seeds, for noise that draws any numbers."""
 
     seeds: Indices
 

@@ -36,7 +36,7 @@ FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
 DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
 SHARED = ("parameters", "outcomes")
-"""What contexts may share, written once outside of them."""
+"""Keys that contexts may share, written once outside of them."""
 
 FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
 
@@ -138,23 +138,6 @@ def _(game: ContextualGame) -> dict[str, Any]:
 game_to_dict.register(FunctionGame, kernel_game_to_dict)
 
 
-def context_to_entry(name: str | Game | None) -> Any:
-    """Return the name of a context as plain data; an unlisted one is written as its game."""
-    return name if name is None or isinstance(name, str) else game_to_dict(name)
-
-
-def context_from_entry(name: Any) -> Any:
-    """Return the name of a context, or the game of an unlisted one, from plain data."""
-    return game_from_dict(name) if isinstance(name, Mapping) else name
-
-
-def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a history with its context, if it has one, as plain data."""
-    if "context" not in row:
-        return dict(row)
-    return {**row, "context": context_to_entry(row["context"])}
-
-
 def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     """Build a parameter set in R^d from its entry in a game file."""
     if isinstance(data, Mapping):
@@ -163,9 +146,7 @@ def parameters_from_dict(data: Any, d: int) -> ParameterSet:
 
 
 def _finite(data: Mapping[str, Any]) -> FiniteGame:
-    known_keys("a finite game", data, FINITE_KEYS)
-    if "signals" not in data:
-        raise InvalidInput("a finite game needs the key 'signals'.")
+    known_keys("a finite game", data, FINITE_KEYS, ["signals"])
     rows = _sequence("signals", data["signals"])
     signals = [list(map(_symbol, _sequence(f"signals[{a}]", row))) for a, row in enumerate(rows)]
     rewards = finite_rewards(_exact(data.get("rewards")), _exact(data.get("losses")))
@@ -179,14 +160,10 @@ def _finite(data: Mapping[str, Any]) -> FiniteGame:
 
 
 def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> Game:
-    known_keys("a linear game", data, LINEAR_KEYS)
-    for key in ("features", "observation_maps"):
-        if key not in data:
-            raise InvalidInput(f"a linear game needs the key {key!r}.")
+    needed = ["features", "observation_maps", *(["parameters"] if parameters is None else [])]
+    known_keys("a linear game", data, LINEAR_KEYS, needed)
     features = real_array("features", _exact(data["features"]), ("k", "d"))
     if parameters is None:
-        if "parameters" not in data:
-            raise InvalidInput("a linear game needs the key 'parameters'.")
         parameters = parameters_from_dict(data["parameters"], features.shape[1])
     return Game(
         features,
@@ -199,10 +176,8 @@ def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> 
 
 
 def _dueling(data: Mapping[str, Any]) -> DuelingGame:
-    known_keys("a dueling game", data, DUELING_KEYS)
+    known_keys("a dueling game", data, DUELING_KEYS, ["item_features", "parameters"])
     features = real_array("item_features", _exact(data["item_features"]), ("items", "d"))
-    if "parameters" not in data:
-        raise InvalidInput("a dueling game needs the key 'parameters'.")
     return DuelingGame(
         features,
         parameters_from_dict(data["parameters"], features.shape[1]),
@@ -226,15 +201,14 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
                 features = real_array("features", _exact(own["features"]), ("k", "d"))
                 parameters = parameters_from_dict(data["parameters"], features.shape[1])
             linear = "features" in own or "item_features" in own
-            shared = _shared(data, own, "parameters" if linear else "outcomes")
-            used |= {"parameters"} if linear else {"outcomes"}
+            key = "parameters" if linear else "outcomes"
+            shared = _shared(data, own, key)
+            used.add(key)
             game: Game
-            if "item_features" in own:
-                game = _dueling(own | shared)
-            elif linear:
+            if "features" in own and "item_features" not in own:
                 game = _linear(own, parameters)
             else:
-                game = _finite(own | shared)
+                game = _dueling(own | shared) if linear else _finite(own | shared)
         except InvalidInput as error:
             raise InvalidInput(f"contexts[{z}]: {error}") from None
         games.append(game)
@@ -291,11 +265,7 @@ def _symbol(value: Any) -> Hashable:
 def _plain_symbol(symbol: Hashable) -> Any:
     if isinstance(symbol, tuple):
         return [_plain_symbol(item) for item in symbol]
-    if type(symbol) in WRITTEN:
-        return symbol
-    raise InvalidInput(
-        f"signals in a game file must be strings, numbers or lists of them; got {symbol!r}."
-    )
+    return _symbol(symbol)
 
 
 def _sequence(key: str, value: Any) -> Sequence[Any]:
@@ -321,4 +291,4 @@ READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {
     "kernel": kernel_game_from_dict,
     "reward_kernel": kernel_game_from_dict,
 }
-"""How a game is read that has a key, the first of these."""
+"""How to read a game, by the first of these keys that it has."""

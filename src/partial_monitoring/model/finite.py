@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import (
     Array,
+    filled_array,
     index_of,
     labels,
     positive_number,
@@ -30,7 +31,7 @@ SIGNAL_NOISE = float(np.sqrt(0.5))
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FiniteGame(Game):
-    """A game with finitely many outcomes, of which only a signal is seen.
+    """A game with finitely many outcomes that are seen only through a signal.
 
     Each round an outcome x is drawn from an unknown distribution theta. Action a earns
     ``rewards[a, x]`` and shows ``signals[a][x]``; neither the reward nor the outcome is shown. As a
@@ -71,9 +72,7 @@ class FiniteGame(Game):
         outcomes: Iterable[object] | None = None,
         noise_std: float = SIGNAL_NOISE,
     ) -> None:
-        table = real_array("rewards", rewards, ("k", "d"))
-        if 0 in table.shape:
-            raise InvalidInput(f"rewards must not be empty; got shape {table.shape}.")
+        table = filled_array("rewards", rewards, ("k", "d"))
         k, d = table.shape
         rows = _symbol_rows(signals, k, d)
         noise = positive_number("noise_std", noise_std)
@@ -87,12 +86,10 @@ class FiniteGame(Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions, and outcomes."""
         return Traits(finite=True)
 
     @property
     def outcome_labels(self) -> tuple[str, ...]:
-        """The labels of the outcomes."""
         return self.outcomes
 
     @property
@@ -114,7 +111,6 @@ class FiniteGame(Game):
         return self.feedback().encode(self, a, symbol, len(self.symbols[a]))
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: the signal of an outcome that is drawn."""
         if noise not in (None, "outcome"):
             raise InvalidInput(
                 f"noise must be left out for a finite game, which draws an outcome and shows its "

@@ -11,19 +11,19 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels.gram import AnyGram, KernelGram, factor
+from partial_monitoring.kernels.gram import Gram, KernelGram, factor
 from partial_monitoring.kernels.readings import Reading
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.validation import Array, Indices, real_array
 
 MOST_CENTERS = 100
-"""Largest number of columns of the kernel of which a random function is a sum."""
+"""Largest number of columns of the kernel that make up a random function."""
 
 
 class FunctionGame(AnyGame):
     """A game whose parameter is the vector of d numbers that stand for an unknown function."""
 
-    gram: AnyGram
+    gram: Gram
     """K, the Gram matrix of the d numbers."""
     norm_bound: float
     """B, the largest norm that the function may have."""
@@ -36,8 +36,13 @@ class FunctionGame(AnyGame):
         return self.gram.size
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The arguments that all games of an unknown function share."""
+        return {"noise_std": self.noise_std, "norm_bound": self.norm_bound, "noise": self.noise}
+
+    @property
     def kernel_gram(self) -> KernelGram | None:
-        """The Gram matrix with its kernel and points; None if the game came from three kernels."""
+        """The Gram matrix with its kernel and points; None for a game of three kernels."""
         return self.gram if isinstance(self.gram, KernelGram) else None
 
     @property
@@ -57,7 +62,6 @@ class FunctionGame(AnyGame):
 
     @property
     def point_dimension(self) -> int | None:
-        """Number of coordinates of the points, if the game came from a kernel of points."""
         return None if self.kernel_gram is None else int(self.kernel_gram.points.shape[1])
 
     @property
@@ -86,7 +90,6 @@ class FunctionGame(AnyGame):
         """Return the game that has only some of the actions."""
 
     def function_values(self, function: Callable[[Array], Any]) -> Array:
-        """Return the parameter (d,) that stands for a function (n, p) -> (n,)."""
         gram = self.kernel_gram
         if gram is None or (gram.axes >= 0).any():
             raise InvalidInput(
@@ -100,7 +103,7 @@ class FunctionGame(AnyGame):
         return np.stack([self._drawn(int(seed)) for seed in seeds])
 
     def _drawn(self, seed: int) -> Array:
-        """Draw a sum of at most 100 columns of the kernel, scaled to the norm bound, (d,)."""
+        """Draw a sum of columns of the kernel, scaled to the norm bound, shape (d,)."""
         rng = randomness.generator(seed, randomness.THETA, 0)
         count = min(self.d, MOST_CENTERS)
         centers = np.sort(rng.choice(self.d, count, replace=False))

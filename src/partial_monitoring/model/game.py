@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame as AnyGame
+from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
@@ -100,20 +99,11 @@ class Game(AnyGame):
                 f"features must have at least one row and one column; got shape ({k}, {d})."
             )
         maps, row_counts = _padded(observation_maps, k, d)
-        if not isinstance(parameters, ParameterSet):
-            raise InvalidInput(
-                f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
-            )
-        if parameters.d != d:
-            raise InvalidInput(
-                f"parameters must have dimension {d} to match features; got a "
-                f"{type(parameters).__name__} in dimension {parameters.d}."
-            )
         set_fields(
             self,
             features=phi,
             observation_maps=maps,
-            parameters=parameters,
+            parameters=checked_parameters(parameters, d),
             noise_std=noise_sizes(noise_std, k),
             actions=labels("actions", actions, k),
             noise=one_of("noise", noise, self.NOISES),
@@ -122,27 +112,23 @@ class Game(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions."""
         return Traits()
 
     @property
     def k(self) -> int:
-        """Number of actions."""
         return int(self.features.shape[0])
 
     @property
     def d(self) -> int:
-        """Length of the parameter vector."""
         return int(self.features.shape[1])
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation map."""
         return int(self.observation_maps.shape[1])
 
     @property
     def outcome_labels(self) -> tuple[str, ...] | None:
-        """The labels of the outcomes of a finite game; None of others."""
+        """The labels of the outcomes of a finite game; None for other games."""
         return None
 
     @property
@@ -158,16 +144,14 @@ class Game(AnyGame):
     @cached_property
     def reduced(self) -> ReducedGame:
         """The game in the coordinates of the affine hull of Theta, computed once."""
-        return reduce(self)
+        return ReducedGame.of(self)
 
     @property
     def linear(self) -> Game:
-        """The game itself, which is linear already."""
         return self
 
     @cached_property
     def shows_own_reward(self) -> bool:
-        """Whether every action shows its own reward and nothing else."""
         return self.m == 1 and np.array_equal(self.observation_maps[:, 0], self.features)
 
     def rows(self, action: int | str) -> Array:
@@ -193,36 +177,34 @@ class Game(AnyGame):
         return np.asarray((self.observation_maps[action] @ theta[:, :, None])[:, :, 0])
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        """Return what observations look like: with the noise of the game unless given."""
         return noise_named(self.noise if noise is None else noise, self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
-        """Return what the actions earn and show under parameters (n, d)."""
         return ListedTruths(self, theta)
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of an action given by index or by label."""
         return index_of("action", action, self.actions)
 
     def restricted(self, actions: Iterable[int | str]) -> Game:
         """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
-        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
         return Game(
             self.features[chosen],
             [self.rows(a) for a in chosen],
             self.parameters,
-            self.noise_std if np.ndim(self.noise_std) == 0 else noise,
+            self.noise_of(chosen),
             [self.action_label(a) for a in chosen],
             noise=self.noise if self.noise in Game.NOISES else "gaussian",
         )
 
+    def noise_of(self, actions: list[int]) -> float | Array:
+        """Return the noise of some actions: one number, or one for each."""
+        return self.noise_std if isinstance(self.noise_std, float) else self.noise_std[actions]
+
     def row_count(self, action: int) -> int:
-        """Return m_a, the number of rows of an action's map."""
         return self.row_counts[action]
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action."""
         return self.actions[action]
 
     @property
@@ -282,25 +264,20 @@ class ListedTruths(Truths):
         return np.ascontiguousarray(self.game.observation_maps.swapaxes(1, 2))
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the means of what the actions (n,) show, shape (n, m)."""
         if self._means is None:
             return self.game.shown_by(action, self.theta)
         return self._means[self._each, action]
 
     def sizes(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return the sizes of the noise of the actions (n,), shape (n,)."""
         return self._sizes[action]
 
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
-        """Return what the actions (n,) lose against the best one, shape (n,)."""
         return np.asarray(self._gaps[self._each, action])
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
-        """Return the one-hot signals of actions and outcomes (n,), shape (n, m)."""
         return self._signals[action, outcome]
 
     def outside(self, low: float, high: float) -> str | None:
-        """Say which mean is not between two bounds."""
         different = np.unique(self.theta, axis=0)
         shown = (self.game.shown(own[None])[0] for own in different)
         found = (mean_outside(means, low, high, self.game.actions) for means in shown)
@@ -327,7 +304,29 @@ class ReducedGame:
     observation_maps: Array
     """M_a Q, shape (k, m, D)."""
     basis: Array
-    """W, orthonormal basis of what the observations see of V, shape (d, r); M v = M W W' v on V."""
+    """W, orthonormal basis of the directions of V that the observations distinguish, shape (d, r):
+    M v = M W W' v on V."""
+
+    @classmethod
+    def of(cls, game: Game) -> ReducedGame:
+        """Return the game in the coordinates of the affine hull of Theta.
+
+        W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are
+        scaled to length 1 before projecting, so that a row whose image is rounding noise spans
+        nothing. When the observations see all of V, W is the difference basis itself.
+        """
+        center, q = game.parameters.relative_interior_point(), game.parameters.difference_basis()
+        rows = game.observation_maps.reshape(-1, game.d)
+        inner = row_space(in_basis(unit_rows(rows), q))
+        basis = q if inner.shape[1] == q.shape[1] else q @ inner
+        return cls(
+            frozen(np.array(center)),
+            frozen(np.array(q)),
+            frozen(game.features @ center),
+            in_basis(game.features, q),
+            in_basis(game.observation_maps, q),
+            frozen(np.array(basis)),
+        )
 
     @property
     def dimension(self) -> int:
@@ -340,31 +339,8 @@ class ReducedGame:
         return int(self.basis.shape[1])
 
 
-def reduce(game: Game) -> ReducedGame:
-    """Compute the reduced coordinates of a game.
-
-    W spans the rows of all maps after projection onto V = span(Theta - Theta). The rows are scaled
-    to length 1 before projecting, so that a row whose image is rounding noise spans nothing. When
-    the observations see all of V, W is the difference basis itself.
-    """
-    center = game.parameters.relative_interior_point()
-    q = game.parameters.difference_basis()
-    maps = in_basis(game.observation_maps, q)
-    rows = game.observation_maps.reshape(-1, game.d)
-    inner = row_space(in_basis(unit_rows(rows), q))
-    basis = q if inner.shape[1] == q.shape[1] else q @ inner
-    return ReducedGame(
-        frozen(np.array(center)),
-        frozen(np.array(q)),
-        frozen(game.features @ center),
-        in_basis(game.features, q),
-        maps,
-        frozen(np.array(basis)),
-    )
-
-
 def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Array, tuple[int, ...]]:
-    """AppendOnly the maps of all actions with zero rows below the shorter ones."""
+    """Stack the maps of all actions, with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
         array = real_array("observation_maps", maps, ("k", "m", "d"))
@@ -389,8 +365,22 @@ def _matrix(name: str, value: ArrayLike, d: int) -> Array:
     return real_array(name, value, ("m", d))
 
 
+def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
+    """Validate the parameter set of a game with features in R^d."""
+    if not isinstance(parameters, ParameterSet):
+        raise InvalidInput(
+            f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
+        )
+    if parameters.d != d:
+        raise InvalidInput(
+            f"parameters must have dimension {d} to match features; got a "
+            f"{type(parameters).__name__} in dimension {parameters.d}."
+        )
+    return parameters
+
+
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:
-    """Return the noise of k actions: one number or one each, positive."""
+    """Validate the noise of k actions: one positive number, or one for each."""
     array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels import as_kernel, readings
-from partial_monitoring.kernels.gram import AnyGram, Functionals, KernelGram, refuse_unfit
+from partial_monitoring.kernels import readings
+from partial_monitoring.kernels.gram import Functionals, Gram, gram_of, joint_gram
 from partial_monitoring.kernels.readings import Reading
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
-from partial_monitoring.model.three_kernels import joint_gram
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
@@ -39,9 +38,9 @@ from partial_monitoring.validation import (
 class KernelGame(FunctionGame, Game):
     """A game given by three kernels over its actions.
 
-    It is a :class:`Game` whose parameter is the vector of the d numbers that the function enters
-    through (its values at the candidates, say), of which rewards and observations are weighted
-    sums. What is known of that vector is its Gram matrix and the norm bound.
+    It is a :class:`Game` whose parameter is the vector of the d numbers through which the function
+    enters (its values at the candidates, say); rewards and observations are weighted sums of them.
+    What is known of that vector is its Gram matrix and the norm bound.
 
     Parameters
     ----------
@@ -103,16 +102,8 @@ class KernelGame(FunctionGame, Game):
             )
         cross = real_array("cross_kernel", cross_kernel, (k, k, m))
         gram, reward, observation = joint_gram(rewards, shown.reshape(k * m, k * m), cross)
-        self._fill(
-            gram,
-            reward,
-            observation,
-            (m,) * k,
-            noise_std=noise_std,
-            norm_bound=norm_bound,
-            actions=actions,
-            noise=noise,
-        )
+        options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
+        self._fill(gram, reward, observation, (m,) * k, actions=actions, **options)
 
     @classmethod
     def from_kernel(
@@ -157,23 +148,16 @@ class KernelGame(FunctionGame, Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = KernelGram(as_kernel(kernel), frozen(points), axes)
-        refuse_unfit(gram.kernel, points)
+        gram = gram_of(kernel, frozen(points), axes)
+        options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
         return cls.of_functionals(
-            gram,
-            earned[:, 0],
-            seen,
-            feedback.counts,
-            noise_std=noise_std,
-            norm_bound=norm_bound,
-            actions=actions,
-            noise=noise,
+            gram, earned[:, 0], seen, feedback.counts, actions=actions, **options
         )
 
     @classmethod
     def of_functionals(
         cls,
-        gram: AnyGram,
+        gram: Gram,
         reward: Functionals,
         observation: Functionals,
         row_counts: tuple[int, ...],
@@ -198,15 +182,15 @@ class KernelGame(FunctionGame, Game):
 
     def _fill(
         self,
-        gram: AnyGram,
+        gram: Gram,
         reward: Functionals,
         observation: Functionals,
         row_counts: tuple[int, ...],
         *,
-        noise_std: ArrayLike,
-        norm_bound: float,
-        actions: Iterable[object] | None,
-        noise: str,
+        noise_std: Any = 1.0,
+        norm_bound: Any = 1.0,
+        actions: Iterable[object] | None = None,
+        noise: Any = "gaussian",
     ) -> None:
         k = len(reward.index)
         set_fields(
@@ -226,17 +210,14 @@ class KernelGame(FunctionGame, Game):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: a list of actions, and an unknown function."""
         return Traits(function=True)
 
     @property
     def k(self) -> int:
-        """Number of actions."""
         return len(self.reward.index)
 
     @property
     def m(self) -> int:
-        """Largest number of rows of an observation."""
         return int(self.observation.index.shape[1])
 
     @cached_property
@@ -251,7 +232,6 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def shows_own_reward(self) -> bool:
-        """Whether every action shows its own reward and nothing else."""
         same = self.observation.index.shape == (self.k, 1, self.reward.index.shape[1])
         return (
             same
@@ -267,14 +247,10 @@ class KernelGame(FunctionGame, Game):
         """
         root = self.root
         maps = self.observation_maps @ root
-        shown = [maps[a, : self.row_count(a)] for a in range(self.k)]
+        shown = [own[:rows] for own, rows in zip(maps, self.row_counts, strict=True)]
+        theta = AllParameters(root.shape[1])
         return Game(
-            self.features @ root,
-            shown,
-            AllParameters(root.shape[1]),
-            self.noise_std,
-            self.actions,
-            noise=self.noise,
+            self.features @ root, shown, theta, self.noise_std, self.actions, noise=self.noise
         )
 
     @cached_property
@@ -292,26 +268,21 @@ class KernelGame(FunctionGame, Game):
         return np.asarray(points @ (self.norm_bound * self.root.T))
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same game of a function with another kernel."""
         gram = self.computed
         return self.of_functionals(
-            KernelGram(as_kernel(kernel), gram.points, gram.axes),
+            gram_of(kernel, gram.points, gram.axes),
             self.reward,
             self.observation,
             self.row_counts,
-            noise_std=self.noise_std,
-            norm_bound=self.norm_bound,
             actions=self.actions,
-            noise=self.noise,
+            **self.options,
         )
 
     def point(self, action: int | str) -> Array | None:
-        """Return where an action reads the function, shape (p,), if that is one place."""
         place = None if self.candidates is None else self.candidates[self.action_index(action)]
         return None if place is None or np.isnan(place).any() else place
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some actions (n,) show, as a reading of the function."""
         gram, rows = self.computed, self.observation[actions]
         atoms, place = np.unique(rows.index, return_inverse=True)
         inside = Functionals(np.reshape(place, rows.index.shape), rows.weight)
@@ -328,30 +299,23 @@ class KernelGame(FunctionGame, Game):
         return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        """Return the game that has only some of the actions."""
         chosen = [self.action_index(action) for action in actions]
-        noise = np.broadcast_to(self.noise_std, (self.k,))[chosen]
         return KernelGame.of_functionals(
             self.gram,
             self.reward[chosen],
             self.observation[chosen],
             tuple(self.row_count(a) for a in chosen),
-            noise_std=self.noise_std if np.ndim(self.noise_std) == 0 else noise,
-            norm_bound=self.norm_bound,
             actions=[self.action_label(a) for a in chosen],
-            noise=self.noise,
+            **(self.options | {"noise_std": self.noise_of(chosen)}),
         )
 
     def earned(self, theta: Array) -> Array:
-        """Return what the actions earn for parameters (n, d), shape (n, k)."""
         return self.reward.of(theta)
 
     def shown(self, theta: Array) -> Array:
-        """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         return self.observation.of(theta)
 
     def shown_by(self, action: Indices, theta: Array) -> Array:
-        """Return the means of what one action (n,) per parameter (n, d) shows, shape (n, m)."""
         rows = self.observation[action]
         each = np.arange(len(theta))[:, None, None]
         return np.asarray((theta[each, rows.index] * rows.weight).sum(axis=-1))

@@ -9,22 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
-from partial_monitoring.kernels import as_kernel
-from partial_monitoring.kernels.gram import Functionals, KernelGram, refuse_unfit
+from partial_monitoring.kernels.gram import Functionals, gram_of
 from partial_monitoring.kernels.readings import Reading, differences
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.kernel import KernelGame
-from partial_monitoring.model.traits import Traits
 from partial_monitoring.parameter_sets import AllParameters
 from partial_monitoring.validation import (
     Array,
     Indices,
+    filled_array,
     labels,
     non_negative_number,
     one_of,
     positive_number,
-    real_array,
     set_fields,
 )
 
@@ -61,15 +59,11 @@ class KernelDuelingGame(Duels, KernelGame):
         items: Iterable[object] | None = None,
         noise: str = "gaussian",
     ) -> None:
-        x = real_array("points", points, ("items", "p"))
-        if 0 in x.shape:
-            raise InvalidInput(f"points must not be empty; got shape {x.shape}.")
-        gram = KernelGram(as_kernel(kernel), x, np.full(len(x), -1))
-        refuse_unfit(gram.kernel, x)
+        x = filled_array("points", points, ("items", "p"))
         set_fields(
             self,
             points=x,
-            gram=gram,
+            gram=gram_of(kernel, x),
             parameters=AllParameters(len(x)),
             noise_std=positive_number("noise_std", noise_std),
             norm_bound=non_negative_number("norm_bound", norm_bound),
@@ -80,7 +74,6 @@ class KernelDuelingGame(Duels, KernelGame):
 
     @property
     def traits(self) -> Traits:
-        """What the game offers: duels, and an unknown function."""
         return Traits(function=True, duels=True)
 
     @cached_property
@@ -96,28 +89,18 @@ class KernelDuelingGame(Duels, KernelGame):
         return Functionals(index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
     def with_kernel(self, kernel: Any) -> Self:
-        """Return the same duels of a utility with another kernel."""
-        return type(self)(
-            kernel,
-            self.points,
-            noise_std=float(self.noise_std),
-            norm_bound=self.norm_bound,
-            items=self.items,
-            noise=self.noise,
-        )
+        return type(self)(kernel, self.points, items=self.items, **self.options)
 
     def rows(self, action: int | str) -> Array:
-        """Return what one duel shows, as weights of the utilities, shape (1, items)."""
-        first, second = divmod(self.action_index(action), self.count)
-        row = np.zeros((1, self.count))
+        first, second = divmod(self.action_index(action), self.item_count)
+        row = np.zeros((1, self.item_count))
         row[0, first] += 1.0
         row[0, second] -= 1.0
         return row
 
     def reward_row(self, action: int) -> Array:
-        """Return what one duel earns, as weights of the utilities, shape (items,)."""
-        row = np.zeros(self.count)
-        np.add.at(row, list(divmod(action, self.count)), 1.0)
+        row = np.zeros(self.item_count)
+        np.add.at(row, list(divmod(action, self.item_count)), 1.0)
         return row
 
     def point(self, action: int | str) -> Array | None:
@@ -125,24 +108,22 @@ class KernelDuelingGame(Duels, KernelGame):
         return None
 
     def reading(self, actions: Indices) -> Reading:
-        """Return what some duels (n,) show, without listing the others."""
-        return differences(self.points, np.stack(np.divmod(actions, self.count), axis=1).tolist())
+        return differences(
+            self.points, np.stack(np.divmod(actions, self.item_count), axis=1).tolist()
+        )
 
     def utilities(self, theta: Array) -> Array:
-        """Return the utilities of the items, which are the parameter itself."""
         return theta
 
     def as_items(self) -> KernelGame:
         """Return the game of the items by themselves: each earns its utility and shows nothing."""
-        one = np.arange(self.count)[:, None]
-        none = np.zeros((self.count, 0, 1))
+        one = np.arange(self.item_count)[:, None]
+        none = np.zeros((self.item_count, 0, 1))
         return KernelGame.of_functionals(
             self.gram,
-            Functionals(one, np.ones((self.count, 1))),
+            Functionals(one, np.ones((self.item_count, 1))),
             Functionals(none.astype(np.int64), none),
-            (0,) * self.count,
-            noise_std=self.noise_std,
-            norm_bound=self.norm_bound,
+            (0,) * self.item_count,
             actions=self.items,
-            noise=self.noise,
+            **self.options,
         )

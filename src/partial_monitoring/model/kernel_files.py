@@ -33,12 +33,12 @@ from partial_monitoring.validation import (
     real_array,
 )
 
-SHARED = ("noise_std", "norm_bound", "noise")
+OPTIONS = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
-ARRAY_KEYS = (*ARRAYS, *SHARED, "actions")
-POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *SHARED, "actions")
-BOX_KEYS = ("kernel", "low", "high", *SHARED)
-DUEL_KEYS = ("kernel", "points", "duels", *SHARED, "items")
+ARRAY_KEYS = (*ARRAYS, *OPTIONS, "actions")
+POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *OPTIONS, "actions")
+BOX_KEYS = ("kernel", "low", "high", *OPTIONS)
+DUEL_KEYS = ("kernel", "points", "duels", *OPTIONS, "items")
 
 
 @singledispatch
@@ -49,7 +49,8 @@ def kernel_game_to_dict(game: FunctionGame) -> dict[str, Any]:
 
 @kernel_game_to_dict.register
 def _(game: KernelGame) -> dict[str, Any]:
-    options = _options(game) | {"actions": list(game.actions)}
+    sizes = np.asarray(game.noise_std).tolist()
+    options = game.options | {"noise_std": sizes, "actions": list(game.actions)}
     gram = game.kernel_gram
     if gram is None:
         return _three_kernels(game) | options
@@ -67,22 +68,13 @@ def _(game: KernelGame) -> dict[str, Any]:
 def _(game: KernelDuelingGame) -> dict[str, Any]:
     kernel, points = game.computed.kernel.to_dict(), game.points.tolist()
     own = {"kernel": kernel, "points": points, "duels": True, "items": list(game.items)}
-    return own | _options(game)
+    return own | game.options
 
 
 @kernel_game_to_dict.register
 def _(game: KernelBoxGame) -> dict[str, Any]:
     corners = {"low": game.low.tolist(), "high": game.high.tolist()}
-    return {"kernel": game.computed.kernel.to_dict()} | corners | _options(game)
-
-
-def _options(game: FunctionGame) -> dict[str, Any]:
-    """Return what all kernel games have."""
-    return {
-        "noise_std": np.asarray(game.noise_std).tolist(),
-        "norm_bound": game.norm_bound,
-        "noise": game.noise,
-    }
+    return {"kernel": game.computed.kernel.to_dict()} | corners | game.options
 
 
 def _three_kernels(game: KernelGame) -> dict[str, Any]:
@@ -110,49 +102,37 @@ def _written(rows: Functionals, counts: tuple[int, ...]) -> list[Any]:
 def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
     """Build a kernel game from plain data."""
     if "reward_kernel" in data:
-        known_keys("a kernel game", data, ARRAY_KEYS)
-        for key in ARRAYS:
-            if key not in data:
-                raise InvalidInput(f"a kernel game needs the key {key!r}.")
+        known_keys("a kernel game", data, ARRAY_KEYS, ARRAYS)
         return KernelGame(**data)
     if "low" in data or "high" in data:
-        known_keys("a kernel game", data, BOX_KEYS)
-        for key in ("low", "high"):
-            if key not in data:
-                raise InvalidInput(f"a kernel game over a box needs the key {key!r}.")
-        options = {key: data[key] for key in SHARED if key in data}
-        return KernelBoxGame(_kernel(data), data["low"], data["high"], **options)
+        known_keys("a kernel game over a box", data, BOX_KEYS, ["kernel", "low", "high"])
+        options = {key: data[key] for key in OPTIONS if key in data}
+        return KernelBoxGame(
+            kernels.from_dict(data["kernel"]), data["low"], data["high"], **options
+        )
     if data.get("duels") is not None and boolean("duels", data["duels"]):
-        known_keys("a kernel game", data, DUEL_KEYS)
-        options = {key: data[key] for key in (*SHARED, "items") if key in data}
-        return KernelDuelingGame(_kernel(data), _points(data), **options)
-    known_keys("a kernel game", data, POINT_KEYS)
-    options = {key: data[key] for key in (*SHARED, "actions") if key in data}
-    x = _points(data)
+        known_keys("a kernel game", data, DUEL_KEYS, ["kernel", "points"])
+        options = {key: data[key] for key in (*OPTIONS, "items") if key in data}
+        return KernelDuelingGame(kernels.from_dict(data["kernel"]), _points(data), **options)
+    known_keys("a kernel game", data, POINT_KEYS, ["kernel", "points"])
+    options = {key: data[key] for key in (*OPTIONS, "actions") if key in data}
+    kernel, x = kernels.from_dict(data["kernel"]), _points(data)
     if ("reward" in data) != ("feedback" in data):
         raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")
     if "reward" not in data:
         if "axes" in data:
             raise InvalidInput("axes must be given with the keys 'reward' and 'feedback'.")
         read = values(x)
-        return KernelGame.from_kernel(_kernel(data), read, read, **options)
+        return KernelGame.from_kernel(kernel, read, read, **options)
     axes = _axes(data.get("axes", [-1] * len(x)), *x.shape)
     earned = _read("reward", data["reward"], x, axes)
     if set(earned.counts) != {1}:
         raise InvalidInput(f"reward must have one row per action; got {brief(data['reward'])}.")
     shown = _read("feedback", data["feedback"], x, axes)
-    return KernelGame.from_kernel(_kernel(data), earned, shown, **options)
-
-
-def _kernel(data: Mapping[str, Any]) -> kernels.Kernel:
-    if "kernel" not in data:
-        raise InvalidInput("a kernel game needs the key 'kernel'.")
-    return kernels.from_dict(data["kernel"])
+    return KernelGame.from_kernel(kernel, earned, shown, **options)
 
 
 def _points(data: Mapping[str, Any]) -> Array:
-    if "points" not in data:
-        raise InvalidInput("a kernel game needs the key 'points'.")
     return real_array("points", data["points"], ("n", "p"))
 
 
@@ -180,10 +160,8 @@ def _read(name: str, value: Any, points: Array, axes: Indices) -> Reading:
         )
     m = max(map(len, lists))
     width = max([1, *(len(row) for rows in lists for row in rows)])
-    index, weight = (
-        np.zeros((len(lists), m, width), dtype=np.int64),
-        np.zeros((len(lists), m, width)),
-    )
+    weight = np.zeros((len(lists), m, width))
+    index = np.zeros(weight.shape, dtype=np.int64)
     for a, rows in enumerate(lists):
         for j, row in enumerate(rows):
             for place, (i, w) in enumerate(row):

@@ -1,4 +1,4 @@
-"""What given actions earn and show under true parameters, for many of them at once."""
+"""What actions earn and show under true parameters, for many parameters at once."""
 
 from __future__ import annotations
 

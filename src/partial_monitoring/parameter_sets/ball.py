@@ -92,8 +92,7 @@ class Ball(ParameterSet):
             multiplier += step
             if step <= 1e-15 * multiplier:
                 break
-        nearest: Array = self.center + u @ x * (self.radius / length)
-        return nearest
+        return np.asarray(self.center + u @ x * (self.radius / length))
 
     def norm_bound(self, prior_mean: ArrayLike) -> float:
         """Return the exact distance to the farthest point."""
@@ -107,10 +106,7 @@ class Ball(ParameterSet):
         return BallCut(basis.T @ (self.center - origin), self.radius)
 
     def sample(self, seeds: Indices) -> Array:
-        def draw(rng: np.random.Generator) -> Array:
-            return sampling.in_ball(self.center, self.radius, rng)
-
-        return sampling.one_per_seed(draw, seeds)
+        return sampling.in_ball(self.center, self.radius, seeds)
 
     def describe(self) -> str:
         middle = "0" if not self.center.any() else f"({', '.join(map(number, self.center))})"

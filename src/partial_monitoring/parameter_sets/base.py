@@ -16,7 +16,7 @@ from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets.coordinates import Coordinates, CurvedSet, pulled_back
 from partial_monitoring.parameter_sets.cut import Cut
-from partial_monitoring.validation import Array, Indices, axes, real_array
+from partial_monitoring.validation import Array, Indices, axes, known_keys, real_array
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
@@ -35,9 +35,9 @@ class ParameterSet(ABC):
     """A closed convex set Theta of R^d in which the unknown parameter lies (section 2).
 
     A new kind of set is best a subclass of :class:`Polyhedral`, which has everything else. A curved
-    set can be modelled with the seven abstract methods alone; with ``cones`` its games can be
-    analysed, with ``sample`` true parameters can be drawn, and game files keep it if its class is
-    decorated with :func:`registered`.
+    set needs only the seven abstract methods; with ``cones`` its games can be analysed, with
+    ``sample`` true parameters can be drawn, and game files keep it if its class is decorated with
+    :func:`registered`.
     """
 
     d: int
@@ -98,11 +98,8 @@ class ParameterSet(ABC):
             return True
         if type(self) is not type(other) or not is_dataclass(self):
             return False
-        mine, theirs = (
-            [getattr(parameters, field.name) for field in fields(self)]
-            for parameters in (self, other)
-        )
-        return all(map(np.array_equal, mine, theirs))
+        names = [field.name for field in fields(self)]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def checked(self, theta: ArrayLike, name: str = "theta_star") -> Array:
         """Validate a parameter, shape (d,): right length, finite, inside the set."""
@@ -190,9 +187,7 @@ class ParameterSet(ABC):
             raise unknown_name("type of parameters", kind, KINDS)
         known, required, optional = KINDS[kind]
         keys = (*required, *optional)
-        for key in data:
-            if key not in ("type", *keys):
-                raise unknown_name("key of parameters", key, ("type", *keys))
+        known_keys("parameters", data, ("type", *keys))
         for key in required:
             if key not in data:
                 raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")

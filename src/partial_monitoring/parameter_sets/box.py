@@ -65,8 +65,7 @@ class Box(Polyhedral):
         return height
 
     def relative_interior_point(self) -> Array:
-        middle: Array = self.low + (self.high - self.low) / 2
-        return middle
+        return np.asarray(self.low + (self.high - self.low) / 2)
 
     def difference_basis(self) -> Array:
         return np.eye(self.d)[:, self.low < self.high]
@@ -103,11 +102,7 @@ class Box(Polyhedral):
         size = float(half.max(initial=0.0))
         return Coordinates(self.relative_interior_point(), to_theta, size, cube(len(half)))
 
-    def apparent_equalities(self) -> list[int]:
-        return []
-
     def exact_minimum(self, vector: Integers) -> Fraction | None:
         corners = np.where(vector > 0, self.low, self.high)
         exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
-        ends = (int(v) * end for v, end in zip(vector, exact, strict=True))
-        return sum(ends, Fraction(0))
+        return sum((int(v) * end for v, end in zip(vector, exact, strict=True)), Fraction(0))

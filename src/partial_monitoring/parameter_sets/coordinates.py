@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.validation import Array
-
-
-class LocalSet(Protocol):
-    """Theta in its local coordinates."""
-
-    @property
-    def polyhedron(self) -> Polyhedron | None:
-        """The set as constraints of a linear program; None if it is curved."""
-        ...
-
-    def minimum(self, slope: Array, /) -> float:
-        """Return the minimum of <slope, v>; -inf if there is none."""
-        ...
-
-    def cones(self) -> list[conic.Cone]:
-        """Return the set as conic constraints on v."""
-        ...
 
 
 class Polyhedron(NamedTuple):
@@ -41,10 +24,11 @@ class Polyhedron(NamedTuple):
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """The polyhedron itself."""
+        """The set as constraints of a linear program; None for curved sets."""
         return self
 
     def minimum(self, slope: Array) -> float:
+        """Return the minimum of <slope, v>; -inf if there is none."""
         size = float(np.abs(slope).max(initial=0.0))
         if size == 0:
             return 0.0
@@ -54,6 +38,7 @@ class Polyhedron(NamedTuple):
         return -size * best.value
 
     def cones(self) -> list[conic.Cone]:
+        """Return the set as conic constraints on v."""
         matrix, row_low, row_high, low, high = self
         equal = row_low == row_high
         bounded = np.isfinite(row_high) & ~equal
@@ -108,7 +93,7 @@ class Coordinates:
     """Shape (d, n); None for the identity."""
     size: float
     """How far the set reaches from the origin: with it rounding errors are scaled."""
-    local: LocalSet
+    local: Polyhedron | UnitBall | CurvedSet
     """The set of all v."""
     inner: Coordinates | None = None
     """A polyhedron inside the set with the origin in its interior, if the set is curved. Where all
@@ -116,10 +101,7 @@ class Coordinates:
 
     def theta(self, v: Array) -> Array:
         """Return the parameter with the given coordinates."""
-        if self.to_theta is None:
-            return v
-        theta: Array = self.origin + self.to_theta @ v
-        return theta
+        return v if self.to_theta is None else np.asarray(self.origin + self.to_theta @ v)
 
     def minimum(self, offset: float, slope: Array) -> float:
         """Return the minimum of offset + <slope, v> over Theta; -inf if there is none."""
@@ -131,9 +113,7 @@ class Coordinates:
 
     def pulled_back(self, cones: list[conic.Cone]) -> list[conic.Cone]:
         """Return conic constraints on theta as constraints on v."""
-        if self.to_theta is None:
-            return cones
-        return pulled_back(cones, self.origin, self.to_theta)
+        return cones if self.to_theta is None else pulled_back(cones, self.origin, self.to_theta)
 
 
 def pulled_back(cones: list[conic.Cone], origin: Array, to_theta: Array) -> list[conic.Cone]:

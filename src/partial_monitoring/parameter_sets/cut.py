@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from itertools import pairwise
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import is_ill_conditioned
+from partial_monitoring.parameter_sets.coordinates import norm_cone
 from partial_monitoring.validation import Array, Indices
 
 PAIRS = 2**14
-"""Numbers in the directions whose supports are computed at once, to bound the memory."""
+"""Largest number of entries of the directions whose supports are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +48,17 @@ class Rewards(Protocol):
     @property
     def slopes(self) -> Array:
         """Shape (k, D)."""
-        ...
 
     @property
     def offsets(self) -> Array:
         """Shape (k,)."""
-        ...
 
     @property
     def groups(self) -> Indices:
         """Where each group starts, then k, shape (groups + 1,)."""
-        ...
 
     def pair_ceiling(self, group: int) -> Array:
-        """Return the most that Theta allows action b to be ahead of a, entry (a, b)."""
-        ...
+        """Return how far action b can be ahead of a on Theta at most, entry (a, b)."""
 
 
 class Cut(ABC):
@@ -71,7 +69,7 @@ class Cut(ABC):
 
     @abstractmethod
     def project(self, metric: Metric, x: Array) -> Array:
-        """Return the points of Theta nearest to x (n, D)."""
+        """Return the points of Theta nearest to x (n, D) in the norms of G, shape (n, D)."""
 
     @abstractmethod
     def supports(
@@ -82,7 +80,7 @@ class Cut(ABC):
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k)."""
         starts = rewards.groups
-        own = [slice(start, end) for start, end in zip(starts, starts[1:], strict=False)]
+        own = [slice(start, end) for start, end in pairwise(starts.tolist())]
         each = [
             self._group_gaps(metric, center, beta, rewards, group, where)
             for group, where in enumerate(own)
@@ -91,13 +89,7 @@ class Cut(ABC):
         return np.maximum(gaps, 0.0, out=gaps)
 
     def _group_gaps(
-        self,
-        metric: Metric,
-        center: Array,
-        beta: Array,
-        rewards: Rewards,
-        group: int,
-        own: slice,
+        self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
         """Return the gaps of the actions of one group, shape (n, q)."""
         return self._gaps_by_pairs(
@@ -143,15 +135,9 @@ class Uncut(Cut):
         self, metric: Metric, center: Array, beta: Array, directions: Array
     ) -> tuple[Array, Array]:
         r, lam = metric.inverse.shape[1], metric.regularization
-        pulled = np.concatenate(
-            [
-                directions[:, :r] @ metric.inverse,
-                np.broadcast_to(
-                    directions[:, r:] / lam, (len(center), len(directions), directions.shape[1] - r)
-                ),
-            ],
-            axis=2,
-        )
+        seen = directions[:, :r] @ metric.inverse
+        rest = np.broadcast_to(directions[:, r:] / lam, (len(seen), *directions[:, r:].shape))
+        pulled = np.concatenate([seen, rest], axis=2)
         width = np.sqrt(np.maximum((pulled * directions).sum(axis=-1), 0.0))
         reach = np.sqrt(beta)[:, None]
         values = (directions * center[:, None, :]).sum(axis=-1) + reach * width
@@ -167,8 +153,8 @@ class BallCut(Cut):
     """Shape (D,)."""
     radius: float
 
-    def _diagonal(self, metric: Metric) -> tuple[Array, Array]:
-        """Return the eigenvalues (n, D) of G and the rotation (n, D, D) to its coordinates."""
+    def _diagonal(self, metric: Metric) -> tuple[Array, Array, Array]:
+        """Return the eigenvalues (n, D) of G, its eigenvectors (n, D, D) and their transpose."""
         n, r, dim = *metric.gram.shape[:2], len(self.center)
         values, vectors = np.linalg.eigh(metric.gram)
         # The small eigenvalues of an ill-conditioned matrix are those of its inverse; the large
@@ -180,13 +166,21 @@ class BallCut(Cut):
         weights[:, :r] = values
         turn = np.broadcast_to(np.eye(dim), (n, dim, dim)).copy()
         turn[:, :r, :r] = vectors
-        return weights, turn
+        return weights, turn, np.swapaxes(turn, 1, 2)
+
+    def _turned(
+        self, metric: Metric, center: Array, beta: Array
+    ) -> tuple[Array, Array, tuple[Any, ...]]:
+        """Return the rotation to the eigenvectors of G and back, and both bodies in between."""
+        weights, turn, back = self._diagonal(metric)
+        turned = (back @ center[:, :, None])[:, :, 0]
+        ellipsoids = weights, turned, np.maximum(beta, 1e-300)
+        return turn, back, (*ellipsoids, back @ self.center, self.radius)
 
     def project(self, metric: Metric, x: Array) -> Array:
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
+        weights, turn, back = self._diagonal(metric)
         turned = (back @ x[:, :, None])[:, :, 0]
         found = ball.projections(weights, turned, back @ self.center, self.radius)
         return np.asarray((turn @ found[:, :, None])[:, :, 0])
@@ -196,35 +190,17 @@ class BallCut(Cut):
     ) -> tuple[Array, Array]:
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
-        values, points = ball.supports(
-            np.ascontiguousarray(directions @ turn),
-            weights,
-            (back @ center[:, :, None])[:, :, 0],
-            np.maximum(beta, 1e-300),
-            back @ self.center,
-            self.radius,
-        )
+        turn, back, bodies = self._turned(metric, center, beta)
+        values, points = ball.supports(np.ascontiguousarray(directions @ turn), *bodies)
         return values, points @ back
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gaps, by supports of those pairs only that may decide."""
         from partial_monitoring.numerics.compiled import ball
 
-        weights, turn = self._diagonal(metric)
-        back = np.swapaxes(turn, 1, 2)
-        gaps = ball.group_gaps(
-            np.ascontiguousarray(rewards.slopes @ turn),
-            rewards.offsets,
-            rewards.groups,
-            weights,
-            (back @ center[:, :, None])[:, :, 0],
-            np.maximum(beta, 1e-300),
-            back @ self.center,
-            self.radius,
-        )
-        return np.asarray(gaps)
+        turn, _, bodies = self._turned(metric, center, beta)
+        slopes = np.ascontiguousarray(rewards.slopes @ turn)
+        return np.asarray(ball.group_gaps(slopes, rewards.offsets, rewards.groups, *bodies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,27 +243,17 @@ class PolyhedralCut(Cut):
     ) -> tuple[Array, Array]:
         from partial_monitoring.numerics.compiled import polyhedron
 
+        ellipsoids = metric.inverse, center, beta, metric.regularization
         values, certified, points = polyhedron.pair_supports(
-            metric.inverse,
-            center,
-            beta,
-            metric.regularization,
-            np.ascontiguousarray(directions),
-            self.facets,
-            self.bounds,
+            *ellipsoids, np.ascontiguousarray(directions), self.facets, self.bounds
         )
         for row, t in np.argwhere(~certified):
-            found = self._by_cones(
-                metric.inverse[row],
-                metric.regularization,
-                center[row],
-                float(beta[row]),
-                directions[t],
-            )
+            own = metric.inverse[row], metric.regularization, center[row], float(beta[row])
+            found = self._by_cones(*own, directions[t])
             if found is None:
                 continue
-            # The value stays a bound from above, the better of two that multipliers prove. An
-            # interior-point method may overshoot by its tolerance; the bound may not be passed.
+            # The value stays an upper bound, the better of two that multipliers prove. An
+            # interior-point method may overshoot by its tolerance; the bound must hold.
             point, bound = found
             values[row, t] = min(float(values[row, t]), bound)
             room = max(float(values[row, t] - directions[t] @ center[row]), 0.0)
@@ -308,17 +274,12 @@ class PolyhedralCut(Cut):
         dim = len(center)
         root = polyhedron.whiten(inverse, lam, dim)
         facets, slack = self.facets @ root, self.bounds - self.facets @ center
-        ball = np.concatenate([np.zeros((1, dim)), -np.eye(dim)])
         size = max(float(np.linalg.norm(root.T @ direction)), 1e-300)
         c = root.T @ direction / size
+        inside = conic.Cone("nonnegative", facets, slack)
+        near = norm_cone(np.eye(dim), np.zeros(dim), np.sqrt(beta))
         try:
-            best = conic.minimize_conic(
-                -c,
-                [
-                    conic.Cone("nonnegative", facets, slack),
-                    conic.Cone("norm", ball, np.append(np.sqrt(beta), np.zeros(dim))),
-                ],
-            )
+            best = conic.minimize_conic(-c, [inside, near])
         except SolverError:
             return None
         if best is None:
@@ -328,29 +289,16 @@ class PolyhedralCut(Cut):
         return center + root @ best.point, float(direction @ center) + size * height
 
     def _group_gaps(
-        self,
-        metric: Metric,
-        center: Array,
-        beta: Array,
-        rewards: Rewards,
-        group: int,
-        own: slice,
+        self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
         """Return the gaps of one group, with pairs pruned by upper bounds, shape (n, q)."""
         from partial_monitoring.numerics.compiled import polyhedron
 
         slopes = np.ascontiguousarray(rewards.slopes[own])
         offsets, ceiling = rewards.offsets[own], rewards.pair_ceiling(group)
+        ellipsoids = metric.inverse, center, beta, metric.regularization
         gaps, certified = polyhedron.exact_gaps(
-            metric.inverse,
-            center,
-            beta,
-            metric.regularization,
-            slopes,
-            offsets,
-            self.facets,
-            self.bounds,
-            ceiling,
+            *ellipsoids, slopes, offsets, self.facets, self.bounds, ceiling
         )
         if not certified.all():
             open_ = ~certified

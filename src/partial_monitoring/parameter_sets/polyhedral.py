@@ -21,10 +21,10 @@ from partial_monitoring.parameter_sets.cut import PolyhedralCut
 from partial_monitoring.validation import Array, Indices, real_array
 
 FLAT = 1e-9
-"""A row whose part along the affine hull is shorter than this fraction of it does not cut."""
+"""A row whose component along the affine hull is a smaller fraction of it does not cut."""
 
 NEARLY_FLAT = 1e-7
-"""Up to this fraction a row may be an equality in disguise, which exact arithmetic decides."""
+"""At most this fraction of a row may be an implied equality, which exact arithmetic decides."""
 
 
 class Polyhedral(ParameterSet):
@@ -45,13 +45,12 @@ class Polyhedral(ParameterSet):
         if q.shape[1] == 0:
             return center
         a, b = self.facets()
-        # Without a tolerance: in a tiny set everything near by is outside.
+        # Without a tolerance: in a tiny set everything nearby is outside.
         if q.shape[1] == self.d and (a @ (q.T @ (target - center)) <= b).all():
             return target
         inner = q.T @ metric @ q
         on_hull = np.asarray(np.linalg.solve(inner, q.T @ (metric @ (target - center))), float)
-        nearest: Array = center + q @ conic.nearest_point(on_hull, inner, a, b)
-        return nearest
+        return np.asarray(center + q @ conic.nearest_point(on_hull, inner, a, b))
 
     def cut(self, origin: Array, basis: Array) -> PolyhedralCut:
         rows, right = self.facets()

@@ -22,7 +22,7 @@ from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
 THINNEST = 1e-8
-"""An inequality with less room than this (in units of its own row's length) is an equality."""
+"""An inequality with less room than this (relative to the length of its row) is an equality."""
 
 MOST_VERTICES = 20_000
 """Largest number of possible vertices that are listed to find the farthest one."""
@@ -68,9 +68,7 @@ class Polytope(Polyhedral):
         if given is None:
             raise InvalidInput("a polytope needs a_ub and b_ub, or a_eq and b_eq; got neither.")
         if all(len(pair[0]) == 0 for pair in (inequalities, equalities) if pair):
-            raise InvalidInput(
-                "a polytope needs at least one row; use AllParameters for all of R^d."
-            )
+            raise InvalidInput("a polytope needs at least one row; use AllParameters for R^d.")
         d = given[0].shape[1]
         nothing = frozen(np.zeros((0, d))), frozen(np.zeros(0))
         a_ub, b_ub = inequalities or nothing
@@ -103,9 +101,7 @@ class Polytope(Polyhedral):
         for i in np.flatnonzero(sizes):
             best = program.maximize(flat[i] / sizes[i])
             if best is None:
-                raise SolverError(
-                    "the support function was not computed: the polytope seems empty."
-                )
+                raise SolverError("no support function was computed: the polytope seems empty.")
             heights[i] = best.value * sizes[i]
         return heights.reshape(c.shape[:-1])
 
@@ -148,24 +144,16 @@ class Polytope(Polyhedral):
     @cached_property
     def _unit(self) -> Halfspaces:
         """The halfspaces with rows of length 1 (rows of zeros unchanged)."""
-        a_ub, b_ub, a_eq, b_eq = self.halfspaces()
-        size_ub, size_eq = (_lengths(a) for a in (a_ub, a_eq))
+        ub, eq = _lengths(self.a_ub), _lengths(self.a_eq)
         return Halfspaces(
-            a_ub / size_ub[:, None], b_ub / size_ub, a_eq / size_eq[:, None], b_eq / size_eq
+            self.a_ub / ub[:, None], self.b_ub / ub, self.a_eq / eq[:, None], self.b_eq / eq
         )
 
     @property
     def _program(self) -> conic.LinearProgram:
         """The linear programs over the set."""
-        a_ub, b_ub, a_eq, b_eq = self._unit
         free = np.full(self.d, np.inf)
-        return conic.LinearProgram(
-            np.concatenate([a_ub, a_eq]),
-            np.concatenate([np.full(len(b_ub), -np.inf), b_eq]),
-            np.concatenate([b_ub, b_eq]),
-            -free,
-            free,
-        )
+        return _program(self._unit, -free, free)
 
     @cached_property
     def _bounding_box(self) -> tuple[Array, Array]:
@@ -189,8 +177,7 @@ class Polytope(Polyhedral):
             hull = HalfspaceIntersection(np.column_stack([a, -b]), np.zeros(dimension))
         except QhullError:  # too flat for Qhull: the bounding box still gives a valid bound
             return None
-        vertices: Array = hull.intersections
-        return vertices
+        return np.asarray(hull.intersections)
 
 
 def _pair(
@@ -200,9 +187,8 @@ def _pair(
     if matrix is None and vector is None:
         return None
     if matrix is None or vector is None:
-        missing, given = (
-            (matrix_name, vector_name) if matrix is None else (vector_name, matrix_name)
-        )
+        names = (matrix_name, vector_name)
+        missing, given = names if matrix is None else names[::-1]
         raise InvalidInput(f"{missing} must come together with {given}; got only {given}.")
     if axes(matrix) == 1 and axes(vector) == 1 and len(matrix) == len(vector) == 0:  # type: ignore[arg-type]
         return None
@@ -214,14 +200,23 @@ def _pair(
 
 def _lengths(rows: Array) -> Array:
     lengths = np.linalg.norm(rows, axis=1)
-    safe: Array = np.where(lengths > 0, lengths, 1.0)
-    return safe
+    return np.asarray(np.where(lengths > 0, lengths, 1.0))
+
+
+def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearProgram:
+    """Return the linear programs over halfspaces, with bounds of each coordinate."""
+    a_ub, b_ub, a_eq, b_eq = halfspaces
+    lowest = np.append(np.full(len(b_ub), -np.inf), b_eq)
+    return conic.LinearProgram(
+        np.concatenate([a_ub, a_eq]), lowest, np.append(b_ub, b_eq), low, high
+    )
 
 
 def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
     """Return Chebyshev's centre and the difference basis of a polyhedron that is not empty."""
     a_ub, b_ub, a_eq, b_eq = halfspaces
     d = a_ub.shape[1]
+    free = np.full(d, np.inf)
     implied = _implied_equalities(halfspaces)
     best = None
     if implied is not None:
@@ -229,15 +224,10 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
         room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
         # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t
         for largest in (np.inf, 1.0):
-            program = conic.LinearProgram(
-                np.column_stack(
-                    [np.concatenate([a_ub, a_eq]), np.append(room, np.zeros(len(a_eq)))]
-                ),
-                np.append(np.full(len(b_ub), -np.inf), b_eq),
-                np.append(b_ub, b_eq),
-                np.append(np.full(d, -np.inf), 0.0),
-                np.append(np.full(d, np.inf), largest),
+            wide = Halfspaces(
+                np.column_stack([a_ub, room]), b_ub, np.pad(a_eq, ((0, 0), (0, 1))), b_eq
             )
+            program = _program(wide, np.append(-free, 0.0), np.append(free, largest))
             best = program.maximize(np.append(np.zeros(d), 1.0))
             if best is None or np.isfinite(best.value):
                 break
@@ -264,13 +254,10 @@ def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:
     unknown = np.ones(n, dtype=bool)
     while True:
         rooms = np.diag(unknown.astype(float))
-        program = conic.LinearProgram(
-            np.block([[a_ub, rooms], [a_eq, np.zeros((len(a_eq), n))]]),
-            np.append(np.full(n, -np.inf), b_eq),
-            np.append(b_ub, b_eq),
-            np.append(-free, np.zeros(n)),
-            np.append(free, np.ones(n)),
+        wide = Halfspaces(
+            np.column_stack([a_ub, rooms]), b_ub, np.pad(a_eq, ((0, 0), (0, n))), b_eq
         )
+        program = _program(wide, np.append(-free, np.zeros(n)), np.append(free, np.ones(n)))
         best = program.maximize(np.append(np.zeros(d), unknown.astype(float)))
         if best is None:
             return None

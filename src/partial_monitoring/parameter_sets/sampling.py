@@ -11,13 +11,13 @@ from partial_monitoring.randomness import THETA, generator
 from partial_monitoring.validation import Array, Indices
 
 NEAR = 1.0
-"""Points of unbounded sets lie at most this far from the middle, as the default norm_bound says."""
+"""Largest distance of points of unbounded sets from the middle, the default norm_bound."""
 
 STEPS = 50
-"""Steps of a random walk per dimension."""
+"""Number of steps of a random walk per dimension."""
 
 ROUNDINGS = 3
-"""How often the spread of the set is estimated before the walks start."""
+"""Number of estimates of the spread of the set before the walks start."""
 
 
 def one_per_seed(draw: Callable[[np.random.Generator], Array], seeds: Indices) -> Array:
@@ -25,12 +25,15 @@ def one_per_seed(draw: Callable[[np.random.Generator], Array], seeds: Indices) -
     return np.stack([draw(generator(int(seed), THETA, 0)) for seed in seeds])
 
 
-def in_ball(center: Array, radius: float, rng: np.random.Generator) -> Array:
-    """Draw a point uniformly from a ball, shape (d,)."""
-    d = len(center)
-    direction = rng.standard_normal(d)
-    length = radius * rng.random() ** (1.0 / d) / np.linalg.norm(direction)
-    return np.asarray(center + length * direction)
+def in_ball(center: Array, radius: float, seeds: Indices) -> Array:
+    """Draw points uniformly from a ball, shape (n, d)."""
+
+    def draw(rng: np.random.Generator) -> Array:
+        direction = rng.standard_normal(len(center))
+        length = radius * rng.random() ** (1.0 / len(center)) / np.linalg.norm(direction)
+        return np.asarray(center + length * direction)
+
+    return one_per_seed(draw, seeds)
 
 
 def kept_near(parameters: ParameterSet, points: Array) -> Array:
@@ -46,8 +49,8 @@ def kept_near(parameters: ParameterSet, points: Array) -> Array:
 def in_polyhedron(parameters: ParameterSet, a: Array, b: Array, seeds: Indices) -> Array:
     """Draw points of {center + Q x : a x <= b} by hit-and-run, nearly uniformly, shape (n, d).
 
-    Directions are drawn in coordinates in which the set is about equally wide everywhere: at first
-    those of its bounding box, then those of the spread of some walks of their own.
+    Directions are drawn in coordinates in which the set is about equally wide everywhere: first
+    those of its bounding box, then those of the spread of some separate walks.
     """
     center, q = parameters.relative_interior_point(), parameters.difference_basis()
     dim = q.shape[1]
@@ -89,5 +92,5 @@ def _walks(a: Array, b: Array, reach: float, shape: Array, seeds: Indices, trial
 
 
 def _each(matrix: Array, vectors: Array) -> Array:
-    """Multiply each vector (n, D) on its own: the result does not depend on how many there are."""
+    """Multiply each vector (n, D) on its own, so that no result depends on the other vectors."""
     return np.asarray((matrix @ vectors[:, :, None])[:, :, 0])

@@ -60,8 +60,7 @@ class Simplex(Polyhedral):
         n = np.arange(1, self.d)
         basis = np.triu(np.ones((self.d, self.d - 1)))
         basis[n, n - 1] = -n
-        scaled: Array = basis / np.sqrt(n * (n + 1.0))
-        return scaled
+        return np.asarray(basis / np.sqrt(n * (n + 1.0)))
 
     def halfspaces(self) -> Halfspaces:
         return Halfspaces(-np.eye(self.d), np.zeros(self.d), np.ones((1, self.d)), np.ones(1))

@@ -9,6 +9,7 @@ import numpy as np
 
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
+    INFORMATION,
     Curves,
     Plays,
     Style,
@@ -61,13 +62,8 @@ def information_charts(section: Section, styles: Mapping[str, Style]) -> dict[st
     """Return charts of the information gained, its ratio and its price, by title."""
     result = section.comparison.result
     drawn = all_curves(result)
-    kinds = {
-        "Information gained": "information",
-        "Information ratio": "ratio",
-        "Regret per unit of information": "price",
-    }
     charts = {}
-    for title, kind in kinds.items():
+    for kind, title in INFORMATION.items():
         lines = {name: getattr(curve, kind) for name, curve in drawn.items()}
         lines = {name: values for name, values in lines.items() if np.isfinite(values).any()}
         if lines:
@@ -75,7 +71,9 @@ def information_charts(section: Section, styles: Mapping[str, Style]) -> dict[st
                 _line(name, drawn[name].rounds, values, styles[name])
                 for name, values in lines.items()
             ]
-            charts[title] = {"views": {"log": {"data": data, "layout": _small_layout()}}}
+            charts[title.capitalize()] = {
+                "views": {"log": {"data": data, "layout": _small_layout()}}
+            }
     return charts
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
+    INFORMATION,
     Plays,
     Style,
     action_colors,
@@ -121,12 +122,7 @@ def information_figure(section: Section, styles: Mapping[str, Style]) -> Figure 
     if not any(np.isfinite(curve.information).any() for curve in drawn.values()):
         return None
     figure, panels = _new(1, 3, 2.6)
-    kinds = {
-        "information": "information gained",
-        "ratio": "information ratio",
-        "price": "regret per unit of information",
-    }
-    for axes, (kind, title) in zip(panels, kinds.items(), strict=True):
+    for axes, (kind, title) in zip(panels, INFORMATION.items(), strict=True):
         for name, curve in drawn.items():
             values = getattr(curve, kind)
             shown = np.where(np.isfinite(values), values, np.nan)

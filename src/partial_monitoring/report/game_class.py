@@ -83,21 +83,16 @@ def verdict(game: AnyGame) -> Verdict:
 def _analysed(game: Any) -> Verdict:
     if not game.traits.listed:
         return Verdict(game, None, "Games over a box are not analysed.")
+    size = max(game.k, len(game.games)) if game.traits.contexts else game.k
+    if size > MOST_ACTIONS:
+        missing = (
+            f"The game has {size:,} actions (or contexts) and was not analysed: reports do that up "
+            f"to {MOST_ACTIONS}. Call pm.analyze on it if you can wait."
+        )
+        return Verdict(game, None, missing)
     if game.traits.contexts:
-        size = max(game.k, len(game.games))
-        return _too_large(game, size) or Verdict(game, None, whole=analyze(game))
-    return _too_large(game, game.k) or Verdict(game, analyze(game))
-
-
-def _too_large(game: AnyGame, size: int) -> Verdict | None:
-    if size <= MOST_ACTIONS:
-        return None
-    return Verdict(
-        game,
-        None,
-        f"The game has {size:,} actions (or contexts) and was not analysed: that is done up to "
-        f"{MOST_ACTIONS} here. Call pm.analyze on it if you can wait.",
-    )
+        return Verdict(game, None, whole=analyze(game))
+    return Verdict(game, analyze(game))
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:

@@ -29,7 +29,7 @@ GUIDE_COLOR = "#767676"
 """For bounds and other lines that are not policies."""
 
 MOST_POINTS = 200
-"""Number of checkpoints from which a curve is drawn through some of them only."""
+"""Largest number of checkpoints that a curve goes through; of more, some are chosen."""
 
 FAR = 30.0
 """Largest multiple of the regret up to which logarithmic axes show a bound."""
@@ -64,13 +64,13 @@ def policy_styles(comparisons: Sequence[Comparison]) -> Mapping[str, Style]:
     return {name: style(i) for i, name in enumerate(names)}
 
 
-def style(place: int) -> Style:
-    """Return the style of the policy at a place.
+def style(position: int) -> Style:
+    """Return the style of the policy at a position.
 
     >>> style(0), style(7)
     (Style(color='#0072b2', dash='solid'), Style(color='#0072b2', dash='dash'))
     """
-    again, color = divmod(place, len(COLORS))
+    again, color = divmod(position, len(COLORS))
     return Style(COLORS[color], DASHES[again % len(DASHES)])
 
 
@@ -78,6 +78,14 @@ def action_colors(count: int, *, others: bool) -> list[str]:
     """Return colours for the most played actions, and grey for the rest taken together."""
     colors = [ACTION_COLORS[i % len(ACTION_COLORS)] for i in range(count - others)]
     return [*colors, OTHERS_COLOR] if others else colors
+
+
+INFORMATION = {
+    "information": "information gained",
+    "ratio": "information ratio",
+    "price": "regret per unit of information",
+}
+"""The curves about information, with their titles."""
 
 
 @dataclass(frozen=True, eq=False)

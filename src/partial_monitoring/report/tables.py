@@ -28,13 +28,13 @@ def write_tables(
     disk.make_folder(folder)
     summary = [row for section in sections for row in section_rows(section)]
     write_csv(folder / "summary.csv", summary)
-    write_markdown(folder / "summary.md", summary_for_people(sections))
+    disk.write_text(folder / "summary.md", markdown(summary_for_people(sections)))
     ranks = [asdict(standing) for standing in standings]
     write_csv(folder / "ranking.csv", ranks)
-    write_markdown(folder / "ranking.md", ranking_for_people(standings))
+    disk.write_text(folder / "ranking.md", markdown(ranking_for_people(standings)))
     pairs = pair_rows(sections)
     write_csv(folder / "pairs.csv", pairs)
-    write_markdown(folder / "pairs.md", [_for_people(row) for row in pairs])
+    disk.write_text(folder / "pairs.md", markdown([_for_people(row) for row in pairs]))
     write_csv(folder / "duels.csv", [asdict(duel) for duel in duels.values()])
     write_csv(folder / "curves.csv", curve_rows(sections))
 
@@ -95,11 +95,8 @@ def curve_rows(sections: Sequence[Section]) -> list[Row]:
         comparison = section.comparison
         for policy in comparison.result.policies:
             drawn = asdict(curves(comparison.result, policy))
-            where = {
-                "game": comparison.game_name,
-                "instance": comparison.instance,
-                "policy": policy,
-            }
+            where = {"game": comparison.game_name, "instance": comparison.instance}
+            where["policy"] = policy
             points = zip(*(values.tolist() for values in drawn.values()), strict=True)
             rows += [where | dict(zip(drawn, point, strict=True)) for point in points]
     return rows
@@ -113,11 +110,6 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writeheader()
         writer.writerows(rows)
     disk.write_text(path, lines.getvalue())
-
-
-def write_markdown(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as a Markdown table."""
-    disk.write_text(path, markdown(rows))
 
 
 def markdown(rows: Sequence[Row]) -> str:

@@ -154,9 +154,9 @@ def duration(seconds: float) -> str:
     """
     if not np.isfinite(seconds):
         return MISSING
-    for size, unit in ((1e-6, "ns"), (1e-3, "µs"), (1.0, "ms"), (120.0, "s")):
-        if seconds < size:
-            scale = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+    units = ((1e-6, 1e-9, "ns"), (1e-3, 1e-6, "µs"), (1.0, 1e-3, "ms"), (120.0, 1.0, "s"))
+    for limit, scale, unit in units:
+        if seconds < limit:
             return f"{amount(seconds / scale)} {unit}"
     return f"{amount(seconds / 60)} min"
 
@@ -229,8 +229,3 @@ def short(name: str, most: int = 28) -> str:
     """
     line = " ".join(name.split())
     return line if len(line) <= most else line[: most - 1] + ELLIPSIS
-
-
-def capitalized(sentence: str) -> str:
-    """Begin a sentence with a capital, leaving the rest as it is."""
-    return sentence[:1].upper() + sentence[1:]

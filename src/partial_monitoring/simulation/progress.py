@@ -55,7 +55,7 @@ class Progress:
         print(f"pm: {line}", file=sys.stderr)
 
     def add(self, key: tuple[str, ...], rounds: int, total: int, missing: int) -> None:
-        """Add a bar of ``total`` units of ``rounds`` rounds each, of which some are missing."""
+        """Add a bar of ``total`` units of ``rounds`` rounds each; some may be missing."""
         self._rounds[key] = rounds
         if self._bars is None:
             return
@@ -88,7 +88,7 @@ class Progress:
 
 @contextmanager
 def round_counter(title: str | None, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many rounds are done; without a title it shows nothing."""
+    """Yield a function that takes the number of finished rounds; without a title nothing shows."""
     with Progress(visible=title is not None, unit="rounds") as shown:
         key, step, before = (str(title),), max(1, total // 200), 0
         shown.add(key, 1, total, total)

@@ -81,22 +81,17 @@ class Result:
 
     @classmethod
     def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
-        """Put runs together; after an interruption only what every run reached is kept."""
+        """Combine runs; after an interruption only what every run reached is kept."""
         if any(run.interrupted for run in runs.values()):
             runs = {name: run for name, run in runs.items() if run.recorded > 0}
             if not runs:
                 raise KeyboardInterrupt
         kept = min(run.recorded for run in runs.values())
-        return cls(
-            seeds,
-            checkpoints[:kept],
-            theta,
-            {name: run.regret[:, :kept] for name, run in runs.items()},
-            {name: run.information[:, :kept] for name, run in runs.items()},
-            {name: run.ratio[:, :kept] for name, run in runs.items()},
-            {name: run.plays[:, :kept] for name, run in runs.items()},
-            {name: run.seconds for name, run in runs.items()},
-        )
+        tables = {
+            key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
+        }
+        seconds = {name: run.seconds for name, run in runs.items()}
+        return cls(seeds, checkpoints[:kept], theta, **tables, seconds=seconds)
 
     @property
     def policies(self) -> list[str]:
@@ -137,8 +132,7 @@ class Result:
         if late.sum() < 2:
             raise InvalidInput("an exponent needs at least two checkpoints after the start.")
         t = np.log(self.checkpoints[late])
-        rng = np.random.default_rng(0)
-        picks = rng.integers(0, len(regret), (200, len(regret)))
+        picks = np.random.default_rng(0).integers(0, len(regret), (200, len(regret)))
         slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
         known = np.array(slopes)[~np.isnan(slopes)]
         low, high = np.nan, np.nan
@@ -177,28 +171,25 @@ class Result:
         if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
             if not np.array_equal(self.theta, other.theta):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
-            joined = {name: getattr(self, name) | getattr(other, name) for name in TABLES}
+            tables = {key: getattr(self, key) | getattr(other, key) for key in TABLES}
             seconds = self.seconds | other.seconds
-            return Result(self.seeds, self.checkpoints, self.theta, **joined, seconds=seconds)
+            return Result(self.seeds, self.checkpoints, self.theta, **tables, seconds=seconds)
         if set(self.policies) != set(other.policies) or set(self.seeds) & set(other.seeds):
             raise InvalidInput(
                 "results must share their policies and have different seeds, or share their seeds "
                 "and have different policies."
             )
-        stacked = {
-            table: {
-                name: np.concatenate([getattr(self, table)[name], getattr(other, table)[name]])
-                for name in self.policies
+        tables = {
+            key: {
+                name: np.concatenate([own, getattr(other, key)[name]])
+                for name, own in getattr(self, key).items()
             }
-            for table in TABLES
+            for key in TABLES
         }
-        return Result(
-            np.concatenate([self.seeds, other.seeds]),
-            self.checkpoints,
-            np.concatenate([self.theta, other.theta]),
-            **stacked,
-            seconds={name: self.seconds[name] + other.seconds[name] for name in self.policies},
-        )
+        seeds = np.concatenate([self.seeds, other.seeds])
+        theta = np.concatenate([self.theta, other.theta])
+        seconds = {name: self.seconds[name] + other.seconds[name] for name in self.policies}
+        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
 
     def only(self, seeds: Indices) -> Result:
         """Return the result of some of its seeds, in the order given."""
@@ -212,9 +203,8 @@ class Result:
         }
         share = len(rows) / len(self.seeds)
         seconds = {name: share * taken for name, taken in self.seconds.items()}
-        return Result(
-            self.seeds[rows], self.checkpoints, self.theta[rows], **tables, seconds=seconds
-        )
+        seeds, theta = self.seeds[rows], self.theta[rows]
+        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with a row per policy and seed."""
@@ -266,12 +256,11 @@ class Result:
         names = list(meta["actions"])
         n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
-        tables: dict[str, dict[str, Any]] = {}
+        tables: dict[str, dict[str, Any]] = {key: {} for key in TABLES}
         for key in TABLES:
-            tables[key] = {}
             for i, name in enumerate(names):
-                flat = _flat(table[key].slice(i * n, n))
                 shape = (meta["actions"][name],) if key == "plays" else ()
+                flat = _flat(table[key].slice(i * n, n))
                 tables[key][name] = flat.reshape(n, len(marks), *shape)
         theta = _flat(table["theta"].slice(0, n)).reshape(n, -1)
         seeds = table["seed"].slice(0, n).to_numpy()
@@ -322,10 +311,10 @@ class Comparison:
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What reading a damaged file may end in, beside the errors of Arrow itself."""
+"""Errors that a damaged file may cause, beside those of Arrow itself."""
 
 TABLES = ("regret", "information", "ratio", "plays")
-"""What is recorded per policy, seed and checkpoint."""
+"""The tables that are recorded per policy, seed and checkpoint."""
 
 
 def _lists(blocks: list[Any]) -> Any:

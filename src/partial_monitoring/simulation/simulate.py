@@ -56,7 +56,7 @@ def simulate(
         The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
         from Theta, or "worst" for one for which the first policy has large regret, found by a
         search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
-        ``prior_mean``. Of a kernel game: the numbers, a function (n, p) -> (n,) or the name of
+        ``prior_mean``. For a kernel game: the numbers, a function (n, p) -> (n,) or the name of
         one of ``pm.functions``; random functions have the norm that is the game's bound.
     horizon
         Number of rounds.
@@ -91,7 +91,7 @@ def simulate(
     marks = checkpoint_rounds(checkpoints, rounds)
     if isinstance(theta, str) and theta == "worst":
         theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
-    if isinstance(theta, str) and theta in KNOWN:
+    elif isinstance(theta, str) and theta in KNOWN:
         theta = function_of(game, theta)
     function = theta if callable(theta) else None
     truths = true_parameters(game, theta, numbers)
@@ -167,15 +167,12 @@ def worst_for(
 
 def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
     """Return policies by name."""
-    if isinstance(policies, Mapping):
-        if not policies:
-            raise InvalidInput("policies must hold at least one policy; got none.")
-        return {str(name): _policy(policy) for name, policy in policies.items()}
-    listed = (
-        policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
-    )
+    several = isinstance(policies, Mapping | Sequence) and not isinstance(policies, str)
+    listed: Any = policies if several else [policies]
     if not listed:
         raise InvalidInput("policies must hold at least one policy; got none.")
+    if isinstance(listed, Mapping):
+        return {str(name): _policy(policy) for name, policy in listed.items()}
     named: dict[str, Policy[Any]] = {}
     for item in listed:
         name = item if isinstance(item, str) else registry.name_of(item)

@@ -25,8 +25,6 @@ from partial_monitoring.validation import (
 
 def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
     """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
-    if isinstance(theta, str) and theta in functions.KNOWN:
-        theta = function_of(game, theta)
     if callable(theta):
         return np.repeat(game.function_values(theta)[None], len(seeds), axis=0)
     if isinstance(theta, str):
@@ -62,13 +60,17 @@ class Truth:
     """The true parameters of some runs."""
 
     function: Callable[[Array], Any] | None = None
-    """The function that they stand for, in a kernel game with a known one."""
+    """The function that they describe, in a kernel game with a known one."""
     searched = False
     """Whether they are only known after a search."""
 
     @property
     def name(self) -> str:
-        """A short name."""
+        """A short name.
+
+        >>> FixedTruth(np.array([0.25, 0.75])).name, Random().name
+        ('(0.25, 0.75)', 'random')
+        """
         return type(self).__name__.lower()
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
@@ -150,7 +152,7 @@ class Worst(Truth):
 KINDS = (FixedTruth, Random, Among, Function, Worst)
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
-"""Kinds of true parameters that a word says."""
+"""Kinds of true parameters that are given by a word."""
 
 
 def read_truth(value: Any, game: AnyGame) -> Truth:
@@ -184,12 +186,3 @@ def read_truth(value: Any, game: AnyGame) -> Truth:
             f"{value!r}."
         )
     return FixedTruth(game.parameters.checked(value, "theta"))
-
-
-def name_of(truth: Truth) -> str:
-    """Return a short name for a truth.
-
-    >>> name_of(FixedTruth(np.array([0.25, 0.75]))), name_of(Random())
-    ('(0.25, 0.75)', 'random')
-    """
-    return truth.name

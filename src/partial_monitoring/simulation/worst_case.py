@@ -12,16 +12,16 @@ from partial_monitoring.parameter_sets.sampling import kept_near
 from partial_monitoring.validation import Array
 
 CANDIDATES = 48
-"""Parameters tried in each generation."""
+"""Number of parameters tried in each generation."""
 
 KEPT = 6
-"""Parameters around which the next generation is drawn."""
+"""Number of parameters around which the next generation is drawn."""
 
 GENERATIONS = 4
 """Number of generations."""
 
 RUNS = 4
-"""Runs over which the regret of a parameter is averaged."""
+"""Number of runs over which the regret of a parameter is averaged."""
 
 SEARCH = 5
 """The purpose of the random numbers of the search."""

@@ -21,16 +21,12 @@ class Storage(Protocol):
 
     def append(self, events: Sequence[Event]) -> None:
         """Keep events that follow the last one, all of them or none."""
-        ...
 
     def after(self, seq: int = 0) -> Iterator[Event]:
-        """Yield the events after a number, in order, each for the caller to keep."""
-        ...
+        """Yield the events after a number, in order, each a copy."""
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot, if the storage keeps any."""
-        ...
 
     def latest(self) -> Snapshot | None:
         """Return the last snapshot that was kept, if there is one."""
-        ...

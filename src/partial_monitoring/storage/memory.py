@@ -22,19 +22,15 @@ class Memory:
         self._snapshot: Snapshot | None = None
 
     def append(self, events: Sequence[Event]) -> None:
-        """Keep events that follow the last one."""
-        self._events += events
+        self._events += list(events)
 
     def after(self, seq: int = 0) -> Iterator[Event]:
-        """Yield copies of the events after a number."""
         return map(_copied, self._events[seq:])
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot in place of the one before."""
         self._snapshot = snapshot
 
     def latest(self) -> Snapshot | None:
-        """Return the last snapshot that was kept, if there is one."""
         return self._snapshot
 
 

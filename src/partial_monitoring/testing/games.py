@@ -22,7 +22,7 @@ MOST_ANALYZED = 30
 
 
 def check_game(game: AnyGame, *, seed: int = 0) -> None:
-    """Check that a game is whole: shapes, parameter set, files, observations, analysis."""
+    """Check that a game is consistent: shapes, parameter set, files, observations, analysis."""
     require(isinstance(game, AnyGame), "it is not a Game")
     _check(game, seed)
 
@@ -66,7 +66,7 @@ def _(game: Game, seed: int) -> None:
 
 @_check.register
 def _(game: ContextualGame, seed: int) -> None:
-    """Check every context, and what the contexts are together: one file, one analysis."""
+    """Check every context, and all of them together: one file, one analysis."""
     for own in game.games:
         _check(own, seed)
     again = _check_file(game)

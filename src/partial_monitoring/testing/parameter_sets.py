@@ -15,7 +15,7 @@ def check_parameter_set(parameters: ParameterSet, *, seed: int = 0) -> None:
     """Check that a parameter set is convex, and that its methods agree with each other.
 
     Its projections must lie inside, stay where they are and be nearest; its support function must
-    be attained or approached by points inside and be the one of a convex set. Where the set offers
+    be attained or approached by points inside and be that of a convex set. Where the set offers
     random points, local coordinates or conic constraints, they must describe the same set.
     """
     require(isinstance(parameters, ParameterSet), "it is not a ParameterSet")

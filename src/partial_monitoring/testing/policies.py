@@ -15,7 +15,6 @@ from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.session import MOST_MASKED
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
     Choices,
@@ -40,17 +39,17 @@ def check_policy(
     policy
         The policy.
     on
-        The games to play; without any, games of several kinds, of which the policy may refuse some
-        but not all.
+        The games to play; unless given, games of several kinds, and the policy may refuse some of
+        them, but not all.
     rounds
-        How many rounds to play on each.
+        Number of rounds on each.
 
     Notes
     -----
     The policy must choose actions that exist, with distributions that are distributions; give the
     same answer to the same question; leave its state and all global randomness alone; play each
-    replicate as if it were alone; take ``available`` or refuse it in a sentence; and do with
-    ``Learner`` what it does with ``simulate``.
+    replicate as if it were alone; accept ``available`` or refuse it in a sentence; and decide with
+    ``Learner`` as it does with ``simulate``.
     """
     require(is_policy(policy), f"it has no init, decide and update: {policy!r}")
     whole_number("rounds", rounds, at_least=1)
@@ -109,13 +108,13 @@ def _check_on(policy: Policy[Any], game: AnyGame, rounds: int) -> None:
 def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, rounds: int) -> Array:
     """Play some rounds with every check of a round, and return the actions, shape (rounds, n)."""
     n = len(seeds)
-    world = Environment(game, np.repeat(theta[None], n, axis=0), seeds)
+    environment = Environment(game, np.repeat(theta[None], n, axis=0), seeds)
     state = policy.init(game, n)
     uniforms = uniform_stream(policy, state, seeds)
     played = []
     for t in range(rounds):
         before = list(_arrays(state))
-        context = world.context(t)
+        context = environment.context(t)
         seen: dict[str, Any] = {} if context is None else {"context": context}
         choice = policy.decide(state, uniforms(t), **seen)
         _check_choices(choice, game, n)
@@ -123,10 +122,10 @@ def _actions(policy: Policy[Any], game: AnyGame, theta: Array, seeds: Any, round
             bool((policy.decide(state, uniforms(t), **seen).action == choice.action).all()),
             "it answers the same question differently",
         )
-        shown = world.observe(choice.action, t)
-        told = shown.copy()
-        following = policy.update(state, choice.action, told, **seen)
-        require(bool((told == shown).all()), "it changes the observation that it is handed")
+        shown = environment.observe(choice.action, t)
+        handed = shown.copy()
+        following = policy.update(state, choice.action, handed, **seen)
+        require(bool((handed == shown).all()), "it changes the observation that it is handed")
         require(list(_arrays(state)) == before, "it changes the state that it is handed")
         state = following
         played.append(choice.action)
@@ -154,17 +153,21 @@ def _arrays(state: Any) -> Iterator[bytes]:
 def _check_choices(choice: Choices, game: AnyGame, n: int) -> None:
     action = np.asarray(choice.action)
     require(action.shape == (n,), f"its actions have shape {action.shape}, not ({n},)")
-    require(action.dtype.kind in "iu", f"its actions are no whole numbers but {action.dtype}")
-    require(bool(((action >= 0) & (action < game.k)).all()), "it plays an action that is not there")
+    require(action.dtype.kind in "iu", f"its actions are not integers but {action.dtype}")
+    require(
+        bool(((action >= 0) & (action < game.k)).all()), "it plays an action that does not exist"
+    )
     mu = choice.distribution
     count = game.k if choice.candidates is None else choice.candidates.shape[1]
-    for name in ("distribution", "gaps", "information"):
-        shape = np.shape(getattr(choice, name))
-        require(shape == (n, count), f"its {name} has shape {shape}, not ({n}, {count})")
+    stated = {"gaps": choice.gaps, "information": choice.information, "ratio": choice.ratio}
+    known = {name: values for name, values in stated.items() if values is not None}
+    for name, values in {"distribution": mu, **known}.items():
+        shape, wanted = np.shape(values), (n,) if name == "ratio" else (n, count)
+        require(shape == wanted, f"its {name} has shape {shape}, not {wanted}")
     require(bool(np.isfinite(mu).all()), "its distribution is not finite")
     require(bool((mu >= 0).all()), "its distribution has negative entries")
-    for name in ("gaps", "information", "ratio"):
-        require(not (getattr(choice, name) < 0).any(), f"its {name} has negative entries")
+    for name, values in known.items():
+        require(not (values < 0).any(), f"its {name} has negative entries")
     require(np.abs(mu.sum(axis=1) - 1).max() <= 1e-9, "its distribution does not sum to 1")
     chance = mu[np.arange(n), choice.positions]
     require(bool((chance > 0).all()), "it plays an action that its distribution rules out")
@@ -175,11 +178,9 @@ def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
     state = policy.init(game, 1)
     if draws_needed(policy, state) is not None:
         return  # what else it draws decides, too
-    seen: dict[str, Any] = {}
-    if isinstance(game, ContextualGame):
-        seen = {"context": np.zeros(1, dtype=np.int64)}
+    context = game.context(0 if game.traits.contexts else None)
     grid = (np.arange(200) + 0.5) / 200
-    answers = [policy.decide(state, np.array([u]), **seen) for u in grid]
+    answers = [policy.decide(state, np.array([u]), **context.options) for u in grid]
     places = np.array([int(answer.positions[0]) for answer in answers])
     mu = answers[0].distribution[0]
     often = np.bincount(places, minlength=len(mu)) / len(grid)
@@ -190,20 +191,17 @@ def _check_frequencies(policy: Policy[Any], game: AnyGame) -> None:
 
 def _check_available(policy: Policy[Any], game: AnyGame) -> None:
     if game.k > MOST_MASKED:
-        return  # nobody can give a list so long
+        return  # too many for a mask
     state = policy.init(game, 1)
     width = draws_needed(policy, state)
     uniforms = np.full((1,) if width is None else (1, width), 0.3)
-    contexts = range(len(game.games)) if isinstance(game, ContextualGame) else [None]
-    for z in contexts:
-        offered: Any = range(game.k)
-        seen: dict[str, Any] = {}
-        if z is not None and isinstance(game, ContextualGame):
-            offered, seen = game.positions(z), {"context": np.array([z])}
-        for only in offered[:4]:
+    for given in game.contexts if game.traits.contexts else [None]:  # type: ignore[attr-defined]
+        context = game.context(given)
+        for action in range(min(context.game.k, 4)):
+            only = context.outer(action)
             mask = np.arange(game.k) == only
             try:
-                choice = policy.decide(state, uniforms, mask, **seen)
+                choice = policy.decide(state, uniforms, mask, **context.options)
             except InvalidInput:
                 return  # it says that it cannot
             require(int(choice.action[0]) == only, "it plays an action that is not available")
@@ -212,16 +210,15 @@ def _check_available(policy: Policy[Any], game: AnyGame) -> None:
 def _check_learner(
     policy: Policy[Any], game: AnyGame, theta: Array, seed: int, expected: Array
 ) -> None:
-    """A learner that is told what the simulated world shows must make the same decisions."""
+    """A learner that observes what the environment shows must make the same decisions."""
     learner = Learner(game, policy, seed=seed, allow_hopeless=True)
-    world = Environment(game, theta[None], np.array([seed]))
+    environment = Environment(game, theta[None], np.array([seed]))
     for t, action in enumerate(expected):
-        drawn = world.context(t)
-        context = None if drawn is None else int(drawn[0])
-        place = game.context(context)
-        decision = learner.ask(context=context)
-        same = place.outer(decision.action) == action
-        require(same, "a Learner decides differently than simulate")
-        shown = world.observe(np.array([action]), t)[0]
-        observed = place.game.feedback().decode(place.game, decision.action, shown)
+        drawn = environment.context(t)
+        given = None if drawn is None else int(drawn[0])
+        context, decision = game.context(given), learner.ask(context=given)
+        same = context.outer(decision.action) == action
+        require(same, "a Learner decides differently from simulate")
+        shown = environment.observe(np.array([action]), t)[0]
+        observed = context.game.feedback().decode(context.game, decision.action, shown)
         learner.tell(decision, observed)

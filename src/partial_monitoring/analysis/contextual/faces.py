@@ -144,7 +144,7 @@ class FaceDivider:
             game,
             Rational(np.concatenate([zero.astype(np.int64), apart]), known.feature_denominator),
             Rational(np.zeros(game.observation_maps.shape, dtype=np.int64), 1),
-            (known.a_ub, known.b_ub, known.a_eq, known.b_eq),
+            known.halfspaces,
         )
         return game, exact
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.analysis.facts import Facts
-from partial_monitoring.analysis.kinds import finite_game
 from partial_monitoring.display import ELLIPSIS, number
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
@@ -39,11 +39,11 @@ def short_label(label: str) -> str:
 
 def outcome_names(game: Game) -> list[str]:
     """Return names for the corners of a simplex that cannot be mistaken for actions."""
-    finite = finite_game(game)
-    if finite is None:
+    if not game.traits.finite:
         return [rf"$\theta_{{{i + 1}}}$" for i in range(game.d)]
-    clear = set(finite.outcomes).isdisjoint((*game.actions, *map(str, range(game.d))))
-    return [("" if clear else "outcome ") + short_label(label) for label in finite.outcomes]
+    outcomes: Sequence[str] = game.outcomes  # type: ignore[attr-defined]
+    clear = set(outcomes).isdisjoint((*game.actions, *map(str, range(game.d))))
+    return [("" if clear else "outcome ") + short_label(label) for label in outcomes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,20 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from partial_monitoring.analysis.facts import Facts
-from partial_monitoring.analysis.pictures.parts import (
-    COLORS,
-    INK,
-    NORMAL,
-    SMALL,
-    action_name,
-    add_legend,
-    draw_strokes,
-    figure_of,
-    kinds_of,
-    make_room,
-    notes_on,
-    write_beside,
-)
+from partial_monitoring.analysis.pictures import parts
 
 NARROWEST = 5.0
 """Smallest distance of nodes, in points, at which all of them get a name."""
@@ -33,30 +20,36 @@ def draw_graph(facts: Facts, ax: Axes) -> None:
     angles = turn - 2 * np.pi * np.arange(len(nodes)) / len(nodes)
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     at = dict(zip(nodes, places, strict=True))
-    draw_strokes(ax, facts, {(a, b): np.stack([at[a], at[b]]) for a, b in kinds_of(facts)})
+    parts.draw_strokes(
+        ax, facts, {(a, b): np.stack([at[a], at[b]]) for a, b in parts.kinds_of(facts)}
+    )
     spacing = _circumference(ax) / len(nodes)
     size = float(np.clip(spacing / 2.5, 2, 7))
-    look = {"mfc": next(iter(COLORS)), "mec": INK, "ms": size, "mew": 0.8}
+    look = {"mfc": next(iter(parts.COLORS)), "mec": parts.INK, "ms": size, "mew": 0.8}
     ax.plot(*places.T, "o", gid="nodes", zorder=4, **look)  # type: ignore[arg-type]
     bottom, top = places[:, 1].min() - 0.1, places[:, 1].max() + 0.1
     ax.set(xlim=(-1.05, 1.05), ylim=(bottom, top), aspect="equal")
     ax.set_axis_off()
     for i in range(0, len(nodes), int(np.ceil(NARROWEST / spacing))):
-        name = action_name(facts, nodes[i])
-        text = write_beside(ax, places[i], (size / 2 + 3) * places[i], name, NORMAL)
+        name = parts.action_name(facts, nodes[i])
+        text = parts.write_beside(ax, places[i], (size / 2 + 3) * places[i], name, parts.NORMAL)
         if len(nodes) > 12:
-            _turn_outwards(text, angles[i], float(np.clip(0.8 * spacing, 0.8 * NARROWEST, SMALL)))
-    make_room(ax)
-    add_legend(ax, facts, notes_on(facts, degenerate=True, dominated=True), points=False)
-    make_room(ax)
+            _turn_outwards(
+                text, angles[i], float(np.clip(0.8 * spacing, 0.8 * NARROWEST, parts.SMALL))
+            )
+    parts.make_room(ax)
+    parts.add_legend(
+        ax, facts, parts.notes_on(facts, degenerate=True, dominated=True), points=False
+    )
+    parts.make_room(ax)
 
 
 def _circumference(ax: Axes) -> float:
     """Return the length in points of a circle that leaves room for names and a legend."""
-    figure_of(ax).draw_without_rendering()
-    pixel = 72 / figure_of(ax).dpi
-    across = min(ax.bbox.width * pixel, ax.bbox.height * pixel - 3 * NORMAL)
-    return float(np.pi * 0.75 * max(across, NORMAL))
+    parts.figure_of(ax).draw_without_rendering()
+    pixel = 72 / parts.figure_of(ax).dpi
+    across = min(ax.bbox.width * pixel, ax.bbox.height * pixel - 3 * parts.NORMAL)
+    return float(np.pi * 0.75 * max(across, parts.NORMAL))
 
 
 def _turn_outwards(text: Text, angle: float, size: float) -> None:

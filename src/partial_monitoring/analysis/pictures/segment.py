@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
 from partial_monitoring.analysis.facts import Facts
+from partial_monitoring.analysis.pictures import parts
 from partial_monitoring.analysis.pictures.frame import (
     FAR,
     Frame,
@@ -16,35 +17,13 @@ from partial_monitoring.analysis.pictures.frame import (
     interval,
     moved_apart,
 )
-from partial_monitoring.analysis.pictures.parts import (
-    COLORS,
-    FAINT,
-    GREY,
-    INK,
-    MOST_NAMED,
-    NORMAL,
-    SMALL,
-    action_name,
-    add_legend,
-    colors_of,
-    draw_strokes,
-    draw_tie_points,
-    figure_of,
-    kinds_of,
-    make_room,
-    notes_on,
-    singles,
-    sizes_of,
-    small_ticks,
-    write_beside,
-)
 from partial_monitoring.validation import Array
 
 
 def draw_segment(facts: Facts, ax: Axes) -> None:
     """Draw the reward of every action over a set of dimension one."""
     frame = frame_of(facts)
-    ties = {pair: _crossing(frame, *pair) for pair in kinds_of(facts)}
+    ties = {pair: _crossing(frame, *pair) for pair in parts.kinds_of(facts)}
     low, high = _ends(frame, [x for x, _ in ties.values()])
     lines = np.array([frame.heights(a, [low, high]) for a in range(facts.game.k)])
     margin = 0.05 * (np.ptp(lines) or 1.0)
@@ -52,16 +31,16 @@ def draw_segment(facts: Facts, ax: Axes) -> None:
     ax.set(xlim=(low, high), ylim=(bottom, top))
     _draw_rewards(ax, frame, lines, low, high)
     strokes = {pair: np.array([[x, bottom], [x, y]]) for pair, (x, y) in ties.items()}
-    draw_strokes(ax, facts, strokes)
+    parts.draw_strokes(ax, facts, strokes)
     for x, y in ties.values():
-        ax.plot(x, y, "o", color=INK, ms=4.5, clip_on=False, zorder=4)
+        ax.plot(x, y, "o", color=parts.INK, ms=4.5, clip_on=False, zorder=4)
     points = {(x, float(frame.heights(who[0], [x])[0])) for (x,), who in frame.tie_points().items()}
-    draw_tie_points(ax, points)
+    parts.draw_tie_points(ax, points)
     _name_axes(ax, frame, low, high)
-    others = singles(facts, (*facts.degenerate, *facts.dominated))
-    unnamed = len(others) > MOST_NAMED
-    notes = notes_on(facts, degenerate=unnamed, dominated=unnamed)
-    add_legend(ax, facts, notes, points=bool(points))
+    others = parts.singles(facts, (*facts.degenerate, *facts.dominated))
+    unnamed = len(others) > parts.MOST_NAMED
+    notes = parts.notes_on(facts, degenerate=unnamed, dominated=unnamed)
+    parts.add_legend(ax, facts, notes, points=bool(points))
     ends = {a: np.array([high, lines[a, 1]]) for a in ([] if unnamed else others)}
     texts = _name_lines(ax, facts, ends)
     _name_bands(ax, frame, low, high)
@@ -89,43 +68,45 @@ def _ends(frame: Frame, ties: Sequence[float]) -> tuple[float, float]:
 
 def _draw_rewards(ax: Axes, frame: Frame, lines: Array, low: float, high: float) -> None:
     """Draw the lines, the cells below them as bands, and the best line thick."""
-    colors = colors_of(frame.facts)
+    colors = parts.colors_of(frame.facts)
     for a in range(len(lines)):
-        color = COLORS[colors[a]] if a in colors else FAINT
+        color = parts.COLORS[colors[a]] if a in colors else parts.FAINT
         if a in colors or a not in frame.facts.pareto:
             ax.plot([low, high], lines[a], color=color, linewidth=0.9, gid=f"line-{a}", zorder=2)
     for a, color in colors.items():
         best = np.clip(interval(*frame.leads(a)), low, high)
         ax.axvspan(*best, color=color, alpha=0.55, linewidth=0, gid=f"cell-{a}", zorder=1)
-        look = {"color": COLORS[color], "linewidth": 3, "solid_capstyle": "butt"}
+        look = {"color": parts.COLORS[color], "linewidth": 3, "solid_capstyle": "butt"}
         ax.plot(best, frame.heights(a, best), gid=f"best-{a}", zorder=3, **look)  # type: ignore[arg-type]
 
 
 def _name_axes(ax: Axes, frame: Frame, low: float, high: float) -> None:
     """Name the axes of the rewards; ends without a name are parameters."""
     if frame.names:
-        ax.set_xlabel(frame.names[0], fontsize=NORMAL)
+        ax.set_xlabel(frame.names[0], fontsize=parts.NORMAL)
     else:
         ax.set_xticks([low, high], [frame.coordinates(np.array([x])) for x in (low, high)])
-    ax.set_ylabel("expected reward", fontsize=NORMAL)
-    small_ticks(ax)
+    ax.set_ylabel("expected reward", fontsize=parts.NORMAL)
+    parts.small_ticks(ax)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def _name_bands(ax: Axes, frame: Frame, low: float, high: float) -> None:
     """Write the name of the best action above each part of the segment."""
-    colors = colors_of(frame.facts)
+    colors = parts.colors_of(frame.facts)
     middles = {a: np.mean(np.clip(interval(*frame.leads(a)), low, high)) for a in colors}
     order = sorted(colors, key=lambda a: float(middles[a]))
-    figure_of(ax).draw_without_rendering()
-    texts = [ax.text(low, 0.99, action_name(frame.facts, a), fontsize=NORMAL) for a in order]
-    turned = 1.15 * sizes_of(ax, texts)[:, 0].sum() > high - low
+    parts.figure_of(ax).draw_without_rendering()
+    texts = [
+        ax.text(low, 0.99, parts.action_name(frame.facts, a), fontsize=parts.NORMAL) for a in order
+    ]
+    turned = 1.15 * parts.sizes_of(ax, texts)[:, 0].sum() > high - low
     for text, a in zip(texts, order, strict=True):
-        text.set(color=COLORS[colors[a]], ha="center", va="top", zorder=5)
+        text.set(color=parts.COLORS[colors[a]], ha="center", va="top", zorder=5)
         if turned:
-            text.set(rotation=90, fontsize=SMALL)
+            text.set(rotation=90, fontsize=parts.SMALL)
         text.set_transform(ax.get_xaxis_transform())
-    widths, heights = 1.15 * sizes_of(ax, texts).T
+    widths, heights = 1.15 * parts.sizes_of(ax, texts).T
     places = moved_apart(np.array([middles[a] for a in order]), widths, low, high)
     for text, x in zip(texts, places, strict=True):
         text.set_x(float(x))
@@ -137,9 +118,11 @@ def _name_lines(ax: Axes, facts: Facts, ends: Mapping[int, Array]) -> list[Annot
     """Write the names of actions beside the right ends of their lines, from below."""
     right = np.array([4, 0])
     order = sorted(ends, key=lambda a: float(ends[a][1]))
-    names = {a: action_name(facts, a) for a in order}
-    texts = [write_beside(ax, ends[a], right, names[a], SMALL, GREY) for a in order]
-    make_room(ax)
+    names = {a: parts.action_name(facts, a) for a in order}
+    texts = [
+        parts.write_beside(ax, ends[a], right, names[a], parts.SMALL, parts.GREY) for a in order
+    ]
+    parts.make_room(ax)
     return texts
 
 
@@ -147,6 +130,6 @@ def _move_apart(ax: Axes, texts: Sequence[Annotation]) -> None:
     """Move texts up or down so that they do not overlap."""
     if texts:
         places = np.array([text.xy[1] for text in texts])
-        heights = 1.1 * sizes_of(ax, texts)[:, 1]
+        heights = 1.1 * parts.sizes_of(ax, texts)[:, 1]
         for text, y in zip(texts, moved_apart(places, heights, *ax.get_ylim()), strict=True):
             text.xy = (text.xy[0], float(y))

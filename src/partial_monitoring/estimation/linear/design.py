@@ -157,20 +157,20 @@ class Design:
     def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best whatever the parameter in Theta, shape (k,).
 
-        Only the best one at the prior mean and its copies can be.
+        Only one that is best in the relative interior can be, and those that earn the same.
         """
         if self.parts:
             return np.concatenate([part.always_best for part in self.parts])
-        features = self.game.features
-        best = int(self.offsets.argmax())
+        features, parameters = self.game.features, self.game.parameters
+        best = int((features @ parameters.relative_interior_point()).argmax())
         copies = np.asarray((features == features[best]).all(axis=1))
         rivals = features[~copies] - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
         for start in range(0, len(rivals), 64):
             part = rivals[start : start + 64]
-            ahead = self.game.parameters.support(part)
-            if (ahead > 1e-12 * np.abs(part).max()).any():
+            if (parameters.support(part) > 1e-12 * np.abs(part).max()).any():
                 return np.zeros(len(features), dtype=bool)
+        copies[~copies] = parameters.support(-rivals) <= 1e-12 * np.abs(rivals).max(axis=1)
         return copies
 
     def _reach(self, directions: Array) -> float:

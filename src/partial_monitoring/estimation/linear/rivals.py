@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.analysis.advantage import advantage_over
+from partial_monitoring.analysis.advantage import advantage_program
 from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
@@ -67,7 +67,7 @@ def plausible(one: Set, rivals: Mask, points: Array) -> Mask:
         return np.asarray(found)
     chart = local_coordinates(design.game)
     region = chart.pulled_back(region_cones(one, design.game))
-    program = advantage_over(chart, region)
+    program = advantage_program(chart, region)
     for a in open_cases:
         try:
             found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
