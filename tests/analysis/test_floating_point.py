@@ -95,7 +95,7 @@ def _is_rational(array: Any) -> bool:
 
 
 def test_the_same_in_floating_point() -> None:
-    check_floating_point(0, 40)
+    check_floating_point(0, 20)
 
 
 @pytest.mark.nightly

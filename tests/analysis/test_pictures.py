@@ -21,11 +21,10 @@ from partial_monitoring.analysis.pictures import frame as frames
 from partial_monitoring.analysis.pictures import parts
 from tests.oracles.known_games import FOLDER
 
-KNOWN = sorted((FOLDER / "known").glob("*.json"))
+KNOWN = sorted(FOLDER.glob("known/*.json"))
 TURN = np.arange(24) * np.pi / 12
 FAN = [[1, 0], [0, 1], [-1, -1], [0.3, 0.3]]
 TRIANGLE = np.sqrt(3) / 4
-
 EXAMPLES = {
     "pricing": lambda: pm.games.dynamic_pricing(),
     "pricing of five": lambda: pm.games.dynamic_pricing([1, 2, 3, 4, 5]),
@@ -66,6 +65,10 @@ EXAMPLES = {
         outcomes=["likes westerns", "likes nothing", "likes the book"],
     ),
 } | {path.stem: lambda path=path: pm.load_game(path) for path in KNOWN}
+
+SELDOM = [path.stem for i, path in enumerate(KNOWN) if i % 3]
+"""Known games that are drawn at night only; every third is drawn each time."""
+OFTEN = [name for name in EXAMPLES if name not in SELDOM]
 
 AREAS = {
     "pricing": TRIANGLE,
@@ -150,7 +153,9 @@ def no_text_overlaps_another_or_leaves_the_figure(name: str) -> None:
     assert all(box.y0 >= 0 and box.y1 <= figure.bbox.y1 for box in boxes)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name", [*OFTEN, *(pytest.param(name, marks=pytest.mark.nightly) for name in SELDOM)]
+)
 def test_the_picture_says_what_the_analysis_says(name: str) -> None:
     every_pareto_action_is_named(name)
     every_pair_of_neighbouring_classes_gets_the_stroke_of_its_kind(name)
@@ -369,9 +374,7 @@ def test_missing_matplotlib_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
     )
 
 
-@given(
-    st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 1)), min_size=1, max_size=8),
-)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 1)), min_size=1, max_size=8))
 def test_spread_keeps_order_and_distance(boxes: list[tuple[float, float]]) -> None:
     places, sizes = np.array(sorted(boxes)).T
     moved = frames.moved_apart(places, sizes, -10, 10)

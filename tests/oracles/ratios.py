@@ -30,7 +30,7 @@ def least_of_pairs(gaps: Array, information: Array, kappa: float = 2.0) -> float
             (1 - p) * gaps[a] + p * gaps[b], (1 - p) * information[a] + p * information[b], kappa
         )
 
-    for _ in range(120):
+    for _ in range(90):  # (2/3)^90 is 1e-16
         one, two = low + (high - low) / 3, high - (high - low) / 3
         left = at(one) <= at(two)
         low, high = np.where(left, low, one), np.where(left, two, high)

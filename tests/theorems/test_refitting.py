@@ -198,6 +198,7 @@ def test_bad_input_is_refused() -> None:
             "inner must be a policy that estimates the function",
         ),
         (lambda: pm.Learner(pm.games.apple_tasting(), pm.Refitted()), "Refitted plays kernel"),
+        (lambda: pm.Learner(pm.games.dueling(), pm.Refitted()), "Refitted plays kernel"),
         (
             lambda: pm.Learner(
                 pm.KernelGame(np.eye(2), np.eye(2)[:, None, :, None], np.eye(2)[:, :, None]),

@@ -94,7 +94,7 @@ def check_reparametrisation(seed: int) -> None:
 
 
 def test_affine_reparametrisation() -> None:
-    for seed in range(40):
+    for seed in range(20):
         check_reparametrisation(seed)
 
 
@@ -139,7 +139,7 @@ def check_rotation(seed: int) -> None:
 
 
 def test_rotating_polytopes() -> None:
-    for seed in range(40):
+    for seed in range(20):
         check_rotation(seed)
 
 

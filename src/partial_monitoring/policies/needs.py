@@ -62,7 +62,7 @@ def refuse(policy: Any, game: AnyGame) -> None:
         kind = "kernelized duels (pm.games.kernelized_dueling)"
         kind = kind if needs.function else "dueling games (pm.games.dueling)"
         raise InvalidInput(f"{name} plays {kind}; got {game!r}.")
-    if needs.function and not (traits.function or traits.duels):
+    if needs.function and not (traits.function or (traits.duels and needs.duels is False)):
         raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {game!r}.")
     if needs.contexts is False and traits.contexts:
         count = len(game.contexts)  # type: ignore[attr-defined]
