@@ -20,6 +20,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.observations import from_log, log_form
+from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
@@ -199,13 +200,13 @@ def advance(spec: Spec, session: Session, step: Step) -> Session:
     state, seq, asked, told, waiting, counts = session
     event, context, action, vector, _ = step
     if vector is None:
-        waiting = {**waiting, asked: Waiting(event, context, action)}
+        waiting = waiting.with_item(asked, Waiting(event, context, action))
         return Session(state, seq + 1, asked + 1, told, waiting, counts)
     played = np.array([context.outer(action)])
     state = spec.policy.update(state, played, vector[None], **context.options)
     if event["kind"] == "tell":
-        waiting = dict(waiting)
-        event = waiting.pop(event["decision"]).event
+        number = event["decision"]
+        event, waiting = waiting[number].event, waiting.without(number)
     shown = vector[: context.game.row_count(action)].tolist()
     counts = counts.added(event.get("context"), action, shown)
     return Session(state, seq + 1, asked, told + 1, waiting, counts)
@@ -280,7 +281,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 last,
                 snapshot["asked"],
                 snapshot["told"],
-                {ask["decision"]: Waiting(ask, *_played(spec, ask)) for ask in asks},
+                PersistentMap.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
             )
     for event in events:

@@ -10,6 +10,7 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
+from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.policies import policy_from_dict, policy_to_dict
@@ -42,7 +43,7 @@ class Session(NamedTuple):
     asked: int = 0
     told: int = 0
     """The number of observations."""
-    open: Mapping[int, Waiting] = {}
+    open: PersistentMap[int, Waiting] = PersistentMap()
     """The decisions whose observations are still to come, by number."""
     counts: Counts = Counts()
 
