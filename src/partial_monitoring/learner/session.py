@@ -107,7 +107,7 @@ def open_decision(session: Session, decision: Decision | int) -> Waiting:
     """Return an open decision, given itself or by its number."""
     number = decision.id if isinstance(decision, Decision) else decision
     if is_whole(number):
-        own = session.open.get(int(number))
+        own: Waiting | None = session.open.get(int(number))
         if own is not None:
             if isinstance(decision, Decision):
                 _recognize(decision, own)
