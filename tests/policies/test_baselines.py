@@ -126,9 +126,9 @@ def test_decisions_are_well_formed(policy: Any, game: pm.Game) -> None:
     for t in range(20):
         choice = policy.decide(state, uniforms(t))
         assert choice.distribution.shape == choice.index.shape == (3, game.k)
-        assert choice.gaps is None
-        assert choice.information is None
-        assert choice.estimate is None
+        assert choice.gaps is None or choice.gaps.shape == (3, game.k)
+        assert choice.information is None or choice.information.shape == (3, game.k)
+        assert choice.estimate is None or choice.estimate.shape == (3, game.d)
         assert (choice.distribution.sum(axis=1) == 1).all()
         assert (choice.distribution[np.arange(3), choice.action] == 1).all()
         best = choice.index.max(axis=1)

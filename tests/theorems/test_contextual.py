@@ -185,7 +185,7 @@ def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPat
         choice = policy.decide(state, np.array([0.5]), context=fresh)
         assert choice.distribution.shape == (1, 2)
         state = policy.update(state, choice.action, np.zeros((1, 1)), context=fresh)
-    assert [own.part.game.features[0, 0] for own in state.unlisted] == [4, 5, 6]
+    assert [own.design.game.features[0, 0] for own in state.unlisted] == [4, 5, 6]
     assert [own.seen[0] for own in state.unlisted] == [1, 1, 1]
 
 

@@ -204,8 +204,8 @@ def test_thompson_duels_play_the_best_items_of_two_draws() -> None:
     both = ((drawn == top).sum(axis=1) == 2).mean()
     assert both == pytest.approx(shares[0][top] * shares[1][top], abs=0.03)
     one = choices[0]
-    assert one.index[0].argmax() == one.position[0]
-    assert one.candidates[0, one.position[0]] == one.action[0]
+    assert one.index[0].argmax() == one.positions[0]
+    assert one.candidates[0, one.positions[0]] == one.action[0]
     apart = covariance.diagonal() + covariance[drawn[0, 0], drawn[0, 0]]
     apart = apart - 2 * covariance[drawn[0, 0]]
     assert one.information[0] == pytest.approx(0.5 * np.log1p(apart / 0.04), rel=1e-6)

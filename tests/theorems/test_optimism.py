@@ -100,7 +100,7 @@ def test_draws_have_the_covariance_of_the_posterior(width: str) -> None:
     n = 40_000
     rng = np.random.default_rng(0)
     draws = np.stack(
-        [policy.sampled_rewards(confidence, np.tile(rng.random(3), (2, 1)))[0] for _ in range(n)]
+        [policy.index(confidence, np.tile(rng.random(3), (2, 1)))[0] for _ in range(n)]
     )
     gram, total = plain[0, :, :3], plain[0, :, 3]
     c = 1.5 * (0.5 if width == "posterior" else np.sqrt(confidence.beta[0]))

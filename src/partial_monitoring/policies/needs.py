@@ -58,15 +58,16 @@ def refuse(policy: Any, game: AnyGame) -> None:
     name, needs, traits = type(policy).__name__, needs_of(policy), game.traits
     if needs.contexts and not traits.contexts:
         raise InvalidInput(f"{name} plays games with contexts; got {game!r}.")
-    if needs.duels and not (traits.duels and traits.function >= needs.function):
-        kind = "kernelized duels (pm.games.kernelized_dueling)"
-        kind = kind if needs.function else "dueling games (pm.games.dueling)"
-        raise InvalidInput(f"{name} plays {kind}; got {game!r}.")
-    if needs.function and not (traits.function or (traits.duels and needs.duels is False)):
+    about_duels = needs.duels or (traits.duels and needs.duels is False)
+    if needs.function and not (traits.function or about_duels):
         raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {game!r}.")
     if needs.contexts is False and traits.contexts:
         count = len(game.contexts)  # type: ignore[attr-defined]
         raise InvalidInput(f"{name} takes no contexts; the game has {count}.")
+    if needs.duels and not (traits.duels and traits.function >= needs.function):
+        kind = "kernelized duels (pm.games.kernelized_dueling)"
+        kind = kind if needs.function else "dueling games (pm.games.dueling)"
+        raise InvalidInput(f"{name} plays {kind}; got {game!r}.")
     if needs.finite and not traits.finite:
         raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {game!r}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]

@@ -21,10 +21,11 @@ from partial_monitoring.policies.ids.gaps import GapEstimate
 from partial_monitoring.policies.ids.information import InformationGain
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.lazy_gaps import LazySet
+from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
-from partial_monitoring.validation import Array, real_array
+from partial_monitoring.validation import Array
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,4 @@ def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> 
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
     shape = len(confidence.beta), len(confidence.gap_ceiling)
-    if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == np.float64:
-        return values
-    return real_array(f"what {name} returns", values, shape)
+    return right_shape(name, values, shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -26,6 +28,13 @@ def information_ratio(
     gap, gain = (mu * d).sum(axis=-1), (mu * i).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gap <= 0, 0.0, np.where(gain > 0, gap**kappa / gain, np.inf))
+
+
+def right_shape(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Return what a function of the user's gave, if it has the right shape."""
+    if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == np.float64:
+        return values
+    return real_array(f"what {name} returns", values, shape)
 
 
 def checked(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from partial_monitoring.policies.ids.ratio import (
     checked,
     explain_misfit,
     information_ratio,
+    right_shape,
     without_noise,
 )
 from partial_monitoring.policies.policy import draw
@@ -31,7 +32,6 @@ from partial_monitoring.validation import (
     Array,
     Indices,
     non_negative_number,
-    real_array,
     real_number,
     set_fields,
 )
@@ -272,8 +272,8 @@ class Own(Rule):
     function: SamplingRule
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        shape = np.shape(gaps)
-        mu = real_array("what sampling returns", self.function(gaps, information), shape)  # type: ignore[arg-type]
+        own: Callable[..., Any] = self.function
+        mu = right_shape("sampling", own(gaps, information), np.shape(gaps))
         if not (mu.min() >= 0 and np.abs(mu.sum(axis=-1) - 1.0).max() <= 1e-9):
             raise InvalidInput(
                 f"what sampling returns must be probabilities; got a row with entries from "
