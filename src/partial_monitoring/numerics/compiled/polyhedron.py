@@ -257,29 +257,27 @@ def centers(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Project estimates (n, D) onto {x : facets x <= bounds} in their own norms.
 
-    Returns the projections and whether each was found. Nothing is compiled while all are inside.
+    Returns the projections and whether each was found. While all are inside, nothing is compiled
+    but the question whether they are.
     """
-    outside = find_outside(x_hat, facets, bounds)
-    if not outside.any():
-        return x_hat.copy(), ~outside
-    found = project(inverse, x_hat, outside, regularization, facets, bounds, interior)
+    if is_inside(x_hat, facets, bounds):
+        return x_hat.copy(), np.ones(len(x_hat), np.bool_)
+    found = project(inverse, x_hat, regularization, facets, bounds, interior)
     return found[0], found[1]
 
 
 @compiled
-def find_outside(x, facets, bounds):
-    """Return which points (n, D) violate a facet, shape (n,)."""
-    outside = np.empty(len(x), np.bool_)
+def is_inside(x, facets, bounds):
+    """Whether no point (n, D) violates a facet."""
     for row in range(len(x)):
-        outside[row] = False
         for i in range(len(bounds)):
             if product(facets, i, x[row]) > bounds[i]:
-                outside[row] = True
-    return outside
+                return False
+    return True
 
 
 @compiled
-def project(inverse, x_hat, outside, regularization, facets, bounds, interior):
+def project(inverse, x_hat, regularization, facets, bounds, interior):
     """Project the estimates that are outside.
 
     The projection of a point is the end at u = 1 of the path that starts at an interior point and
@@ -299,7 +297,7 @@ def project(inverse, x_hat, outside, regularization, facets, bounds, interior):
             room[i] -= facets[i, j] * interior[j]
     for row in range(n):
         done[row] = True
-        if not outside[row]:
+        if is_inside(x_hat[row : row + 1], facets, bounds):
             continue
         root = whiten(inverse[row], regularization, dim)
         rows = into_whitened(facets, root)
