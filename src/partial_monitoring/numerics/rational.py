@@ -19,9 +19,13 @@ Integers = NDArray[Any]
 """An integer array of dtype ``int64`` or ``object``."""
 
 LARGEST_DENOMINATOR = 10**6
+"""Largest q of fractions p/q as which floats are read."""
+
 MOST_DIGITS = 12
+"""Largest number of digits of decimals as which floats are read."""
+
 FEW_DIGITS = 9
-"""A float is read as a decimal of at most so many digits, or as p/q with q up to the former."""
+"""The same for floats that may come from a subtraction."""
 
 FITS = 2**62
 
@@ -147,7 +151,7 @@ def total(*arrays: Integers) -> Integers:
 
 
 class Eliminated(NamedTuple):
-    """A matrix after elimination: in pivot column j of pivot row i stands ``pivot``, else 0."""
+    """A matrix after elimination: pivot column j has ``pivot`` in pivot row i, else 0."""
 
     matrix: Integers
     columns: tuple[int, ...]

@@ -221,12 +221,11 @@ class PolyhedralCut(Cut):
     def project(self, metric: Metric, x: Array) -> Array:
         from partial_monitoring.numerics.compiled import polyhedron
 
-        outside = polyhedron.find_outside(x, self.facets, self.bounds)
-        if not outside.any():
+        if polyhedron.is_inside(x, self.facets, self.bounds):
             return x
         lam, r = metric.regularization, metric.gram.shape[1]
         centers, finished = polyhedron.project(
-            metric.inverse, x, outside, lam, self.facets, self.bounds, self.interior
+            metric.inverse, x, lam, self.facets, self.bounds, self.interior
         )
         for row in np.flatnonzero(~finished):
             gram = np.diag(np.full(x.shape[1], lam))

@@ -157,7 +157,7 @@ def projections(weights, x_hat, center, radius):
 def group_gaps(features, offsets, starts, weights, x_hat, beta, center, radius):
     """Return the largest gaps within groups of actions, shape (n, N), by supports of differences.
 
-    The features (n, N, D) stand in the coordinates in which G is diagonal. Both sets bound a
+    The features (n, N, D) are given in coordinates in which G is diagonal. Both sets bound a
     support from above; pairs whose bound is below what another pair reaches are left out.
     """
     n, count, dim = features.shape

@@ -78,10 +78,10 @@ def list_below(gaps, information, available, units, gap, gain, kept, d, i):
     left = 0
     for a in range(len(gaps)):
         if available[a]:
-            own, told = in_units(gaps[a], information[a], units)
-            more = told - gain[0]
-            if more > 0.0 and told < gain[1] and own < gap[0] + slope * more:
-                kept[left], d[left], i[left] = a, own, told
+            own, known = in_units(gaps[a], information[a], units)
+            more = known - gain[0]
+            if more > 0.0 and known < gain[1] and own < gap[0] + slope * more:
+                kept[left], d[left], i[left] = a, own, known
                 left += 1
     return left
 
@@ -92,9 +92,9 @@ def keep_below(gap, gain, kept, d, i, count):
     slope = (gap[1] - gap[0]) / (gain[1] - gain[0])
     left = 0
     for c in range(count):
-        more, own, told = i[c] - gain[0], d[c], i[c]
-        kept[left], d[left], i[left] = kept[c], own, told  # stays there if it counts
-        left += (more > 0.0) & (told < gain[1]) & (own < gap[0] + slope * more)
+        more, own, known = i[c] - gain[0], d[c], i[c]
+        kept[left], d[left], i[left] = kept[c], own, known  # overwritten unless it is below
+        left += (more > 0.0) & (known < gain[1]) & (own < gap[0] + slope * more)
     return left
 
 
@@ -203,8 +203,8 @@ def narrow(gaps, information, weights, available, kappa, units, every, action, g
                 a = cheapest_in_row(
                     price, gaps[z], information[z], available[z], units, action[z], gap[z], gain[z]
                 )
-                own, told = in_units(gaps[z, a], information[z, a], units)
-                chosen[z, 0], chosen[z, 1], chosen[z, 2] = a, own, told
+                own, known = in_units(gaps[z, a], information[z, a], units)
+                chosen[z, 0], chosen[z, 1], chosen[z, 2] = a, own, known
             else:
                 b = cheapest_kept(price, gap[z], gain[z], d[z], i[z], left[z])
                 if b < 0:
@@ -259,19 +259,19 @@ def chain(gap, gain, d, i, hull):
     size = 0
     for c in range(len(i) + 1):
         last = c == len(i)
-        own, told = (gap[1], gain[1]) if last else (d[order[c]], i[order[c]])
+        own, known = (gap[1], gain[1]) if last else (d[order[c]], i[order[c]])
         while size > 0:
             top = hull[size - 1]
             before_gap, before_gain = gap[0], gain[0]
             if size > 1:
                 before_gap, before_gain = d[hull[size - 2]], i[hull[size - 2]]
-            ahead = (own - d[top]) / (told - i[top]) if told > i[top] else own - d[top]
-            if told > i[top] and ahead > (d[top] - before_gap) / (i[top] - before_gain):
+            ahead = (own - d[top]) / (known - i[top]) if known > i[top] else own - d[top]
+            if known > i[top] and ahead > (d[top] - before_gap) / (i[top] - before_gain):
                 break
-            if told == i[top] and ahead >= 0.0:
+            if known == i[top] and ahead >= 0.0:
                 break
             size -= 1
-        same = size > 0 and told == i[hull[size - 1]]
+        same = size > 0 and known == i[hull[size - 1]]
         if not last and not same:
             hull[size] = order[c]
             size += 1

@@ -8,7 +8,7 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import EXTREMES, largest
 
 TIE = 1e-13
-"""Ratios closer than this fraction are tied, and the lower index stands."""
+"""Ratios closer than this fraction are tied, and the lower index wins."""
 
 
 @compiled
