@@ -144,7 +144,7 @@ def test_views_cover_every_replicate_exactly_once(name: str, kind: str) -> None:
         covered[view.rows] += 1
         assert len(view.confidence.beta) == len(covered[view.rows])
         assert view.confidence.means.shape[1] == (
-            view.count if view.actions is None else len(view.actions)
+            view.width if view.actions is None else len(view.actions)
         )
     assert (covered == 1).all()
 
@@ -285,7 +285,7 @@ def test_an_unlisted_context_is_one_that_was_not_listed(name: str, kind: str) ->
         listed, positions = in_context(game, z), game.positions(z)
         assert known(state, context=given) == known(state, **listed)
         (view,) = state.views(PAPER, context=given)
-        assert (view.unlisted, view.actions, view.count) == (True, None, given.k)
+        assert (view.unlisted, view.actions, view.width) == (True, None, given.k)
         shown = np.linspace(0.0, 1.0, n * game.m).reshape(n, game.m)
         local = np.arange(n) % given.k
         one = state.after(local, shown[:, : given.m], given)

@@ -164,37 +164,37 @@ class ConfidenceSet(ABC):
     @property
     def groups(self) -> Indices:
         """Where each group of competing actions starts, then k, shape (groups + 1,)."""
-        return np.asarray(self.data.design.groups)
+        return self.data.design.groups  # type: ignore[no-any-return]
 
     @property
     def round(self) -> Indices:
         """t, shape (n,)."""
-        return np.asarray(self.data.round)
+        return self.data.round  # type: ignore[no-any-return]
 
     @property
     def log_det(self) -> Array:
         """Log det W_t - r log lambda, twice the information gained so far, shape (n,)."""
-        return np.asarray(self.data.log_det)
+        return self.data.log_det  # type: ignore[no-any-return]
 
     @property
     def noise_std(self) -> float:
         """Rho."""
-        return float(self.data.design.noise_std)
+        return self.data.design.noise_std  # type: ignore[no-any-return]
 
     @property
     def signals(self) -> Array:
         """M_a V_t^-1 M_a' on the directions of Theta, shape (n, k, m, m)."""
-        return np.asarray(self.data.signals)
+        return self.data.signals  # type: ignore[no-any-return]
 
     @property
     def gap_ceiling(self) -> Array:
         """T: no gap exceeds it for any parameter in Theta, shape (k,)."""
-        return np.asarray(self.data.design.gap_ceiling)
+        return self.data.design.gap_ceiling  # type: ignore[no-any-return]
 
     @property
     def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best in their group whatever the parameter in Theta, shape (k,)."""
-        return np.asarray(self.data.design.always_best)
+        return self.data.design.always_best  # type: ignore[no-any-return]
 
     @property
     @abstractmethod

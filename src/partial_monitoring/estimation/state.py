@@ -8,9 +8,9 @@ here, once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol, Self, TypeGuard
+from typing import Any, NamedTuple, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,16 +41,15 @@ class Prior:
     """B."""
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(NamedTuple):
     """What a decision rule sees: some replicates, and E_t through their actions."""
 
     confidence: ConfidenceSet
-    rows: Any = field(default_factory=lambda: slice(None))
+    rows: Any = slice(None)
     """Which replicates: a slice or a mask (n,)."""
     actions: Indices | None = None
     """The numbers of its actions in the game; None if they are all of them, in order."""
-    count: int = 0
+    width: int = 0
     """The number of actions of the whole answer."""
     alone: bool = True
     """False in one of several contexts, where exploring may serve the others."""
@@ -122,10 +121,10 @@ def offered(
     """Return a view of the actions of a confidence set that are available (k,)."""
     k = len(confidence.gap_ceiling) if count is None else count
     if available is None:
-        return View(confidence, actions=actions, count=k, **options)
+        return View(confidence, actions=actions, width=k, **options)
     chosen = np.flatnonzero(available)
     own = chosen if actions is None else actions[chosen]
-    return View(confidence.restricted(chosen), actions=own, count=k, **options)
+    return View(confidence.restricted(chosen), actions=own, width=k, **options)
 
 
 def some_action(mask: NDArray[np.bool_]) -> None:

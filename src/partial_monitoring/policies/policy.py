@@ -124,7 +124,7 @@ def _filled(name: str, own: Sequence[tuple[View, Any]], replicates: int) -> Any:
     """Return one field of the choices of all replicates, over all actions."""
     view, values = own[0]
     over_actions = name in ("distribution", "gaps", "information", "index")
-    width = (view.count,) if over_actions else values.shape[1:]
+    width = (view.width,) if over_actions else values.shape[1:]
     whole = np.full((replicates, *width), FILLERS[name], dtype=values.dtype)
     for view, values in own:
         assert view.actions is not None

@@ -102,7 +102,7 @@ class KernelDesign:
         squared = self.spread - 2 * self.game.reward.of(pulled) + mean @ pulled
         return 2 * self.norm_bound * float(np.sqrt(max(float(squared.max()), 0.0)))
 
-    @property
+    @cached_property
     def gap_ceiling(self) -> Array:
         """T of every action, shape (k,)."""
         return np.broadcast_to(self.largest_gap, (self.game.k,))

@@ -287,7 +287,10 @@ def as_rule(rule: SamplingRule) -> Rule:
     """Return a sampling rule as one of the library's, which knows how it is solved."""
     if isinstance(rule, Rule):
         return rule
-    return next((own for function, own in _FUNCTIONS if function is rule), Own(rule))
+    for function, own in _FUNCTIONS:
+        if function is rule:
+            return own
+    return Own(rule)
 
 
 def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
