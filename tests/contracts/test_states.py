@@ -192,16 +192,16 @@ def test_a_restricted_view_offers_only_what_is_available(name: str, kind: str) -
             list(state.views(PAPER, available=np.ones(3, dtype=bool)))
         return
     (whole,) = state.views(PAPER, **context)
-    offered = np.arange(whole.count) if whole.actions is None else whole.actions
+    offered = np.arange(whole.width) if whole.actions is None else whole.actions
     for kept in (offered[:1], offered[1::2], offered):
         if len(kept) == 0:
             continue
-        mask = np.isin(np.arange(whole.count), kept)
+        mask = np.isin(np.arange(whole.width), kept)
         (view,) = state.views(PAPER, available=mask, **context)
         np.testing.assert_array_equal(view.actions, kept)
         choice = gathered([(view, uniform(view))])
         assert (choice.action == kept[-1]).all()
-        assert choice.distribution.shape == (len(SEEDS), whole.count)
+        assert choice.distribution.shape == (len(SEEDS), whole.width)
         assert not choice.distribution[:, ~mask].any()
         np.testing.assert_allclose(choice.distribution.sum(axis=1), 1.0)
         assert np.isposinf(choice.gaps[:, ~mask]).all()
