@@ -10,7 +10,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from benchmarks.timing import fastest, show
-from partial_monitoring.model.game import reduce
+from partial_monitoring.model.game import ReducedGame
 
 
 def run() -> Table:
@@ -33,7 +33,7 @@ def run() -> Table:
     k, d = 100_000, 50
     features = rng.standard_normal((k, d))
     game = pm.games.linear_bandit(features)
-    reduced = fastest(lambda: reduce(game), repeat=2)
+    reduced = fastest(lambda: ReducedGame.of(game), repeat=2)
     product = fastest(lambda: features.T @ features)
     table.add_row(
         f"reduced coordinates, k={k}, d={d}",
