@@ -19,7 +19,7 @@ class PersistentMap(Mapping[K, V]):
     """A mapping that shares all but one of its pieces with the one that it was made from.
 
     With n keys another one costs the time of copying min(n, 256) + n / 256 entries: answers may
-    come weeks after their decisions, so many decisions may be open at once.
+    come weeks after their decisions, and many decisions may be open at once.
     """
 
     __slots__ = ("_buckets", "_count")

@@ -1,7 +1,7 @@
-"""What is known about a function over a box, and which of its points to look at next.
+"""What is known about a function over a box, and the candidate points of a round.
 
-Any point may be played, so the estimate is computed for those that are looked at in a round: the
-points that were played, points that fill the box evenly (others in each round), and points close to
+Any point may be played, so the estimate is computed for the candidates of a round: the points
+that were played, points that fill the box evenly (others in each round), and points close to
 where the function seems largest, may be largest, or is least known. The last three are searched
 from the best of the others, along the gradient, or closer and closer around it if the kernel has
 none. None of this is random.
@@ -30,28 +30,28 @@ GLOBAL = 256
 """Points that fill the box, in each round."""
 
 CYCLE = 2**20
-"""After so many rounds these points repeat."""
+"""Number of rounds after which these points repeat."""
 
 KEPT = 64
-"""Of these so many are kept, those that may be best."""
+"""Number of these points kept, by upper bound."""
 
 CLOUD = 16
-"""Points around each of the places that are looked at more closely, on each scale."""
+"""Points around each point that is refined, on each scale."""
 
 SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Of the clouds, in edges of the box."""
 
 STARTS = 3
-"""From so many points the search for each of the three goes on."""
+"""Number of points from which each of the three searches starts."""
 
 STEPS = 30
 """Steps of a search, at most."""
 
 MOST_CORNERS = 5
-"""In up to so many dimensions the corners of the box are looked at, too."""
+"""Largest dimension in which the corners of the box are candidates, too."""
 
 MOST_PLAYED = 500
-"""Of the points that were played so many are looked at again, those with the largest estimate."""
+"""Largest number of played points that are candidates again, by their estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class BoxData:
 
 @dataclass(frozen=True, eq=False)
 class BoxPosterior:
-    """The estimate of a function on a box, ready to be looked at anywhere.
+    """The estimate of a function on a box, ready to be evaluated anywhere.
 
     Points that were played n times with mean y are one row with noise lambda / n; what is factored
     is I + N^(1/2) K N^(1/2) with N = diag(n / lambda).

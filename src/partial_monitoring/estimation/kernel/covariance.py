@@ -18,7 +18,7 @@ from partial_monitoring.kernels.gram import (
 from partial_monitoring.validation import Array
 
 FOLD = 64
-"""So many rows are folded into a base that is written down at once."""
+"""Number of rows that are folded at once into a base that is stored."""
 
 TILE = 64
 """The side of the tiles in which they are: BLAS starts no threads for products this small."""

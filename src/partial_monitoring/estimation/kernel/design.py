@@ -21,7 +21,7 @@ from partial_monitoring.validation import (
 )
 
 DENSE = 2500
-"""Up to so many numbers their covariance is written down."""
+"""Largest number of values whose covariance is stored as a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +119,13 @@ class KernelDesign:
         return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
 
 
-def refuse_leverage(loudest: float) -> None:
+def refuse_leverage(largest: float) -> None:
     """Refuse observations that are too large, in units of lambda."""
-    if not loudest <= LARGEST_LEVERAGE:
+    if not largest <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observations must not be so large next to noise and regularization: the largest "
             f"entry of the observation kernel over squared noise_std and regularization is "
-            f"{loudest:.3g}, above {LARGEST_LEVERAGE:g}; raise regularization or noise_std."
+            f"{largest:.3g}, above {LARGEST_LEVERAGE:g}; raise regularization or noise_std."
         )
 
 

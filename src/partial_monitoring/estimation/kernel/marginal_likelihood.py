@@ -64,7 +64,7 @@ def log_marginal_likelihood(
     noise_std
         The size of the noise, one number or one per observation.
     scale
-        s: the covariance is so many times the kernel.
+        s: the covariance is s times the kernel.
 
     Examples
     --------

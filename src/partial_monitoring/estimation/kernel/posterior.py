@@ -32,7 +32,7 @@ from partial_monitoring.kernels.gram import Functionals, cholesky, weighted_rows
 from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1024
-"""After so many rounds, and twice as many again, everything is computed anew from the data."""
+"""Number of rounds, doubled each time, after which everything is recomputed from the data."""
 
 SOON = 128
 """The same without a base, where it makes rows that were seen again and again one row."""
@@ -85,7 +85,7 @@ class KernelEstimate:
 
 
 def initial(design: KernelDesign, replicates: int, *, width: int | None = None) -> KernelEstimate:
-    """Return the estimate before the first observation, of rows with so many weights each."""
+    """Return the estimate before the first observation, of rows with ``width`` weights."""
     n, game = replicates, design.game
     base = design.gram.matrix if design.dense else None
     wide = game.observation.index.shape[2] if width is None else width

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from partial_monitoring.estimation.linear.least_squares import Estimate
@@ -71,17 +73,7 @@ def greedy_gaps(data: Estimate, means: Array, beta: Array, *, through_mean: bool
                 through_mean,
             )
         )
-    gaps, _ = linear.greedy_gaps(
-        means,
-        data.variances,
-        data.inverse,
-        beta,
-        design.observed_features,
-        design.features_by_coordinate,
-        design.hidden_features,
-        design.regularization,
-        through_mean,
-    )
+    gaps, _ = linear.greedy_gaps(*_numbers(data, means, beta), through_mean)
     return np.asarray(gaps)
 
 
@@ -105,7 +97,18 @@ def duels(data: Estimate, means: Array, beta: Array) -> tuple[Array, Indices, Ar
     from partial_monitoring.numerics.compiled import linear
 
     design = data.design
-    gaps, greedy, squared = linear.duels(
+    gaps, greedy, squared = linear.duels(*_numbers(data, means, beta))
+    if design.always_best.any():
+        greedy = np.full_like(greedy, design.always_best.argmax())
+        away = design.observed_features - design.observed_features[greedy[0]]
+        squared = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
+    return gaps, greedy, squared
+
+
+def _numbers(data: Estimate, means: Array, beta: Array) -> tuple[Any, ...]:
+    """Return what the compiled comparisons with the greedy action are handed."""
+    design = data.design
+    return (
         means,
         data.variances,
         data.inverse,
@@ -115,8 +118,3 @@ def duels(data: Estimate, means: Array, beta: Array) -> tuple[Array, Indices, Ar
         design.hidden_features,
         design.regularization,
     )
-    if design.always_best.any():
-        greedy = np.full_like(greedy, design.always_best.argmax())
-        away = design.observed_features - design.observed_features[greedy[0]]
-        squared = np.maximum(((away @ data.inverse) * away).sum(axis=2), 0.0)
-    return gaps, greedy, squared

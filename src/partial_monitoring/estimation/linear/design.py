@@ -28,13 +28,13 @@ from partial_monitoring.validation import (
 )
 
 MOST_IN_COLUMNS = 4096
-"""Up to so many actions features are kept by coordinate as well."""
+"""Largest number of actions whose features are kept by coordinate as well."""
 
 LARGEST_LEVERAGE = 1e12
 """Rows whose squared length is above this many lambda are refused."""
 
 MOST_PAIRED = 300
-"""Up to so many actions the largest gap is computed from all pairs."""
+"""Largest number of actions of which all pairs are compared for the largest gap."""
 
 
 @dataclass(frozen=True, eq=False)

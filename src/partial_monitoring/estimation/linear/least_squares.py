@@ -23,7 +23,7 @@ from partial_monitoring.parameter_sets.cut import Metric
 from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1000
-"""After so many rounds everything derived is recomputed from the Gram matrix."""
+"""Number of rounds after which everything derived is recomputed from the Gram matrix."""
 
 REFACTOR_ALWAYS = 1e6
 """With rows whose squared length is above this many lambda, that is done in every round."""

@@ -15,7 +15,7 @@ EXTREMES = FAST | {"nnan"}
 ROUNDING = 4e-15
 """A squared distance below this fraction of the squares it is computed from is zero."""
 
-LOUD = 1e4
+HIGH_LEVERAGE = 1e4
 """A row that shrinks the uncertainty along it by this factor costs as many digits."""
 
 
@@ -148,8 +148,8 @@ def update(
     With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
     loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
     the outer product of their products with x, divided by c. Where c is large nearly everything is
-    lost, and what is left is rounding: such a row is loud. To be refreshed is what has met a loud
-    row, and everything after a period of rounds.
+    lost, and what is left is rounding: such a row has high leverage. Replicates that observed one
+    are refreshed, and all of them after a period of rounds.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
@@ -181,7 +181,7 @@ def update(
             transform(w_inverse, w, x)
             gain = inner(w, x)
             c = 1.0 + gain
-            due[i] = due[i] or not c < LOUD
+            due[i] = due[i] or not c < HIGH_LEVERAGE
             step = (residual[i, j] - inner(w, own_coordinates)) / c
             share = 1.0 / c
             products(seen, columns, x, pulls)

@@ -234,11 +234,11 @@ class RandCBP(CBP):
         self._refuse(available)
         signs = decided(state, self.factors(state.round, uniforms))
         candidates, observers, consistent = state.patterns.masks(signs)
-        stands = ~consistent[:, None]
+        kept = ~consistent[:, None]
         return self._choices(
             state,
-            np.where(stands, state.candidates, candidates),
-            np.where(stands, state.observers, observers),
+            np.where(kept, state.candidates, candidates),
+            np.where(kept, state.observers, observers),
         )
 
     def factors(self, t: Indices, uniforms: Array) -> Array:

@@ -50,7 +50,7 @@ def frank_wolfe(
     gaps, information, context_distribution, available, kappa
         As for :func:`contextual`.
     steps
-        At most so many.
+        Largest number of steps.
     tolerance
         Stop when the duality gap, an upper bound of what could still be gained, is below this
         fraction of the ratio.
