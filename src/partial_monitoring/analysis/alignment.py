@@ -13,10 +13,10 @@ The local constant alpha(E) compares only actions that are best for a plausible 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, singular
 from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.parameter_sets.coordinates import norm_cone, pulled_back
 from partial_monitoring.validation import Array
 
 PRECISION = 1e-9
@@ -38,6 +39,11 @@ PRECISION = 1e-9
 
 PLAUSIBLE = 1e-7
 """An action counts as plausibly best if it falls short of that by less than this."""
+
+ROUNDED = 1 + 1e-12
+"""Factor by which levels are raised, so that actions whose levels differ by rounding join."""
+
+Constant = TypeVar("Constant", bound=float)
 
 
 class Alignment(float):
@@ -81,14 +87,8 @@ class AlignmentProgram:
 
     With the stacked maps = U S V' on that span the directions are written v = V S^-1 z. The rows in
     z are those of U, whose columns are orthonormal, so that almost parallel observations and maps
-    of very different size do no harm.
-
-    Parameters
-    ----------
-    game, actions
-        The game and the observing actions.
-    rank
-        The dimension of the span, if it is known; otherwise small singular values are dropped.
+    of very different size do no harm. Unless the dimension of the span, ``rank``, is known, small
+    singular values are dropped.
     """
 
     def __init__(self, game: Game, actions: Sequence[int], rank: int | None = None) -> None:
@@ -225,27 +225,44 @@ def _alignment(
 def alignment_near(game: Game, confidence: Any, integrated: bool = False) -> Alignment:
     """Return alpha(E) = inf over eta of eta^2 alpha_eta(E), equation (14) of the paper.
 
-    alpha_eta(E) is a decreasing step function of eta that changes only where another action comes
-    within eta times the largest plausible gap, so the infimum is a minimum over the actions' gaps.
     Integrated or not makes no difference without contexts.
     """
-    plausible, gaps = plausible_in(game, confidence)
+    plausible, levels = plausible_in(game, confidence)
     if len(plausible) < 2:
         return NOTHING
-    widest, largest = float(gaps[plausible].max()), float(gaps.max())
-    if widest <= PLAUSIBLE * largest:
-        found = _observed_by(game, plausible, gaps <= PLAUSIBLE * largest)
-        return NOTHING if np.isfinite(found) else found
-    least = float(_observed_by(game, plausible, np.ones(game.k, dtype=bool)))
-    best = Alignment(np.inf)
-    for eta in np.unique(gaps / widest):
-        if eta**2 * least >= best:
+
+    def at(eta: float) -> Alignment:
+        return _observed_by(game.linear, plausible, levels <= eta)
+
+    tied = at(0.0)
+    if np.isfinite(tied):
+        return NOTHING
+    tried = by_level(levels, at, float)
+    if not tried:
+        return tied
+    square, found = min(tried, key=lambda own: own[0] * own[1])
+    return Alignment(square * found, found.gap, found.pair, found.direction, found.weights)
+
+
+def by_level(
+    levels: Array, at: Callable[[float], Constant], least: Callable[[Constant], float]
+) -> list[tuple[float, Constant]]:
+    """Return eta^2 and alpha_eta for all eta > 0 that can attain the least eta^2 alpha_eta.
+
+    alpha_eta decreases in steps, at the levels at which another action joins the extended set, so
+    levels are tried from below until the last constant, of which ``least`` is a lower bound, rules
+    out all others.
+    """
+    steps = np.unique(levels[np.isfinite(levels) & (levels > 0)]) * ROUNDED
+    if len(steps) == 0:
+        return []
+    last, best, tried = least(at(float(steps[-1]))), np.inf, []
+    for eta in map(float, steps):
+        if eta**2 * last >= best:
             break
-        found = _observed_by(game, plausible, gaps <= eta * widest * (1 + 1e-12))
-        if eta**2 * found < best:
-            value = float(eta**2 * found)
-            best = Alignment(value, found.gap, found.pair, found.direction, found.weights)
-    return best
+        tried.append((eta**2, at(eta)))
+        best = min(best, eta**2 * tried[-1][1])
+    return tried
 
 
 def _observed_by(game: Game, actions: Sequence[int], observers: NDArray[np.bool_]) -> Alignment:
@@ -259,17 +276,22 @@ def _observed_by(game: Game, actions: Sequence[int], observers: NDArray[np.bool_
 
 
 def plausible_in(game: Game, confidence: Any) -> tuple[list[int], Array]:
-    """Return the actions that are best somewhere in E, and the largest gaps over E, shape (k,).
+    """Return the actions that are best somewhere in E, and the level of every action, shape (k,).
 
-    Of duplicates only the first is listed.
+    Of duplicates only the first is listed. The level is the least eta for which the action is in
+    the extended set, whose actions have a largest gap over E of at most eta times that of a
+    plausible one (E8). Where all plausible actions tie on E, only those as good as they are belong
+    to it, whatever eta is, and the level of the others is infinite.
     """
-    linear, chart = game.linear, local_coordinates(game)
+    linear, chart = game.linear, local_coordinates(game.linear)
     cells = find_cells(linear, ExactGame.of(linear))
     region = chart.pulled_back(region_cones(confidence, game))
     gaps = _largest_gaps(chart, region)
     program = advantage_program(chart, region)
     kept = [a for a in cells.representatives if program.solve(a, ()).value >= -PLAUSIBLE]
-    return kept, gaps
+    widest, slack = float(gaps[kept].max(initial=0.0)), PLAUSIBLE * float(gaps.max())
+    others = gaps / widest if widest > slack else np.inf
+    return kept, np.where(gaps <= slack, 0.0, others)
 
 
 def _largest_gaps(chart: LocalCoordinates, region: list[conic.Cone]) -> Array:
@@ -296,16 +318,16 @@ def _largest_gaps(chart: LocalCoordinates, region: list[conic.Cone]) -> Array:
 
 
 def region_cones(confidence: Any, game: Game) -> list[conic.Cone]:
-    """Return a set of plausible parameters, cut by Theta, as conic constraints on theta.
+    """Return a set of plausible parameters, cut by Theta, as conic constraints on those of a game.
 
-    Parameters
-    ----------
-    confidence
-        A parameter set, or a confidence set of one replicate with ``center``, ``gram``, ``beta``.
-    game
-        The game with the parameter set Theta.
+    The set is a parameter set, or a confidence set of one replicate with ``center``, ``gram`` and
+    ``beta``. It contains the d numbers of a kernel game, whose constraints are on the coordinates
+    of its linear game.
     """
-    return [*game.parameters.cones(), *_cones(confidence, game.d)]
+    cones = _cones(confidence, game.d)
+    if game.traits.function:
+        cones = pulled_back(cones, np.zeros(game.d), game.root)  # type: ignore[attr-defined]
+    return [*game.linear.parameters.cones(), *cones]
 
 
 @singledispatch
@@ -319,19 +341,20 @@ def _cones(confidence: Any, d: int) -> list[conic.Cone]:
         ) from None
     if np.size(beta) != 1:
         raise InvalidInput(f"confidence must be the set of one replicate; got {np.size(beta)}.")
+    _check_dimension(np.size(center), d)
     # A root by eigenvalues, which exists even where rounding has made a small one negative.
     squares, turn = np.linalg.eigh(np.reshape(gram, (d, d)))
     least = float(np.finfo(float).eps) * squares[-1]
     root = np.sqrt(np.maximum(squares, least))[:, None] * turn.T
-    matrix = np.concatenate([np.zeros((1, d)), -root])
-    bound = np.append(np.sqrt(float(np.ravel(beta)[0])), -root @ np.ravel(center))
-    return [conic.Cone("norm", matrix, bound)]
+    return [norm_cone(root, root @ np.ravel(center), np.sqrt(float(np.ravel(beta)[0])))]
 
 
 @_cones.register
 def _(confidence: ParameterSet, d: int) -> list[conic.Cone]:
-    if confidence.d != d:
-        raise InvalidInput(
-            f"confidence must lie in dimension {d} like the game; got {confidence.d}."
-        )
+    _check_dimension(confidence.d, d)
     return confidence.cones()
+
+
+def _check_dimension(given: int, d: int) -> None:
+    if given != d:
+        raise InvalidInput(f"confidence must lie in dimension {d} like the game; got {given}.")

@@ -27,13 +27,12 @@ bounds alpha_1(E, z), if every context is locally observable by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring.analysis.alignment import PLAUSIBLE, plausible_in
+from partial_monitoring.analysis.alignment import by_level, plausible_in
 from partial_monitoring.analysis.bounds import uniform_local_alignment
 from partial_monitoring.analysis.cells import floats
 from partial_monitoring.analysis.contextual.alignment import (
@@ -55,9 +54,6 @@ from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.numerics.conic import Cone, minimize_conic
 from partial_monitoring.validation import Array
 
-ROUNDED = 1 + 1e-12
-"""Factor by which levels are raised, so that actions whose levels differ by rounding join."""
-
 MOST_CELLS = 60
 """With more cells than this in all contexts, cells are not compared across contexts."""
 
@@ -68,71 +64,32 @@ Place = tuple[int, int]
 """A context and one of its actions."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlausibleActions:
-    """The actions of one context that matter for a set E of plausible parameters."""
-
-    plausible: list[int]
-    """P(E, z): one action of each duplicate class that is best somewhere in E."""
-    levels: Array
-    """By action, the least eta for which it is in the extended set (E8); infinite if none, (k,)."""
-
-
 def contextual_local_alignment(
     game: ContextualGame, confidence: Any, integrated: bool = False
 ) -> ContextualAlignment:
     """Return alpha(E, chi) = inf over eta of eta^2 alpha_eta(E, chi), for plausible parameters E.
 
-    Parameters
-    ----------
-    game
-        The game.
-    confidence
-        The convex set E, as for :func:`partial_monitoring.local_alignment`.
-    integrated
-        Whether gaps are estimated over whole plans: alpha-bar(E, chi), which is never larger.
-
-    Notes
-    -----
-    The extended set of a context has the actions whose largest gap is at most eta times that of a
-    plausible one (E8). Where all plausible actions of a context tie on E, only those as good as
-    they belong to it, whatever eta is. alpha_eta changes only where another action comes in.
+    ``integrated`` is for gaps that are estimated over whole plans: alpha-bar(E, chi), which is
+    never larger.
     """
-    near = {z: _plausible(game, z, confidence) for z in possible_contexts(game)}
-    plausible = _by_context(game, {z: own.plausible for z, own in near.items()})
-    if all(len(own) < 2 for own in plausible):
-        return NO_CONTRAST
+    near = {z: plausible_in(game.at(z), confidence) for z in possible_contexts(game)}
+    plausible = _by_context(game, {z: own for z, (own, _) in near.items()})
     constant = integrated_alignment if integrated else contextual_alignment
 
     def at(eta: float) -> ContextualAlignment:
-        allowed = {z: np.flatnonzero(own.levels <= eta).tolist() for z, own in near.items()}
+        allowed = {z: np.flatnonzero(levels <= eta).tolist() for z, (_, levels) in near.items()}
         return constant(game, plausible, _by_context(game, allowed))
 
-    entries = np.concatenate([own.levels for own in near.values()])
-    levels = np.unique(entries[np.isfinite(entries) & (entries > 0)])
-    if np.isfinite(at(0.0)):
-        return NO_CONTRAST  # the best actions everywhere in E show all that matters, for every eta
-    least = at(float(levels[-1]) * ROUNDED).lower if len(levels) else np.inf
-    tried: list[tuple[float, ContextualAlignment]] = []
-    best = np.inf
-    for eta in levels * ROUNDED:
-        if eta**2 * least >= best:
-            break
-        tried.append((float(eta), at(float(eta))))
-        best = min(best, eta**2 * tried[-1][1])
+    # If the best actions everywhere in E show all that matters, they do so for every eta.
+    if all(len(own) < 2 for own in plausible) or np.isfinite(at(0.0)):
+        return NO_CONTRAST
+    levels = np.concatenate([own for _, own in near.values()])
+    tried = by_level(levels, at, lambda found: found.lower)
+    best = min((square * found for square, found in tried), default=np.inf)
     if not np.isfinite(best):
         return UNOBSERVABLE
-    lower = min(eta**2 * found.lower for eta, found in tried)
+    lower = min(square * found.lower for square, found in tried)
     return ContextualAlignment(best, all(found.exact for _, found in tried), lower)
-
-
-def _plausible(game: ContextualGame, z: int, confidence: Any) -> PlausibleActions:
-    plausible, gaps = plausible_in(game.at(z), confidence)
-    widest, spread = float(gaps[plausible].max(initial=0.0)), float(gaps.max())
-    tied = gaps <= PLAUSIBLE * spread
-    if widest <= PLAUSIBLE * spread:
-        return PlausibleActions(plausible, np.where(tied, 0.0, np.inf))
-    return PlausibleActions(plausible, np.where(tied, 0.0, gaps / widest))
 
 
 def _by_context(game: ContextualGame, found: dict[int, list[int]]) -> Sequence[list[int]]:
