@@ -18,7 +18,7 @@ from partial_monitoring.analysis.analysis import Analysis, analyze_game
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
-from partial_monitoring.numerics.linalg import row_space
+from partial_monitoring.numerics.linalg import row_space, unit_rows
 from partial_monitoring.validation import Array, one_of, positive_number, real_array, set_fields
 
 MOST_SETS = 100_000
@@ -109,20 +109,16 @@ class Advice:
 
     def to_dict(self) -> dict[str, object]:
         """Return the advice as plain data, as ``pm advise --json`` prints."""
-        game = self.before.game
+        index = self.before.game.action_index
         return {
             "target": self.target,
             "before": self.before.category,
             "after": self.after.category,
             "achieved": self.achieved,
             "measurements": [
-                {
-                    "action": game.action_index(measurement.action),
-                    "label": measurement.label,
-                    "rows": measurement.rows.tolist(),
-                    "cost": measurement.cost,
-                }
-                for measurement in self.measurements
+                {"action": index(own.action), "label": own.label}
+                | {"rows": own.rows.tolist(), "cost": own.cost}
+                for own in self.measurements
             ],
             "cost": self.cost,
             "optimal": self.optimal,
@@ -159,11 +155,11 @@ def advise(
     """
     one_of("target", target, ("easy", "hard"))
     before = analyze_game(game)
-    offered = default_candidates(before) if candidates is None else _checked(game, candidates)
+    offered = default_candidates(game, before) if candidates is None else _checked(game, candidates)
     if _reaches(before.category, target):
         return Advice(target, before, before, (), True)
-    search = _MeasurementSearch(before, offered, target)
-    for chosen, optimal in search.choices():
+    rows = [_in_coordinates(game, candidate.rows) for candidate in offered]
+    for chosen, optimal in _MeasurementSearch(before, offered, rows, target).choices():
         measurements = tuple(offered[i] for i in chosen)
         after = analyze_game(with_measurements(game, measurements))
         if _reaches(after.category, target):
@@ -172,52 +168,60 @@ def advise(
 
 
 def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
-    """Return the game in which some actions show more than before.
+    """Return the linear game in which some actions show more than before.
 
-    A finite game becomes a linear one on the simplex, since what is added need not be a symbol.
+    A finite game becomes one on the simplex, since what is added need not be a symbol.
     """
-    maps = [game.rows(a) for a in range(game.k)]
+    linear = game.linear
+    maps = [linear.rows(a) for a in range(game.k)]
     for measurement in measurements:
         a = game.action_index(measurement.action)
-        maps[a] = np.concatenate([maps[a], measurement.rows])
+        maps[a] = np.concatenate([maps[a], _in_coordinates(game, measurement.rows)])
     noise = "gaussian" if game.traits.finite else game.noise
-    return Game(game.features, maps, game.parameters, game.noise_std, game.actions, noise=noise)
+    return Game(linear.features, maps, linear.parameters, game.noise_std, game.actions, noise=noise)
 
 
-def default_candidates(analysis: Analysis) -> list[Measurement]:
+def _in_coordinates(game: Game, rows: Array) -> Array:
+    """Return rows (n, d) over the parameter of a game as rows (n, D) over that of ``linear``."""
+    return rows @ game.root if game.traits.function else rows  # type: ignore[attr-defined]
+
+
+def default_candidates(game: Game, analysis: Analysis) -> list[Measurement]:
     """Return own rewards, differences of competing actions, then the whole outcome."""
-    game, name = analysis.game, analysis.game.actions
+    name, phi = game.actions, [game.reward_row(a) for a in range(game.k)]
     later = {a for group in analysis.duplicates for a in group[1:]}
     homes = [a for a in range(game.k) if a not in later and a not in analysis.dominated]
-    rewards = [
-        Measurement(a, game.features[a], f"playing '{name[a]}' would also show its own reward")
-        for a in homes
-    ]
     pairs = [pair for pair in analysis.neighbors if not later & set(pair)]
-    ordered = [pair for a, b in pairs for pair in ((a, b), (b, a))]
-    differences = [
-        Measurement(
-            a,
-            game.features[a] - game.features[b],
-            f"playing '{name[a]}' would also show how much better it is than '{name[b]}'",
-        )
-        for a, b in ordered
-    ]
     what = "the outcome" if game.traits.finite else "all of theta"
-    whole = [
-        Measurement(a, np.eye(game.d), f"playing '{name[a]}' would also show {what}") for a in homes
+    shown = [
+        *((a, phi[a], "its own reward") for a in homes),
+        *(
+            (a, phi[a] - phi[b], f"how much better it is than '{name[b]}'")
+            for one, two in pairs
+            for a, b in ((one, two), (two, one))
+        ),
+        *((a, np.eye(game.d), what) for a in homes),
     ]
-    return [*rewards, *differences, *whole]
+    return [
+        Measurement(a, rows, f"playing '{name[a]}' would also show {words}")
+        for a, rows, words in shown
+    ]
 
 
 class _MeasurementSearch:
     """The search for sets of candidates that make all the required pairs visible."""
 
-    def __init__(self, analysis: Analysis, candidates: Sequence[Measurement], target: str) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        candidates: Sequence[Measurement],
+        rows: Sequence[Array],
+        target: str,
+    ) -> None:
         game = analysis.game
         self.q = game.reduced.difference_basis
         self.costs = np.array([candidate.cost for candidate in candidates])
-        self.rows = [self._unit(candidate.rows) for candidate in candidates]
+        self.rows = [unit_rows(own) @ self.q for own in rows]
         homes = [game.action_index(candidate.action) for candidate in candidates]
         everyone = tuple(range(game.k))
         features = game.reduced.features
@@ -229,7 +233,7 @@ class _MeasurementSearch:
         self.requirements: list[tuple[Array, Array, frozenset[int]]] = []
         self._met: dict[tuple[int, frozenset[int]], bool] = {}
         for near, differences in groups.items():
-            own = self._unit(game.observation_maps[list(near)].reshape(-1, game.d))
+            own = unit_rows(game.observation_maps[list(near)].reshape(-1, game.d)) @ self.q
             helpers = frozenset(i for i, home in enumerate(homes) if home in near)
             self.requirements.append((own, np.array(differences), helpers))
 
@@ -281,13 +285,6 @@ class _MeasurementSearch:
             if not self._met[key]:
                 return number
         return None
-
-    def _unit(self, rows: Array) -> Array:
-        """Return rows scaled to length 1, in the coordinates of the parameter set."""
-        lengths = np.linalg.norm(rows, axis=1)
-        kept = lengths > 0
-        seen: Array = rows[kept] / lengths[kept, None] @ self.q
-        return seen
 
 
 def _checked(game: Game, candidates: Iterable[Measurement]) -> list[Measurement]:

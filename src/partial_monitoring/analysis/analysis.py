@@ -86,12 +86,12 @@ def _certificates(
 
 def refuse_hopeless_game(game: Game) -> None:
     """Refuse a game without contexts in which no policy can learn."""
-    if game.traits.function:
-        if game.shows_own_reward or game.d > MOST_VALUES:
-            return
-    elif game.traits.duels:
+    traits = game.traits
+    if not traits.listed or (traits.duels and not traits.function):
         return
-    reduced = game.reduced
+    if traits.function and (game.shows_own_reward or game.d > MOST_VALUES):
+        return
+    reduced = game.linear.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)
     away = reduced.features - reduced.features[0]
     basis = row_space(seen) if seen.size else np.zeros((reduced.dimension, 0))
