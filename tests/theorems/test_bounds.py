@@ -11,7 +11,6 @@ from partial_monitoring.analysis.bounds import (
     regret_bound,
     total_information_bound,
 )
-from partial_monitoring.analysis.table_1 import TABLE_1
 from partial_monitoring.errors import InvalidInput
 
 
@@ -134,9 +133,10 @@ def test_noise_that_depends_on_the_action_is_divided_out() -> None:
 
 
 def test_table_1_has_the_corrected_entries() -> None:
-    rows = {(row.example, row.observability): row for row in TABLE_1}
-    assert rows["finite, non-degenerate", "local"].alignment == "4 k^2 m^3"
-    assert rows["graph dueling", "global"].alignment == "4 W_max^2"
+    bounds = {row.example: row.bound for row in pm.table_1()}
+    apples = pm.games.apple_tasting()
+    assert bounds["finite, non-degenerate"] == 4 * apples.k**2 * apples.m**3
+    assert bounds["graph dueling, path of 4"] == 4 * 3**2
 
 
 BAD: list[tuple[Any, str]] = [

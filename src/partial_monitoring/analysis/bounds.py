@@ -5,6 +5,7 @@ The constants follow the paper with the corrections E13-E17, E19 and E23 of ``do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,9 +108,8 @@ def bounds(
     >>> bool(b.local_regret[1] / b.local_regret[0] < 20)
     True
     """
-    n = horizons(horizon)
+    n, lam = horizons(horizon), positive_number("regularization", regularization)
     one_of("information", information, ("log_det", "directed"))
-    lam = positive_number("regularization", regularization)
     if norm_bound is None and game.traits.function:
         norm_bound = game.norm_bound  # type: ignore[attr-defined]
     game = game.linear
@@ -119,36 +119,27 @@ def bounds(
         game = whitened(game)
         analysis = None
     found = analyze_game(game) if analysis is None else analysis
-    learned = learning(game, n, lam, norm_bound)
-    constant, gamma, beta = learned.constant, learned.information, learned.beta
-    big_b = learned.norm_bound
-    gap = delta_max(game, big_b) if max_gap is None else non_negative_number("max_gap", max_gap)
-    ceiling = gap + learned.apart
+    learned = learning([game], n, lam, norm_bound, max_gap)
     near = uniform_local_alignment(found) if local_alignment is None else local_alignment
-    ratio = 1.0 if information == "log_det" else 4.0
-    missed = gap * FAILED_ROUNDS
-    if found.category == "trivial":
-        far = close = np.zeros_like(n)
-    else:
-        psi_3 = 27 / 2 * constant * ratio * found.alignment * beta * ceiling
-        far = bound_or_inf(psi_3, gamma, n, 3, missed)
-        close = bound_or_inf(4 * constant * near * beta, gamma, n, 2, missed)
+    # The ratio of J is that of log_det times 4 in the global bound, its information 2 c times.
+    ratio, scale = (1.0, 1.0) if information == "log_det" else (4.0, 2 * learned.constant)
+    nothing = found.category == "trivial"
     return Bounds(
         horizon=n,
         rank=found.rank,
         regularization=lam,
-        norm_bound=big_b,
+        norm_bound=learned.norm_bound,
         noise_std=learned.noise_std,
         map_bound=learned.map_bound,
-        information_constant=constant,
-        max_gap=gap,
-        total_information=gamma * (1.0 if information == "log_det" else 2 * constant),
-        beta=beta,
+        information_constant=learned.constant,
+        max_gap=learned.max_gap,
+        total_information=learned.information * scale,
+        beta=learned.beta,
         alignment=float(found.alignment),
         local_alignment=float(near),
         finite=finite_alignment_bounds(game) if game.traits.finite else None,  # type: ignore[arg-type]
-        global_regret=far,
-        local_regret=close,
+        global_regret=np.zeros_like(n) if nothing else learned.far(ratio * found.alignment),
+        local_regret=np.zeros_like(n) if nothing else learned.near(near),
     )
 
 
@@ -164,9 +155,11 @@ def horizons(horizon: ArrayLike) -> Array:
 class Learning:
     """The growth of information and confidence; arrays are over the horizons n."""
 
+    horizon: Array
     noise_std: float
     map_bound: float
     norm_bound: float
+    max_gap: float
     constant: float
     """Of the information gain, see :func:`information_constant`."""
     information: Array
@@ -176,32 +169,64 @@ class Learning:
     apart: float | Array
     """Twice the largest reward difference of two plausible parameters: 4 |phi| B (E23)."""
 
+    def far(self, alpha: float) -> Array:
+        """Return the bound of globally observable games."""
+        ceiling = self.max_gap + self.apart
+        return self._bound(27 / 2 * self.constant * alpha * self.beta * ceiling, 3)
 
-def learning(game: Game, n: Array, lam: float, norm_bound: float | None) -> Learning:
-    """Return the growth of information and confidence where all actions have the same noise."""
-    big_b = _norm_bound(game, norm_bound)
-    rho, big_l = _noise_and_maps(game)
-    before = total_information_bound(game, n - 1, lam)
+    def near(self, alpha: float) -> Array:
+        """Return the bound of locally observable games."""
+        return self._bound(4 * self.constant * alpha * self.beta, 2)
+
+    def _bound(self, psi: Array, kappa: float) -> Array:
+        """Apply the general theorem if the information ratio is bounded at all."""
+        if not np.isfinite(psi).all():
+            return np.full_like(self.horizon, np.inf)
+        missed = self.max_gap * FAILED_ROUNDS
+        return regret_bound(psi, self.information, self.horizon, kappa=kappa, missed=missed)
+
+
+def learning(
+    games: Sequence[Game],
+    n: Array,
+    lam: float,
+    norm_bound: float | None,
+    max_gap: float | None = None,
+) -> Learning:
+    """Return the growth of information and confidence in games, one per context, of equal noise."""
+    parameters, rho = games[0].parameters, float(np.ravel(games[0].noise_std)[0])
+    whole = games[0] if len(games) == 1 else all_actions(games)
+    if norm_bound is None:
+        bound = parameters.norm_bound(parameters.relative_interior_point())
+        big_b = bound if np.isfinite(bound) else 1.0
+    else:
+        big_b = non_negative_number("norm_bound", norm_bound)
+    if max_gap is None:
+        gap = max(delta_max(game, big_b) for game in games)
+    else:
+        gap = non_negative_number("max_gap", max_gap)
+    big_l, before = map_bound(whole), total_information_bound(whole, n - 1, lam)
     beta = (rho * np.sqrt(2 * before + 4 * np.log(n)) + np.sqrt(lam) * big_b) ** 2
-    phi = float(np.linalg.norm(game.features, axis=1).max())
     # Two plausible parameters are 2B apart on a bounded set, 2 (beta / lambda)^(1/2) on R^d (E23).
-    bounded = np.isfinite(game.parameters.diameter())
+    reach = big_b if np.isfinite(parameters.diameter()) else np.sqrt(beta / lam)
     return Learning(
-        rho,
-        big_l,
-        big_b,
-        information_constant(big_l, lam),
-        total_information_bound(game, n, lam),
-        beta,
-        4 * phi * (big_b if bounded else np.sqrt(beta / lam)),
+        horizon=n,
+        noise_std=rho,
+        map_bound=big_l,
+        norm_bound=big_b,
+        max_gap=gap,
+        constant=information_constant(big_l, lam),
+        information=total_information_bound(whole, n, lam),
+        beta=beta,
+        apart=4 * float(np.linalg.norm(whole.features, axis=1).max()) * reach,
     )
 
 
-def bound_or_inf(psi: Array, gamma: Array, n: Array, kappa: float, missed: float) -> Array:
-    """Apply the general theorem where the information ratio is bounded at all."""
-    if not np.isfinite(psi).all():
-        return np.full_like(n, np.inf)
-    return regret_bound(psi, gamma, n, kappa=kappa, missed=missed)
+def all_actions(games: Sequence[Game]) -> Game:
+    """Return the plain game of the actions of several games with the same parameter."""
+    features = np.concatenate([own.features for own in games])
+    maps = [own.rows(a) for own in games for a in range(own.k)]
+    return Game(features, maps, games[0].parameters)
 
 
 def regret_bound(
@@ -262,9 +287,8 @@ def total_information_bound(game: Game, horizon: ArrayLike, regularization: floa
     r = game.rank
     if r == 0:
         return np.zeros_like(n)
-    _, big_l = _noise_and_maps(game)
-    rows = max(game.row_counts)
-    return np.asarray(r / 2 * np.log1p(n * min(rows, r) * big_l**2 / (regularization * r)))
+    size = min(max(game.row_counts), r) * map_bound(game) ** 2
+    return np.asarray(r / 2 * np.log1p(n * size / (regularization * r)))
 
 
 def uniform_local_alignment(analysis: Analysis) -> float:
@@ -291,30 +315,17 @@ def uniform_local_alignment(analysis: Analysis) -> float:
     return max(min(float(root), chain) for root in roots.values()) ** 2
 
 
-def _norm_bound(game: Game, given: float | None) -> float:
-    if given is not None:
-        return non_negative_number("norm_bound", given)
-    bound = game.parameters.norm_bound(game.parameters.relative_interior_point())
-    return bound if np.isfinite(bound) else 1.0
-
-
-def _noise_and_maps(game: Game) -> tuple[float, float]:
-    """Return rho and L; noise that depends on the action is divided out of the maps."""
+def map_bound(game: Game) -> float:
+    """Return L, the largest spectral norm of a map on the directions that can be observed."""
     seen = game.observation_maps @ game.reduced.basis
-    sizes = np.linalg.norm(seen, ord=2, axis=(1, 2)) if seen.size else np.zeros(game.k)
-    noise = np.broadcast_to(game.noise_std, (game.k,))
-    if np.ndim(game.noise_std) == 0:
-        return float(noise[0]), float(sizes.max())
-    return 1.0, float((sizes / noise).max())
+    return float(np.linalg.norm(seen, ord=2, axis=(1, 2)).max()) if seen.size else 0.0
 
 
 def delta_max(game: Game, norm_bound: float) -> float:
     """Return the largest gap over Theta; on an unbounded set over the ball of radius B."""
-    best = -np.inf
-    for phi in game.features:
-        best = max(best, float(game.parameters.support(game.features - phi).max()))
-    if np.isfinite(best):
-        return best
+    supports = [game.parameters.support(game.features - phi).max() for phi in game.features]
+    if np.isfinite(max(supports)):
+        return float(max(supports))
     center = game.parameters.relative_interior_point()
     away = game.features[:, None] - game.features[None]
     return float((away @ center + norm_bound * np.linalg.norm(away, axis=-1)).max())

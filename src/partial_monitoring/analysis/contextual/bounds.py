@@ -14,20 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.analysis.bounds import (
-    FAILED_ROUNDS,
-    bound_or_inf,
-    delta_max,
-    horizons,
-    learning,
-    uniform_local_alignment,
-    whitened,
-)
+from partial_monitoring.analysis.bounds import horizons, learning, uniform_local_alignment, whitened
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis, analyze_contexts
 from partial_monitoring.analysis.contextual.local import uniform_contextual_alignment
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
-from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, positive_number
 
 
@@ -93,45 +84,23 @@ def contextual_bounds(
     >>> bool(np.isinf(found.conditional_regret[0])), bool(np.isfinite(found.regret[0]))
     (True, True)
     """
-    n = horizons(horizon)
-    lam = positive_number("regularization", regularization)
+    n, lam = horizons(horizon), positive_number("regularization", regularization)
     if analysis is not None and analysis.game is not game:
         raise InvalidInput("analysis must be one of the same game; got one of another game.")
     found = analyze_contexts(game) if analysis is None else analysis
     even = evenly_noisy(game)
-    learned = learning(everything(even), n, lam, norm_bound)
-    gap = max(delta_max(own, learned.norm_bound) for own in even.games)
+    learned = learning(even.games, n, lam, norm_bound)
+    gamma, beta = learned.information, learned.beta
     if found.category == "trivial":
         nothing = np.zeros_like(n)
-        zeros = (nothing, nothing, nothing, nothing)
-        return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, learned.information, learned.beta, *zeros)
+        return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, gamma, beta, *[nothing] * 4)
     whole = found if even is game else analyze_contexts(even)
-    far = whole.conditional_alignment
-    near = _average(game, [uniform_local_alignment(own) for own in whole.contexts])
+    far, both = whole.conditional_alignment, whole.alignment
+    chi = game.context_distribution
+    near = float(sum(chi[z] * uniform_local_alignment(whole.contexts[z]) for z in whole.possible))
     together = uniform_contextual_alignment(whole)
-    missed = gap * FAILED_ROUNDS
-
-    def third(alpha: float) -> Array:
-        psi = 27 / 2 * learned.constant * alpha * learned.beta * (gap + learned.apart)
-        return bound_or_inf(psi, learned.information, n, 3, missed)
-
-    def half(alpha: float) -> Array:
-        psi = 4 * learned.constant * alpha * learned.beta
-        return bound_or_inf(psi, learned.information, n, 2, missed)
-
-    return ContextualBounds(
-        n,
-        whole.alignment,
-        far,
-        near,
-        together,
-        learned.information,
-        learned.beta,
-        third(far),
-        half(near),
-        third(whole.alignment),
-        half(together),
-    )
+    regrets = learned.far(far), learned.near(near), learned.far(both), learned.near(together)
+    return ContextualBounds(n, both, far, near, together, gamma, beta, *regrets)
 
 
 def evenly_noisy(game: ContextualGame) -> ContextualGame:
@@ -141,17 +110,3 @@ def evenly_noisy(game: ContextualGame) -> ContextualGame:
         return game
     games = [whitened(own) for own in game.games]
     return ContextualGame(games, game.context_distribution, game.contexts)
-
-
-def everything(game: ContextualGame) -> Game:
-    """Return the plain game of all pairs of context and action."""
-    features = np.concatenate([own.features for own in game.games])
-    maps = [own.rows(a) for own in game.games for a in range(own.k)]
-    noise = float(np.atleast_1d(game.games[0].noise_std)[0])
-    return Game(features, maps, game.parameters, noise)
-
-
-def _average(game: ContextualGame, values: list[float]) -> float:
-    """Return the average over the contexts that may come."""
-    pairs = zip(game.context_distribution, values, strict=True)
-    return float(sum(p * value for p, value in pairs if p > 0))
