@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -37,24 +36,8 @@ class Advantage:
     sum q_c (r_c - r_a) + w (r_a - r_b) >= 0."""
 
 
-class AdvantageProgram(Protocol):
-    """The program for one game; solved for one action, or for a pair that must tie."""
-
-    def solve(self, action: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
-        """Return t* of an action against all that are not ignored, with ``tied`` equally good."""
-
-
-def advantage_program(
-    chart: LocalCoordinates, region: Sequence[conic.Cone] | None = None
-) -> AdvantageProgram:
-    """Return the program over Theta, or over a region in it: conic constraints in the chart."""
-    if region is None and chart.local.polyhedron is not None:
-        return _LinearAdvantage(chart)
-    return _ConicAdvantage(chart, chart.cones() if region is None else region)
-
-
-class _LinearAdvantage:
-    """Theta is a polyhedron in the coordinates of the chart."""
+class LinearAdvantage:
+    """The program over Theta, a polyhedron in the coordinates of the chart."""
 
     def __init__(self, chart: LocalCoordinates) -> None:
         self.chart = chart
@@ -62,6 +45,7 @@ class _LinearAdvantage:
         self.action = -1
 
     def solve(self, action: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
+        """Return t* of an action against all that are not ignored, with ``tied`` equally good."""
         program, sizes, right = self._program(action)
         relaxed = {action, *ignored}
         for c in relaxed:
@@ -108,8 +92,8 @@ class _LinearAdvantage:
         return self._current
 
 
-class _ConicAdvantage:
-    """Theta, or a region in it, is given by conic constraints in the coordinates of the chart."""
+class ConicAdvantage:
+    """The program over conic constraints in the coordinates of the chart."""
 
     def __init__(self, chart: LocalCoordinates, region: Sequence[conic.Cone]) -> None:
         self.chart = chart
@@ -151,3 +135,15 @@ def _answer(value: float, theta: Array, mixture: Array, tie_weight: float) -> Ad
     total = float(mixture.sum())
     scale = 1.0 / total if total > 0 else 1.0
     return Advantage(value, theta, mixture * scale, tie_weight * scale)
+
+
+AdvantageProgram = LinearAdvantage | ConicAdvantage
+
+
+def advantage_program(
+    chart: LocalCoordinates, region: Sequence[conic.Cone] | None = None
+) -> AdvantageProgram:
+    """Return the program over Theta, or over a region in it: conic constraints in the chart."""
+    if region is None and chart.local.polyhedron is not None:
+        return LinearAdvantage(chart)
+    return ConicAdvantage(chart, chart.cones() if region is None else region)

@@ -180,11 +180,7 @@ class _Finder:
 
     def cell(self, a: int) -> Cell:
         """Decide the cell of an action."""
-        twins = self.twins[a]
-        if len(twins) == self.game.k:
-            return Cell("pareto", 1.0, self._own_numbers(self.center, a), None)
-        found = self._solve(a, twins)
-        proof = self._prove(found, a, twins, self.center)
+        found, proof = self._decide(a, self.twins[a], self.center)
         kind = {1: "pareto", 0: "degenerate", -1: "dominated"}[proof.sign]
         return Cell(kind, found.value, proof.theta, proof.mixture)
 
@@ -206,23 +202,10 @@ class _Finder:
         """Decide whether two Pareto actions are neighbours, given points inside their cells."""
         near = self._neighborhood(a, b, degenerate)
         crossing = self._crossing(a, b, at_a, at_b)
-        if len(near) == self.game.k:
-            found = Advantage(1.0, crossing, np.zeros(self.game.k))
-        else:
-            found = self._solve(a, set(near) - {a, b}, tied=b)
-        proof = self._prove(found, a, near, crossing, tied=b)
+        found, proof = self._decide(a, near, crossing, tied=b)
         return Face(
             (a, b), proof.sign > 0, found.value, proof.theta, proof.mixture, proof.tie_weight, near
         )
-
-    def _solve(self, a: int, ignored: Collection[int], tied: int | None = None) -> Advantage:
-        """Solve in floating point; if that fails, leave the answer to exact arithmetic."""
-        try:
-            return self.program.solve(a, ignored, tied)
-        except SolverError:
-            if self.exact is None:
-                raise
-            return Advantage(np.nan, self.center, np.zeros(self.game.k))
 
     def _crossing(self, a: int, b: int, at_a: Array, at_b: Array) -> Array:
         """Return where the segment from one cell to the other meets their tie."""
@@ -232,20 +215,22 @@ class _Finder:
         crossing: Array = (1 - share) * at_a + share * at_b
         return crossing
 
-    def _prove(
-        self,
-        found: Advantage,
-        action: int,
-        ignored: Collection[int],
-        interior: Array,
-        tied: int | None = None,
-    ) -> Proof:
+    def _decide(
+        self, action: int, ignored: Collection[int], interior: Array, tied: int | None = None
+    ) -> tuple[Advantage, Proof]:
         """Let exact arithmetic decide where it can, the tolerance where it cannot."""
-        if self.exact is not None:
-            proof = self.exact.prove(found, action, ignored, interior, tied)
-            if proof is not None:
-                return proof
-            self.undecided = True
+        if len(ignored) == self.game.k:
+            found = Advantage(1.0, interior, np.zeros(self.game.k))
+            proof = (
+                None
+                if self.exact is None
+                else self.exact.prove(found, action, ignored, interior, tied)
+            )
+        else:
+            found, proof = solved(self.program, self.exact, action, ignored, interior, tied)
+        if proof is not None:
+            return found, proof
+        self.undecided = True
         if np.isnan(found.value):
             raise SolverError(
                 f"the cell of action {action} was decided neither in floating point nor exactly."
@@ -253,18 +238,7 @@ class _Finder:
         sign = 0 if abs(found.value) <= TOLERANCE else int(np.sign(found.value))
         theta = found.theta if sign >= 0 else None
         mixture = found.mixture if sign <= 0 else None
-        return Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
-
-    def _own_numbers(self, theta: Array, action: int) -> Numbers:
-        """Return a point of Theta in exact numbers if there are any."""
-        if self.exact is None:
-            return theta
-        found = Advantage(1.0, theta, np.zeros(self.game.k))
-        proof = self.exact.prove(found, action, range(self.game.k), theta)
-        if proof is None or proof.theta is None:
-            self.undecided = True
-            return theta
-        return proof.theta
+        return found, Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
 
     def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
         """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
@@ -285,6 +259,27 @@ class _Finder:
             bool((away * step[j] == step * away[j]).all())
             and 0 <= away[j] * step[j] <= step[j] ** 2
         )
+
+
+def solved(
+    program: AdvantageProgram,
+    exact: ExactGame | None,
+    action: int,
+    ignored: Collection[int],
+    interior: Array,
+    tied: int | None,
+) -> tuple[Advantage, Proof | None]:
+    """Solve a program in floating point and prove the answer where there is an exact game.
+
+    Where floating point fails, the answer (a value that is no number) is left to the proof.
+    """
+    try:
+        found = program.solve(action, ignored, tied)
+    except SolverError:
+        if exact is None:
+            raise
+        found = Advantage(np.nan, interior, np.zeros(exact.game.k))
+    return found, None if exact is None else exact.prove(found, action, ignored, interior, tied)
 
 
 def on_segment(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -46,33 +46,6 @@ def problems_of(
         *_face_problems(game, cells, judge),
         *_certificate_problems(game, cells, local, everywhere, judge),
     ]
-
-
-def judge_of(game: Game, exact: ExactGame | None) -> Judge:
-    """Return the judge of a game: in integers if it has them."""
-    return _FloatJudge(game) if exact is None else _ExactJudge(exact)
-
-
-class Judge(Protocol):
-    """Decides statements about one game."""
-
-    def inside(self, theta: Numbers) -> bool:
-        """Whether theta lies in Theta."""
-
-    def leads(self, theta: Numbers, a: int) -> Any:
-        """Return r_a(theta) - r_c(theta) for all c, up to a positive factor, with noise removed."""
-
-    def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
-        """Return the sign of min over Theta of sum q_c (r_c - r_a) + w (r_a - r_b)."""
-
-    def same(self, a: int, c: int) -> bool:
-        """Whether two actions earn the same on all of Theta."""
-
-    def between(self, a: int, b: int, c: int) -> bool:
-        """Whether the reward of c is a mixture of those of a and b on all of Theta."""
-
-    def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
-        """Whether the weights or the blind direction of a certificate prove what they should."""
 
 
 def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
@@ -177,25 +150,28 @@ def _certificate_problems(
         yield "the global certificates do not connect all Pareto actions."
 
 
-class _ExactJudge:
-    """Decides in integers."""
+class ExactJudge:
+    """Decides statements about one game in integers."""
 
     def __init__(self, exact: ExactGame) -> None:
         self.exact = exact
 
     def inside(self, theta: Numbers) -> bool:
+        """Whether theta lies in Theta."""
         assert isinstance(theta, Rational)
         matrix, right = self.exact.equal
         rest = total(product(matrix, theta.numerators), -scaled(right, theta.denominator))
         return not rest.any() and self.exact.contains(theta)
 
     def leads(self, theta: Numbers, a: int) -> Integers:
+        """Return r_a(theta) - r_c(theta) for all c, up to a positive factor, shape (k,)."""
         assert isinstance(theta, Rational)
         values = product(self.exact.features, theta.numerators)
         leads: Integers = values[a] - values
         return leads
 
     def least(self, mixture: Numbers, a: int, tied: int | None, tie_weight: Any) -> int:
+        """Return the sign of min over Theta of sum q_c (r_c - r_a) + w (r_a - r_b)."""
         assert isinstance(mixture, Rational)
         if (mixture.numerators < 0).any():
             return -1
@@ -208,9 +184,11 @@ class _ExactJudge:
         return self.exact.minimum(vector) == 0 and self.exact.minimum(-vector) == 0
 
     def same(self, a: int, c: int) -> bool:
+        """Whether two actions earn the same on all of Theta."""
         return self._constant(total(self.exact.features[a], -self.exact.features[c]))
 
     def between(self, a: int, b: int, c: int) -> bool:
+        """Whether the reward of c is a mixture of those of a and b on all of Theta."""
         offsets, slopes = self.exact.rewards
         line = np.column_stack([offsets, slopes])
         step, away = (total(line[x], -line[a]).astype(object) for x in (b, c))
@@ -221,6 +199,7 @@ class _ExactJudge:
         return 0 <= share <= 1 and self._constant(share.denominator * features[c] - mixed)
 
     def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
+        """Whether the weights or the blind direction of a certificate prove what they should."""
         exact = self.exact
         target = total(exact.features[a], -exact.features[b])
         maps = exact.maps.numerators[list(certificate.actions)]
@@ -236,8 +215,8 @@ class _ExactJudge:
         return not product(still, direction).any() and bool(product(target, direction))
 
 
-class _FloatJudge:
-    """Decides in floating point, with tolerances."""
+class FloatJudge:
+    """Decides the same statements in floating point, with tolerances."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -246,14 +225,10 @@ class _FloatJudge:
     def inside(self, theta: Numbers) -> bool:
         point = floats(theta)
         nearest = self.game.parameters.project(point)
-        size = float(np.abs(self.game.reduced.center).max()) * NOISE + LOOSE * self._extent()
+        to_theta = self.chart.to_theta
+        extent = 1.0 if to_theta is None else float(np.abs(to_theta).max(initial=0.0))
+        size = float(np.abs(self.game.reduced.center).max()) * NOISE + LOOSE * extent
         return bool(np.abs(nearest - point).max() <= size)
-
-    def _extent(self) -> float:
-        """Return the size of Theta."""
-        if self.chart.to_theta is None:
-            return 1.0
-        return float(np.abs(self.chart.to_theta).max(initial=0.0))
 
     def leads(self, theta: Numbers, a: int) -> Array:
         values = (self.game.features[a] - self.game.features) @ floats(theta)
@@ -300,3 +275,11 @@ class _FloatJudge:
 def _without_noise(values: Array) -> Array:
     """Set values below the tolerance to zero."""
     return np.where(np.abs(values) <= LOOSE, 0.0, values)
+
+
+Judge = ExactJudge | FloatJudge
+
+
+def judge_of(game: Game, exact: ExactGame | None) -> Judge:
+    """Return the judge of a game: in integers if it has them."""
+    return FloatJudge(game) if exact is None else ExactJudge(exact)

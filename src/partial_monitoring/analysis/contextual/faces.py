@@ -35,14 +35,13 @@ from functools import cached_property
 
 import numpy as np
 
-from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
-from partial_monitoring.analysis.cells import TOLERANCE, Numbers, Pair, floats
+from partial_monitoring.analysis.advantage import AdvantageProgram, advantage_program
+from partial_monitoring.analysis.cells import TOLERANCE, Numbers, Pair, floats, solved
 from partial_monitoring.analysis.contextual.joint_game import JointGame
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.analysis.observability import Certificate, FloatSpan, span_of
 from partial_monitoring.analysis.verify import judge_of
-from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Rational, total
 from partial_monitoring.validation import Array
@@ -186,16 +185,9 @@ class FaceDivider:
         game, exact = self.comparisons
         rivals, tied = self.rivals(pair, cells), self.place[pair]
         ignored = set(range(1, game.k)) - set(rivals) - {tied}
-        try:
-            found = self._program.solve(0, ignored, tied)
-        except SolverError:
-            if exact is None:
-                raise
-            found = Advantage(np.nan, interior, np.zeros(game.k))
-        if exact is not None:
-            proof = exact.prove(found, 0, ignored, interior, tied)
-            if proof is not None:
-                return proof, True
+        found, proof = solved(self._program, exact, 0, ignored, interior, tied)
+        if proof is not None:
+            return proof, True
         sure = exact is None
         if found.value > TOLERANCE:
             return Proof(1, found.theta, None), sure  # type: ignore[arg-type]
