@@ -19,7 +19,6 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring.analysis.advantage import advantage_program
 from partial_monitoring.analysis.cells import Pair, find_cells
@@ -159,17 +158,13 @@ class AlignmentProgram:
 
 def pair_alignment(game: Game, a: int, b: int, actions: Sequence[int] | None = None) -> Alignment:
     """Return alpha_ab(B) for one pair and the observing actions B (all of them unless given)."""
-    program = AlignmentProgram(game, range(game.k) if actions is None else actions)
-    features = game.reduced.features
-    target = features[a] - features[b]
-    if not program.sees(target):
-        return Alignment(np.inf, 0.0, (a, b))
-    weights, direction = program.weigh(target)
-    return _alignment(program, (a, b), weights, direction)
+    return largest_alignment(
+        AlignmentProgram(game, range(game.k) if actions is None else actions), (a, b)
+    )
 
 
 def largest_alignment(program: AlignmentProgram, actions: Sequence[int]) -> Alignment:
-    """Return the largest alpha_ab over pairs of the given actions, all seen by the program.
+    """Return the largest alpha_ab over pairs of the given actions; infinite if one is not seen.
 
     One program per action gives the weights w_a of its difference to a reference action. The
     weights w_a - w_b serve the pair (a, b), so they bound alpha_ab from above; every direction
@@ -178,8 +173,9 @@ def largest_alignment(program: AlignmentProgram, actions: Sequence[int]) -> Alig
     """
     features = program.game.reduced.features[list(actions)]
     n = len(actions)
-    if n < 2:
-        return NOTHING
+    for i in range(1, n):
+        if not program.sees(features[i] - features[0]):
+            return Alignment(np.inf, 0.0, (actions[0], actions[i]))
     star = [(np.zeros(program.rows.shape[:2]), np.zeros(features.shape[1]))]
     star += [program.weigh(features[i] - features[0]) for i in range(1, n)]
     weights = np.array([w for w, _ in star])
@@ -232,7 +228,8 @@ def alignment_near(game: Game, confidence: Any, integrated: bool = False) -> Ali
         return NOTHING
 
     def at(eta: float) -> Alignment:
-        return _observed_by(game.linear, plausible, levels <= eta)
+        observers = np.flatnonzero(levels <= eta).tolist()
+        return largest_alignment(AlignmentProgram(game.linear, observers), plausible)
 
     tied = at(0.0)
     if np.isfinite(tied):
@@ -263,16 +260,6 @@ def by_level(
         tried.append((eta**2, at(eta)))
         best = min(best, eta**2 * tried[-1][1])
     return tried
-
-
-def _observed_by(game: Game, actions: Sequence[int], observers: NDArray[np.bool_]) -> Alignment:
-    """Return the largest alpha_ab(B) over pairs of some actions; the mask B has shape (k,)."""
-    program = AlignmentProgram(game, np.flatnonzero(observers).tolist())
-    features = game.reduced.features
-    for a in actions[1:]:
-        if not program.sees(features[a] - features[actions[0]]):
-            return Alignment(np.inf, 0.0, (actions[0], a))
-    return largest_alignment(program, actions)
 
 
 def plausible_in(game: Game, confidence: Any) -> tuple[list[int], Array]:

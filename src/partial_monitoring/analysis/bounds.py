@@ -11,33 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring import validation
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.coordinates import all_actions
 from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import (
-    Array,
-    non_negative_number,
-    one_of,
-    positive_number,
-    real_array,
-    real_number,
-)
+from partial_monitoring.validation import Array, non_negative_number, real_array
 
 FAILED_ROUNDS = np.pi**2 / 6
 """Sum of 1/t^2, at least the expected number of rounds whose confidence set misses the truth."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """Guarantees of IDS on one game, for one or several horizons.
-
-    Entries are arrays over the horizons; infinite where the theorem says nothing.
-    """
+class Learning:
+    """The growth of information and confidence; arrays are over the horizons."""
 
     horizon: Array
-    rank: int
     regularization: float
     norm_bound: float
     """B: the largest distance of the truth from the prior mean."""
@@ -53,6 +44,34 @@ class Bounds:
     """gamma_n <= r/2 log(1 + n min(m, r) L^2 / (lambda r)) (E14)."""
     beta: Array
     """beta_n at failure probability 1/n^2, with gamma_{n-1} (E15)."""
+    apart: float | Array
+    """Twice the largest reward difference of two plausible parameters: 4 |phi| B (E23)."""
+
+    def bound_far(self, alpha: float) -> Array:
+        """Return n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..., where c = 4."""
+        ceiling = self.max_gap + self.apart
+        return self._bound(27 / 2 * self.information_constant * alpha * self.beta * ceiling, 3)
+
+    def bound_near(self, alpha: float) -> Array:
+        """Return (16 alpha beta gamma n)^(1/2) + ..., where c = 4 (E16)."""
+        return self._bound(4 * self.information_constant * alpha * self.beta, 2)
+
+    def _bound(self, psi: Array, kappa: float) -> Array:
+        """Apply the general theorem if the information ratio is bounded at all."""
+        if not np.isfinite(psi).all():
+            return np.full_like(self.horizon, np.inf)
+        missed = self.max_gap * FAILED_ROUNDS
+        return regret_bound(psi, self.total_information, self.horizon, kappa=kappa, missed=missed)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds(Learning):
+    """Guarantees of IDS on one game, for one or several horizons.
+
+    Entries are arrays over the horizons; infinite where the theorem says nothing.
+    """
+
+    rank: int
     alignment: float
     """alpha, the global alignment constant."""
     local_alignment: float
@@ -60,9 +79,9 @@ class Bounds:
     finite: FiniteAlignmentBounds | None
     """For finite games, the bounds of alpha that need no computation (lemma, a to c)."""
     global_regret: Array
-    """Globally observable games: n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..."""
+    """The bound of globally observable games."""
     local_regret: Array
-    """Locally observable games: (16 alpha(E) beta gamma n)^(1/2) + ... (E16)."""
+    """The bound of locally observable games."""
 
     @property
     def regret(self) -> Array:
@@ -90,7 +109,7 @@ def bounds(
     horizon
         n, or several of them to draw a curve.
     analysis
-        The analysis of the game, if it is at hand.
+        The analysis of the game, if it was computed before.
     information
         "log_det", or "directed" for the directed information J, for which gamma_n grows by a
         factor of 8 and the information ratio shrinks by 2 (E17).
@@ -108,8 +127,8 @@ def bounds(
     >>> bool(b.local_regret[1] / b.local_regret[0] < 20)
     True
     """
-    n, lam = horizons(horizon), positive_number("regularization", regularization)
-    one_of("information", information, ("log_det", "directed"))
+    n, lam = horizons(horizon), validation.positive_number("regularization", regularization)
+    validation.one_of("information", information, ("log_det", "directed"))
     if norm_bound is None and game.traits.function:
         norm_bound = game.norm_bound  # type: ignore[attr-defined]
     game = game.linear
@@ -122,24 +141,19 @@ def bounds(
     learned = learning([game], n, lam, norm_bound, max_gap)
     near = uniform_local_alignment(found) if local_alignment is None else local_alignment
     # The ratio of J is that of log_det times 4 in the global bound, its information 2 c times.
-    ratio, scale = (1.0, 1.0) if information == "log_det" else (4.0, 2 * learned.constant)
+    ratio, scale = (
+        (1.0, 1.0) if information == "log_det" else (4.0, 2 * learned.information_constant)
+    )
     nothing = found.category == "trivial"
+    total = {"total_information": learned.total_information * scale}
     return Bounds(
-        horizon=n,
+        **vars(learned) | total,
         rank=found.rank,
-        regularization=lam,
-        norm_bound=learned.norm_bound,
-        noise_std=learned.noise_std,
-        map_bound=learned.map_bound,
-        information_constant=learned.constant,
-        max_gap=learned.max_gap,
-        total_information=learned.information * scale,
-        beta=learned.beta,
         alignment=float(found.alignment),
         local_alignment=float(near),
         finite=finite_alignment_bounds(game) if game.traits.finite else None,  # type: ignore[arg-type]
-        global_regret=np.zeros_like(n) if nothing else learned.far(ratio * found.alignment),
-        local_regret=np.zeros_like(n) if nothing else learned.near(near),
+        global_regret=np.zeros_like(n) if nothing else learned.bound_far(ratio * found.alignment),
+        local_regret=np.zeros_like(n) if nothing else learned.bound_near(near),
     )
 
 
@@ -149,41 +163,6 @@ def horizons(horizon: ArrayLike) -> Array:
     if (n < 1).any() or len(n) == 0:
         raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
     return n
-
-
-@dataclass(frozen=True, eq=False)
-class Learning:
-    """The growth of information and confidence; arrays are over the horizons n."""
-
-    horizon: Array
-    noise_std: float
-    map_bound: float
-    norm_bound: float
-    max_gap: float
-    constant: float
-    """Of the information gain, see :func:`information_constant`."""
-    information: Array
-    """gamma_n."""
-    beta: Array
-    """beta_n (E15)."""
-    apart: float | Array
-    """Twice the largest reward difference of two plausible parameters: 4 |phi| B (E23)."""
-
-    def far(self, alpha: float) -> Array:
-        """Return the bound of globally observable games."""
-        ceiling = self.max_gap + self.apart
-        return self._bound(27 / 2 * self.constant * alpha * self.beta * ceiling, 3)
-
-    def near(self, alpha: float) -> Array:
-        """Return the bound of locally observable games."""
-        return self._bound(4 * self.constant * alpha * self.beta, 2)
-
-    def _bound(self, psi: Array, kappa: float) -> Array:
-        """Apply the general theorem if the information ratio is bounded at all."""
-        if not np.isfinite(psi).all():
-            return np.full_like(self.horizon, np.inf)
-        missed = self.max_gap * FAILED_ROUNDS
-        return regret_bound(psi, self.information, self.horizon, kappa=kappa, missed=missed)
 
 
 def learning(
@@ -211,22 +190,16 @@ def learning(
     reach = big_b if np.isfinite(parameters.diameter()) else np.sqrt(beta / lam)
     return Learning(
         horizon=n,
+        regularization=lam,
         noise_std=rho,
         map_bound=big_l,
         norm_bound=big_b,
         max_gap=gap,
-        constant=information_constant(big_l, lam),
-        information=total_information_bound(whole, n, lam),
+        information_constant=information_constant(big_l, lam),
+        total_information=total_information_bound(whole, n, lam),
         beta=beta,
         apart=4 * float(np.linalg.norm(whole.features, axis=1).max()) * reach,
     )
-
-
-def all_actions(games: Sequence[Game]) -> Game:
-    """Return the plain game of the actions of several games with the same parameter."""
-    features = np.concatenate([own.features for own in games])
-    maps = [own.rows(a) for own in games for a in range(own.k)]
-    return Game(features, maps, games[0].parameters)
 
 
 def regret_bound(
@@ -246,7 +219,7 @@ def regret_bound(
     >>> float(regret_bound(4.0, 25.0, 100, kappa=2))
     100.0
     """
-    if not real_number("kappa", kappa) >= 2:
+    if not validation.real_number("kappa", kappa) >= 2:
         raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
     n = _not_negative("horizon", horizon)
     ratio = _not_negative("information_ratio", information_ratio)

@@ -105,7 +105,7 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
     Raises
     ------
     SolverError
-        If no action is best anywhere, or if the cells do not hang together.
+        If no action is best anywhere, or if the cells are not connected by neighbours.
     """
     finder = _Finder(game, exact)
     twins = finder.twins
@@ -168,9 +168,8 @@ class _Finder:
         """For every action the class of actions with the same rewards on Theta."""
         classes: dict[object, list[int]] = {}
         if self.exact is not None:
-            offsets, slopes = self.exact.rewards
-            for a in range(self.game.k):
-                classes.setdefault((int(offsets[a]), tuple(map(int, slopes[a]))), []).append(a)
+            for a, line in enumerate(self.exact.lines):
+                classes.setdefault(tuple(map(int, line)), []).append(a)
         else:
             for a in range(self.game.k):
                 first = int(np.flatnonzero(self.chart.same(a))[0])
@@ -191,11 +190,10 @@ class _Finder:
         theta = floats(witness)
         rivals = [c for c in range(self.game.k) if c not in self.twins[a]]
         lead = self.game.features[a] - self.game.features[rivals]
-        share = 0.25
-        inside: Array = (1 - share) * theta + share * self.center
-        while share > 1e-9 and not (lead @ inside > 0).all():
-            share /= 2
-            inside = (1 - share) * theta + share * self.center
+        for share in 0.25 / 2 ** np.arange(29):
+            inside: Array = (1 - share) * theta + share * self.center
+            if (lead @ inside > 0).all():
+                break
         return inside
 
     def face(self, a: int, b: int, at_a: Array, at_b: Array, degenerate: list[int]) -> Face:
@@ -251,8 +249,7 @@ class _Finder:
     def _on_segment(self, a: int, b: int, c: int) -> bool:
         """Whether the reward of c is exactly a mixture of those of a and b."""
         assert self.exact is not None
-        offsets, slopes = self.exact.rewards
-        line = np.column_stack([offsets, slopes]).astype(object)
+        line = self.exact.lines
         step, away = line[b] - line[a], line[c] - line[a]
         j = int(np.flatnonzero(step)[0])
         return (

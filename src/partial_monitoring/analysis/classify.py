@@ -8,12 +8,9 @@ from typing import Any, NamedTuple, overload
 
 from partial_monitoring.analysis.alignment import Alignment, alignment_near
 from partial_monitoring.analysis.analysis import Analysis, analyze_game, refuse_hopeless_game
+from partial_monitoring.analysis.contextual import analysis as contextual
 from partial_monitoring.analysis.contextual.alignment import ContextualAlignment
-from partial_monitoring.analysis.contextual.analysis import (
-    ContextualAnalysis,
-    analyze_contexts,
-    refuse_hopeless_contexts,
-)
+from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.analysis.contextual.local import contextual_local_alignment
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
@@ -153,4 +150,6 @@ def _(game: AnyGame) -> _Answers:
 
 @_answers.register
 def _(game: ContextualGame) -> _Answers:
-    return _Answers(analyze_contexts, contextual_local_alignment, refuse_hopeless_contexts)
+    return _Answers(
+        contextual.analyze_contexts, contextual_local_alignment, contextual.refuse_hopeless_contexts
+    )

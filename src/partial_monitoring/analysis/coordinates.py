@@ -6,6 +6,7 @@ and slopes in the same units, so that they can be compared, whatever the size an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,3 +68,10 @@ def _with_rewards(game: Game, coordinates: Coordinates) -> LocalCoordinates:
         slopes=features if to_theta is None else features @ to_theta,
         noise=NOISE * np.abs(features).max(axis=1) * reach,
     )
+
+
+def all_actions(games: Sequence[Game]) -> Game:
+    """Return the plain game of the actions of several games with the same parameter."""
+    features = np.concatenate([own.features for own in games])
+    maps = [own.rows(a) for own in games for a in range(own.k)]
+    return Game(features, maps, games[0].parameters)

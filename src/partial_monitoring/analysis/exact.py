@@ -126,6 +126,11 @@ class ExactGame:
         return product(self.features, base), product(self.features, directions)
 
     @cached_property
+    def lines(self) -> Integers:
+        """Offsets and slopes of the rewards side by side, shape (k, 1 + D), without overflow."""
+        return np.column_stack(self.rewards).astype(object)
+
+    @cached_property
     def map_rows(self) -> Integers:
         """The observation maps on V in integers, shape (k, m, D), all scaled by one factor."""
         k, m, d = self.maps.numerators.shape
@@ -195,15 +200,10 @@ class ExactGame:
         interior: Array,
         tied: int | None = None,
     ) -> Proof | None:
-        """Turn a floating-point answer into an exact one; None if that is not possible.
+        """Turn an answer of the advantage program into an exact one; None if that is not possible.
 
-        Parameters
-        ----------
-        found
-            The answer of the advantage program.
-        interior
-            A point inside Theta (for a pair: one with both equally good) towards which a witness
-            is moved, so that rounding cannot leave Theta.
+        ``interior`` is a point inside Theta (for a pair: one with both equally good) towards which
+        a witness is moved, so that rounding cannot leave Theta.
         """
         others = {action, *ignored} | ({tied} if tied is not None else set())
         if np.isnan(found.value):

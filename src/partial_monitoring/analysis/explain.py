@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from partial_monitoring.analysis.cells import floats
@@ -45,23 +45,21 @@ def html_list(facts: Facts) -> str:
 
 def _actions(facts: Facts) -> list[str]:
     """Return sentences on which actions can be best."""
-    name = _names(facts)
-    lines = [f"Can be best: {name(facts.pareto)}."]
+    lines = [f"Can be best: {_names(facts, facts.pareto)}."]
     if facts.degenerate:
-        lines.append(f"Best only in ties with others: {name(facts.degenerate)}.")
+        lines.append(f"Best only in ties with others: {_names(facts, facts.degenerate)}.")
     if facts.dominated:
-        lines.append(f"Never best: {name(facts.dominated)}.")
+        lines.append(f"Never best: {_names(facts, facts.dominated)}.")
     for group in facts.duplicates[:MOST_EXAMPLES]:
-        lines.append(f"Earn the same whatever is true: {name(group)}.")
+        lines.append(f"Earn the same whatever is true: {_names(facts, group)}.")
     return lines
 
 
 def _reason(facts: Facts) -> list[str]:
     """Return sentences on what decides the class."""
-    name = _names(facts)
     match facts.category:
         case "trivial":
-            best = name(facts.pareto[:1])
+            best = _names(facts, facts.pareto[:1])
             return [f"{best} is at least as good as every other action for every possible truth."]
         case "easy":
             return [
@@ -69,19 +67,16 @@ def _reason(facts: Facts) -> list[str]:
                 "both there) shows which is better."
             ]
         case "hopeless":
-            unseen = [pair for pair in facts.unobservable if pair in facts.local_readings]
-            unseen = [pair for pair in unseen if set(pair) <= set(facts.representatives)]
+            unseen = [pair for pair in facts.unobservable if pair in set(facts.neighboring_cells)]
             lines = [
-                f"{name([a])} and {name([b])} can both be best, and no action shows which of them "
-                f"is better."
+                f"{_names(facts, [a])} and {_names(facts, [b])} can both be best, and no action "
+                f"shows which of them is better."
                 for a, b in unseen[:MOST_EXAMPLES]
             ]
-            return lines + _more(len(unseen))
-    far = [
-        pair
-        for pair, certificate in facts.local_readings.items()
-        if not certificate.seen and set(pair) <= set(facts.representatives)
-    ]
+            rest = len(unseen) - MOST_EXAMPLES
+            more = f"The same holds for {rest} more pair{'s' if rest > 1 else ''}."
+            return [*lines, more] if rest > 0 else lines
+    far = [pair for pair in facts.neighboring_cells if not facts.local_readings[pair].seen]
     lines = [_needs_help(facts, a, b) for a, b in far[:MOST_EXAMPLES]]
     rest = len(far) - MOST_EXAMPLES
     if rest > 0:
@@ -92,18 +87,17 @@ def _reason(facts: Facts) -> list[str]:
 
 def _needs_help(facts: Facts, a: int, b: int) -> str:
     """Return a sentence on the actions that help to distinguish two neighbours."""
-    name = _names(facts)
     helpers, needed = _helpers(facts, a, b)
-    pair = f"{name([a])} and {name([b])}"
+    pair, names = f"{_names(facts, [a])} and {_names(facts, [b])}", _names(facts, helpers)
     if not needed:
         return (
             f"{pair} cannot be told apart by the actions that are best where the two tie, but with "
-            f"the help of others, for instance {name(helpers)}."
+            f"the help of others, for instance {names}."
         )
     which = "which is not" if len(helpers) == 1 else "none of which is"
     return (
-        f"{pair} can only be told apart with the help of {name(helpers)}, {which} among the best "
-        f"actions where the two tie."
+        f"{pair} can only be told apart with the help of {names}, {which} among the best actions "
+        f"where the two tie."
     )
 
 
@@ -143,19 +137,10 @@ def verification(certified: bool, problems: Sequence[str], undecided: str) -> st
     return undecided
 
 
-def _more(count: int) -> list[str]:
-    rest = count - MOST_EXAMPLES
-    return [f"The same holds for {rest} more pair{'s' if rest > 1 else ''}."] if rest > 0 else []
-
-
-def _names(facts: Facts) -> Callable[[Sequence[int]], str]:
-    """Return a function that lists actions by their labels."""
-
-    def listing(actions: Sequence[int]) -> str:
-        shown = [int(a) for a in actions[:MOST_NAMES]]
-        numbered = facts.game.actions == tuple(map(str, range(facts.game.k)))
-        labels = [f"action {a}" if numbered else f"'{facts.game.actions[a]}'" for a in shown]
-        hidden = len(actions) - MOST_NAMES
-        return ", ".join(labels) + (f" and {hidden} more" if hidden > 0 else "")
-
-    return listing
+def _names(facts: Facts, actions: Sequence[int]) -> str:
+    """List actions by their labels."""
+    numbered = facts.game.actions == tuple(map(str, range(facts.game.k)))
+    shown = [int(a) for a in actions[:MOST_NAMES]]
+    labels = [f"action {a}" if numbered else f"'{facts.game.actions[a]}'" for a in shown]
+    hidden = len(actions) - MOST_NAMES
+    return ", ".join(labels) + (f" and {hidden} more" if hidden > 0 else "")

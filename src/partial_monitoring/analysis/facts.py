@@ -96,6 +96,11 @@ class Facts:
         return self.cells.neighborhoods
 
     @property
+    def neighboring_cells(self) -> list[Pair]:
+        """The neighbours, one pair for two duplicate classes."""
+        return [pair for pair in self.neighbors if set(pair) <= set(self.representatives)]
+
+    @property
     def globally_observable(self) -> bool:
         """Whether all actions together distinguish all Pareto actions."""
         return all(certificate.seen for certificate in self.global_readings.values())
@@ -138,14 +143,13 @@ class Facts:
         if self.category == "hopeless":
             return Alignment(np.inf, 0.0, self.unobservable[0])
         program = AlignmentProgram(self.game, range(self.game.k), self.rank)
-        features = self.game.reduced.features
-        first, *others = self.representatives
-        if not all(program.sees(features[a] - features[first]) for a in others):
+        found = largest_alignment(program, self.representatives)
+        if np.isinf(found):
             raise SolverError(
                 "the alignment constant is too large for floating point: what has to be learned "
                 "is seen only through a difference of almost equal observations."
             )
-        return largest_alignment(program, self.representatives)
+        return found
 
     @property
     def margin(self) -> float:

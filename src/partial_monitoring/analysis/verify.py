@@ -189,9 +189,8 @@ class ExactJudge:
 
     def between(self, a: int, b: int, c: int) -> bool:
         """Whether the reward of c is a mixture of those of a and b on all of Theta."""
-        offsets, slopes = self.exact.rewards
-        line = np.column_stack([offsets, slopes])
-        step, away = (total(line[x], -line[a]).astype(object) for x in (b, c))
+        line = self.exact.lines
+        step, away = line[b] - line[a], line[c] - line[a]
         j = int(np.flatnonzero(step)[0])
         share = Fraction(int(away[j]), int(step[j]))
         features = self.exact.features.astype(object)

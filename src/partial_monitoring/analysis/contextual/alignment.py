@@ -29,12 +29,8 @@ from math import prod
 
 import numpy as np
 
-from partial_monitoring.analysis.contextual.programs import (
-    Contrast,
-    Mask,
-    ObservingActions,
-    value_of,
-)
+from partial_monitoring.analysis.contextual import programs
+from partial_monitoring.analysis.contextual.programs import Contrast, Mask, ObservingActions
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.validation import Array
 
@@ -79,14 +75,8 @@ def contextual_alignment(
 ) -> ContextualAlignment:
     """Return alpha(chi), from the Pareto actions of every context (one of each duplicate class).
 
-    Parameters
-    ----------
-    game
-        The game.
-    plausible
-        The actions that have to be distinguished in each context.
-    observers
-        The actions that may observe in each context; all of them unless given.
+    ``plausible`` are the actions that have to be distinguished in each context, ``observers`` those
+    that may observe, all unless given.
     """
     shown = observing_actions(game, observers)
     everyone = np.ones(len(shown), dtype=bool)
@@ -100,10 +90,7 @@ def contextual_alignment(
 def integrated_alignment(
     game: ContextualGame, plausible: Actions, observers: Actions | None = None
 ) -> ContextualAlignment:
-    """Return alpha-bar(chi), the constant of gaps that are estimated over whole plans (E21).
-
-    Arguments are those of :func:`contextual_alignment`.
-    """
+    """Return alpha-bar(chi), the constant of gaps that are estimated over whole plans (E21)."""
     shown = observing_actions(game, observers)
     everyone = np.ones(len(shown), dtype=bool)
     chi = game.context_distribution
@@ -122,7 +109,7 @@ def integrated_alignment(
         total = (total[:, None] + own[None]).reshape(-1, own.shape[1])
 
     def solve(choice: int) -> tuple[float, Array]:
-        return value_of([Contrast(total[choice], everyone)], [1.0], shown)
+        return programs.value_of([Contrast(total[choice], everyone)], [1.0], shown)
 
     def bounds(kernel: Array) -> Array:
         return shown.lengths(everyone, total, kernel)
@@ -134,22 +121,19 @@ def _triangle(
     options: Sequence[Array], everyone: Mask, shown: ObservingActions
 ) -> ContextualAlignment:
     """Bound alpha-bar: its square root is a norm of the integrated difference."""
-    roots = 0.0
-    lower = 0.0
-    for own in options:
-        found = largest_constant([[Contrast(d, everyone) for d in own]], [1.0], shown)
-        roots += float(np.sqrt(found))
-        lower = max(lower, found.lower)
-    return ContextualAlignment(roots**2, False, lower)
+    contrasts = [[Contrast(d, everyone) for d in own] for own in options]
+    found = [largest_constant([own], [1.0], shown) for own in contrasts]
+    upper = sum(float(np.sqrt(own)) for own in found) ** 2
+    return ContextualAlignment(upper, False, max(own.lower for own in found))
 
 
 def possible_contexts(game: ContextualGame) -> list[int]:
-    """Return the contexts that may come."""
+    """Return the possible contexts."""
     return [int(z) for z in np.flatnonzero(game.context_distribution > 0)]
 
 
 def observing_actions(game: ContextualGame, actions: Actions | None = None) -> ObservingActions:
-    """Return the informative actions of the contexts that may come."""
+    """Return the informative actions of the possible contexts."""
     places = observing_places(game, actions)
     q = game.parameters.difference_basis()
     rows = [game.at(z).rows(c) @ q for z, c in places]
@@ -210,7 +194,7 @@ def largest_constant(
     def solve(choice: int) -> tuple[float, Array]:
         numbers = np.unravel_index(choice, counts)
         contrasts = [own[int(n)] for own, n in zip(options, numbers, strict=True)]
-        return value_of(contrasts, weights, observers)
+        return programs.value_of(contrasts, weights, observers)
 
     def bounds(kernel: Array) -> Array:
         total = np.zeros(1)
@@ -276,7 +260,7 @@ def _one_kernel_for_all(
             upper = min(upper, sum(float(own.max()) for own in tables(tried)))
         worst = [int(own.argmax()) for own in tables(average)]
         alone = [own[j] for own, j in zip(options, worst, strict=True)]
-        lower = max(lower, value_of(alone, weights, observers)[0])
+        lower = max(lower, programs.value_of(alone, weights, observers)[0])
         if upper <= lower * (1 + CLOSE):
             break
         for own, j in zip(counts, worst, strict=True):
@@ -287,6 +271,8 @@ def _one_kernel_for_all(
             for contrast, count in zip(contrasts, own, strict=True)
             if count > 0
         ]
-        _, kernel = value_of([contrast for contrast, _ in mixed], [p for _, p in mixed], observers)
+        _, kernel = programs.value_of(
+            [contrast for contrast, _ in mixed], [p for _, p in mixed], observers
+        )
         average = (average * (done + 1) + kernel) / (done + 2)
     return ContextualAlignment(upper, upper <= lower * (1 + CLOSE), lower)

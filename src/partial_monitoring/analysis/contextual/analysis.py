@@ -1,9 +1,9 @@
 """The analysis of a game with contexts: each context by itself, and all of them together.
 
 What decides between two actions of one context may be observed in another: as a whole the game can
-be learned if the differences of the actions that can be best, in every context that may come, are
-combinations of observations in contexts that may come. It is easy if, wherever two actions of a
-context compete, actions that are best there in contexts that may come suffice for that.
+be learned if the differences of the actions that can be best, in every possible context, are
+combinations of observations in possible contexts. It is easy if, wherever two actions of a
+context compete, actions that are best there in possible contexts suffice for that.
 """
 
 from __future__ import annotations
@@ -16,18 +16,9 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.contextual.alignment import (
-    UNOBSERVABLE,
-    ContextualAlignment,
-    contextual_alignment,
-    integrated_alignment,
-    possible_contexts,
-)
-from partial_monitoring.analysis.contextual.faces import (
-    FaceCertificate,
-    FaceDivider,
-    face_problems,
-)
+from partial_monitoring.analysis.contextual import alignment as alignments
+from partial_monitoring.analysis.contextual.alignment import ContextualAlignment, possible_contexts
+from partial_monitoring.analysis.contextual.faces import FaceCertificate, FaceDivider, face_problems
 from partial_monitoring.analysis.contextual.joint_game import (
     JointCertificate,
     JointGame,
@@ -60,9 +51,9 @@ class ContextualAnalysis:
     contexts: tuple[Analysis, ...]
     """Every context by itself."""
     joint: JointGame
-    """All actions of the contexts that may come, as one plain game."""
+    """All actions of the possible contexts, as one plain game."""
     combinations: tuple[JointCertificate, ...]
-    """For every context that may come, the differences of its Pareto actions from the first one."""
+    """For every possible context, the differences of its Pareto actions from the first one."""
     faces: dict[tuple[int, int, int], FaceCertificate]
     """By (context, a, b): whether all contexts together distinguish neighbours that their own
     context does not distinguish where they tie. The search stops at the first pair that cannot be
@@ -74,7 +65,7 @@ class ContextualAnalysis:
 
     @property
     def possible(self) -> list[int]:
-        """The contexts that may come."""
+        """The possible contexts."""
         return possible_contexts(self.game)
 
     @property
@@ -84,7 +75,7 @@ class ContextualAnalysis:
 
     @cached_property
     def observable(self) -> bool:
-        """Whether everything that matters in some context can be observed in one that may come."""
+        """Whether everything that matters in some context can be observed in a possible one."""
         return all(combination.seen for combination in self.combinations)
 
     @property
@@ -122,12 +113,12 @@ class ContextualAnalysis:
     def alignment_details(self) -> ContextualAlignment:
         """alpha(chi), and whether it is exact or an upper bound."""
         if not self.observable:
-            return UNOBSERVABLE
-        found = contextual_alignment(self.game, self._pareto)
+            return alignments.UNOBSERVABLE
+        found = alignments.contextual_alignment(self.game, self._pareto)
         apart = sum(float(self.contexts[z].alignment) for z in self.possible)
         if found.exact or found <= apart:
             return found
-        # The contexts by themselves give a bound, too, which is the better one here.
+        # The contexts alone give a bound as well, which is the better one here.
         return ContextualAlignment(apart, False, found.lower)
 
     @property
@@ -139,7 +130,9 @@ class ContextualAnalysis:
     @cached_property
     def integrated_alignment(self) -> ContextualAlignment:
         """alpha-bar(chi), for gaps that are estimated over whole plans (E21)."""
-        return integrated_alignment(self.game, self._pareto) if self.observable else UNOBSERVABLE
+        if not self.observable:
+            return alignments.UNOBSERVABLE
+        return alignments.integrated_alignment(self.game, self._pareto)
 
     @property
     def _pareto(self) -> list[list[int]]:
@@ -191,8 +184,8 @@ class ContextualAnalysis:
         return [
             (z, *pair)
             for z in self.possible
-            for pair, certificate in self.contexts[z].local_readings.items()
-            if not certificate.seen and set(pair) <= set(self.contexts[z].representatives)
+            for pair in self.contexts[z].neighboring_cells
+            if not self.contexts[z].local_readings[pair].seen
         ]
 
     def _divider(self) -> FaceDivider:

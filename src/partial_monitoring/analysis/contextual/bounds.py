@@ -3,8 +3,8 @@
 Conditional IDS pays, in every context, what IDS pays in the game of that context: the alignment
 constants of the contexts are averaged. Contextual IDS has one constant for all of them, alpha(chi)
 or, near the plausible parameters, alpha(E, chi). Its information ratio is at most the average of
-the contexts' own ones by Jensen's inequality, so that the bounds of conditional IDS hold for it,
-too. (alpha(chi) itself may exceed the average of alpha(z).)
+the contexts' own ones by Jensen's inequality, so that the bounds of conditional IDS also hold
+for it. (alpha(chi) itself may exceed the average of alpha(z).)
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.analysis.bounds import horizons, learning, uniform_local_alignment, whitened
+from partial_monitoring.analysis.bounds import (
+    Learning,
+    horizons,
+    learning,
+    uniform_local_alignment,
+    whitened,
+)
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis, analyze_contexts
 from partial_monitoring.analysis.contextual.local import uniform_contextual_alignment
 from partial_monitoring.errors import InvalidInput
@@ -23,10 +29,9 @@ from partial_monitoring.validation import Array, positive_number
 
 
 @dataclass(frozen=True, eq=False)
-class ContextualBounds:
+class ContextualBounds(Learning):
     """Regret bounds with their constants; arrays are over the horizons."""
 
-    horizon: Array
     alignment: float
     """alpha(chi), or an upper bound of it."""
     conditional_alignment: float
@@ -35,16 +40,14 @@ class ContextualBounds:
     """The average over chi of a bound of alpha(E, z) that holds for every E."""
     contextual_local_alignment: float
     """A bound of alpha(E, chi) that holds for every convex E."""
-    total_information: Array
-    beta: Array
     conditional_global: Array
-    """n^(2/3) (54 mean alpha(z) beta gamma (Delta_max + 4B))^(1/3) + ..."""
+    """The bound with the average of alpha(z)."""
     conditional_local: Array
-    """(16 mean alpha(E, z) beta gamma n)^(1/2) + ... (E16)."""
+    """The bound with the average of alpha(E, z)."""
     contextual_global: Array
-    """n^(2/3) (54 alpha(chi) beta gamma (Delta_max + 4B))^(1/3) + ... (E22)."""
+    """The bound with alpha(chi) (E22)."""
     contextual_local: Array
-    """(16 alpha(E, chi) beta gamma n)^(1/2) + ... (E16)."""
+    """The bound with alpha(E, chi)."""
 
     @property
     def conditional_regret(self) -> Array:
@@ -73,7 +76,7 @@ def contextual_bounds(
     game, horizon
         The game, and n or several of them.
     analysis
-        The analysis of the game, if it is at hand.
+        The analysis of the game, if it was computed before.
     regularization, norm_bound
         As for :func:`partial_monitoring.bounds`.
 
@@ -90,17 +93,23 @@ def contextual_bounds(
     found = analyze_contexts(game) if analysis is None else analysis
     even = evenly_noisy(game)
     learned = learning(even.games, n, lam, norm_bound)
-    gamma, beta = learned.information, learned.beta
     if found.category == "trivial":
-        nothing = np.zeros_like(n)
-        return ContextualBounds(n, 0.0, 0.0, 0.0, 0.0, gamma, beta, *[nothing] * 4)
+        return ContextualBounds(*vars(learned).values(), *[0.0] * 4, *[np.zeros_like(n)] * 4)
     whole = found if even is game else analyze_contexts(even)
-    far, both = whole.conditional_alignment, whole.alignment
     chi = game.context_distribution
-    near = float(sum(chi[z] * uniform_local_alignment(whole.contexts[z]) for z in whole.possible))
+    near = sum(chi[z] * uniform_local_alignment(whole.contexts[z]) for z in whole.possible)
     together = uniform_contextual_alignment(whole)
-    regrets = learned.far(far), learned.near(near), learned.far(both), learned.near(together)
-    return ContextualBounds(n, both, far, near, together, gamma, beta, *regrets)
+    return ContextualBounds(
+        **vars(learned),
+        alignment=whole.alignment,
+        conditional_alignment=whole.conditional_alignment,
+        local_alignment=float(near),
+        contextual_local_alignment=together,
+        conditional_global=learned.bound_far(whole.conditional_alignment),
+        conditional_local=learned.bound_near(float(near)),
+        contextual_global=learned.bound_far(whole.alignment),
+        contextual_local=learned.bound_near(together),
+    )
 
 
 def evenly_noisy(game: ContextualGame) -> ContextualGame:

@@ -1,7 +1,7 @@
 """Whether the best actions of all contexts distinguish two neighbours of a context at a tie.
 
 Local observability of the contextual game asks that alpha(E, chi) stays bounded over all convex E
-in Theta. It holds iff for every context z that may come, every pair a, b of neighbours there, and
+in Theta. It holds iff for every possible context z, every pair a, b of neighbours there, and
 every region R into which the cells of the other contexts cut the common face F of a and b,
 
     phi_a^z - phi_b^z  is a combination of the rows of M_c^z' over all z' and all c best on R.
@@ -110,7 +110,7 @@ class FaceDivider:
     Parameters
     ----------
     joint
-        The actions of all contexts that may come.
+        The actions of all possible contexts.
     pareto
         One Pareto action of each duplicate class, for every such context.
     """

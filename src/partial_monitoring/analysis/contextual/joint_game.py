@@ -1,4 +1,4 @@
-"""All actions of all contexts that may come, as the actions of one plain game.
+"""All actions of all possible contexts, as the actions of one plain game.
 
 The observations of all contexts together are those of this game, so spans over contexts are
 computed, and checked in exact arithmetic, like those of a plain game. Its cells have no meaning.
@@ -13,7 +13,11 @@ import numpy as np
 
 from partial_monitoring.analysis.cells import floats
 from partial_monitoring.analysis.contextual.alignment import possible_contexts
-from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
+from partial_monitoring.analysis.coordinates import (
+    LocalCoordinates,
+    all_actions,
+    local_coordinates,
+)
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.model.contextual import ContextualGame
@@ -29,7 +33,7 @@ Above the tolerance of cells, so that what ties almost is not excluded for lack 
 
 @dataclass(frozen=True, eq=False)
 class JointGame:
-    """A plain game whose actions are pairs of a context that may come and one of its actions."""
+    """A plain game whose actions are pairs of a possible context and one of its actions."""
 
     game: Game
     places: tuple[tuple[int, int], ...]
@@ -67,16 +71,11 @@ class JointGame:
         """
         own = self.members[self.places[action][0]]
         if self.exact is not None:
-            offsets, slopes = self.exact.rewards
-            line = np.column_stack([offsets, slopes]).astype(object)
+            line = self.exact.lines
             step = line[pair[1]] - line[pair[0]]
             j = int(np.flatnonzero(step)[0])
-            away = line[own] - line[action]
-            return [
-                c
-                for c, apart in zip(own, away, strict=True)
-                if not (apart * step[j] - step * apart[j]).any()
-            ]
+            away = {c: line[c] - line[action] for c in own}
+            return [c for c in own if not (away[c] * step[j] - step * away[c][j]).any()]
         chart = self._chart
         line = np.column_stack([chart.offsets, chart.slopes])
         step = line[pair[1]] - line[pair[0]]
@@ -124,12 +123,10 @@ class JointCertificate:
 
 
 def joint_game(game: ContextualGame) -> JointGame:
-    """Return the plain game of all actions of the contexts that may come."""
+    """Return the plain game of all actions of the possible contexts."""
     possible = possible_contexts(game)
     places = tuple((z, c) for z in possible for c in range(game.at(z).k))
-    features = np.concatenate([game.at(z).features for z in possible])
-    maps = [game.at(z).rows(c) for z, c in places]
-    joint = Game(features, maps, game.parameters)
+    joint = all_actions([game.at(z) for z in possible])
     return JointGame(joint, places, _exact(game, joint, possible))
 
 

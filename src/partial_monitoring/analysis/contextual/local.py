@@ -5,8 +5,8 @@ at once. Let a and b be plausible in context z, best for some parameters in E. T
 actions are in the extended sets of E with eta = 1 (E8):
 
 * in z, actions on the segment between a and b, whose gaps are no larger than those of the two;
-* in another context, an action whose cell contains that of a or of b, because it is plausible, too,
-  and actions on the segment between two such ones;
+* in another context, an action whose cell contains that of a or of b, so that it is plausible as
+  well, and actions on the segment between two such ones;
 * along a chain of neighbours from a to b, those of a region of every face that is passed, as
   proved in ``faces``.
 
@@ -35,17 +35,8 @@ import numpy as np
 from partial_monitoring.analysis.alignment import by_level, plausible_in
 from partial_monitoring.analysis.bounds import uniform_local_alignment
 from partial_monitoring.analysis.cells import floats
-from partial_monitoring.analysis.contextual.alignment import (
-    NO_CONTRAST,
-    UNOBSERVABLE,
-    ContextualAlignment,
-    contextual_alignment,
-    integrated_alignment,
-    largest_constant,
-    observing_actions,
-    observing_places,
-    possible_contexts,
-)
+from partial_monitoring.analysis.contextual import alignment as alignments
+from partial_monitoring.analysis.contextual.alignment import ContextualAlignment, possible_contexts
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.analysis.contextual.programs import Contrast, ObservingActions
 from partial_monitoring.analysis.coordinates import local_coordinates
@@ -74,7 +65,7 @@ def contextual_local_alignment(
     """
     near = {z: plausible_in(game.at(z), confidence) for z in possible_contexts(game)}
     plausible = _by_context(game, {z: own for z, (own, _) in near.items()})
-    constant = integrated_alignment if integrated else contextual_alignment
+    constant = alignments.integrated_alignment if integrated else alignments.contextual_alignment
 
     def at(eta: float) -> ContextualAlignment:
         allowed = {z: np.flatnonzero(levels <= eta).tolist() for z, (_, levels) in near.items()}
@@ -82,12 +73,12 @@ def contextual_local_alignment(
 
     # If the best actions everywhere in E show all that matters, they do so for every eta.
     if all(len(own) < 2 for own in plausible) or np.isfinite(at(0.0)):
-        return NO_CONTRAST
+        return alignments.NO_CONTRAST
     levels = np.concatenate([own for _, own in near.values()])
     tried = by_level(levels, at, lambda found: found.lower)
     best = min((square * found for square, found in tried), default=np.inf)
     if not np.isfinite(best):
-        return UNOBSERVABLE
+        return alignments.UNOBSERVABLE
     lower = min(square * found.lower for square, found in tried)
     return ContextualAlignment(best, all(found.exact for _, found in tried), lower)
 
@@ -105,7 +96,7 @@ def uniform_contextual_alignment(analysis: ContextualAnalysis) -> float:
     contrasts = _Contrasts(analysis)
     options = [contrasts.of_context(z) for z in analysis.possible]
     chances = [float(analysis.game.context_distribution[z]) for z in analysis.possible]
-    bound = float(largest_constant(options, chances, contrasts.observers))
+    bound = float(alignments.largest_constant(options, chances, contrasts.observers))
     return min(bound, sum(uniform_local_alignment(analysis.contexts[z]) for z in analysis.possible))
 
 
@@ -114,8 +105,8 @@ class _Contrasts:
 
     def __init__(self, analysis: ContextualAnalysis) -> None:
         self.analysis = analysis
-        self.places = observing_places(analysis.game)
-        self.observers: ObservingActions = observing_actions(analysis.game)
+        self.places = alignments.observing_places(analysis.game)
+        self.observers: ObservingActions = alignments.observing_actions(analysis.game)
         self.implied = _implied(analysis)
 
     def of_context(self, z: int) -> list[Contrast]:
@@ -130,12 +121,9 @@ class _Contrasts:
             else:
                 chains = True
         if chains:
-            for a, b in own.neighbors:
-                if a in actions and b in actions:
-                    found += [
-                        self._contrast(z, a, b, near, len(actions) - 1)
-                        for near in self._regions(z, a, b)
-                    ]
+            for a, b in own.neighboring_cells:
+                for near in self._regions(z, a, b):
+                    found.append(self._contrast(z, a, b, near, len(actions) - 1))
         return found
 
     def _contrast(self, z: int, a: int, b: int, near: set[Place], times: int = 1) -> Contrast:

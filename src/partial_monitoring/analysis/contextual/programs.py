@@ -1,7 +1,7 @@
 """The programs behind the alignment constants with contexts.
 
 A contrast is a reward difference d_j that has to be observed, with the probability p_j of its
-context. Observers i are the actions of the contexts z that may come, with maps M_i. Then
+context. Observers i are the actions of the possible contexts z, with maps M_i. Then
 
     max over omega of (sum_j p_j <d_j, omega_j>)^2
                       / sum_z chi(z) max_{i in z} sum_j p_j |M_i omega_j|^2
@@ -44,16 +44,10 @@ class Contrast:
 
 
 class ObservingActions:
-    """The informative actions of the contexts that may come.
+    """The informative actions of the possible contexts.
 
-    Parameters
-    ----------
-    rows
-        The map of every observer on the directions of Theta, each of shape (m_i, D).
-    contexts
-        The context of every observer, shape (n,).
-    chances
-        The probability of every context that occurs, by context.
+    Each has a map ``rows`` on the directions of Theta, shape (m_i, D), and a context, which has a
+    probability.
     """
 
     def __init__(
@@ -62,28 +56,34 @@ class ObservingActions:
         # With chi(z) in the maps, kernels need no weights any more.
         self.rows = [np.sqrt(chances[z]) * own for own, z in zip(rows, contexts, strict=True)]
         self.contexts = np.array(contexts, dtype=int)
-        self._bases: dict[bytes, Array] = {}
+        self._spans: dict[bytes, tuple[Array, Array]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def basis(self, mask: Mask) -> Array:
-        """Return coordinates in which the rows of some observers are orthonormal, shape (D, r)."""
+    def _span(self, mask: Mask) -> tuple[Array, Array]:
+        """Return two bases, shape (D, r), of the span of the rows of some observers.
+
+        The first is orthonormal; in coordinates of the second the rows are.
+        """
         key = mask.tobytes()
-        if key not in self._bases:
+        if key not in self._spans:
             flat = np.concatenate([self.rows[i] for i in np.flatnonzero(mask)])
             seen = row_space(unit_rows(flat))
             scale, turn = singular(flat @ seen)
-            self._bases[key] = seen @ turn.T / scale
-        return self._bases[key]
+            self._spans[key] = seen, seen @ turn.T / scale
+        return self._spans[key]
+
+    def basis(self, mask: Mask) -> Array:
+        """Return coordinates in which the rows of some observers are orthonormal, shape (D, r)."""
+        return self._span(mask)[1]
 
     def sees(self, contrast: Contrast) -> bool:
         """Whether a difference is a combination of the rows of its observers."""
         size = float(np.linalg.norm(contrast.direction))
         if size == 0.0 or not contrast.observers.any():
             return size == 0.0
-        flat = np.concatenate([self.rows[i] for i in np.flatnonzero(contrast.observers)])
-        seen = row_space(unit_rows(flat))
+        seen, _ = self._span(contrast.observers)
         rest = contrast.direction - seen @ (seen.T @ contrast.direction)
         return bool(np.linalg.norm(rest) <= SEEN * size)
 

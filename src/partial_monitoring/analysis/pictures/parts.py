@@ -92,14 +92,12 @@ def singles(facts: Facts, actions: Sequence[int]) -> list[int]:
 
 def kinds_of(facts: Facts) -> dict[Pair, str]:
     """Return for every pair of neighbouring cells which stroke it gets."""
-    classes = set(facts.representatives)
     kinds = {}
-    for pair in facts.neighbors:
-        if classes.issuperset(pair):
-            found = facts.global_readings.get(pair)
-            seen = facts.globally_observable if found is None else found.seen
-            local = facts.local_readings[pair].seen
-            kinds[pair] = "local" if local else "global" if seen else "never"
+    for pair in facts.neighboring_cells:
+        found = facts.global_readings.get(pair)
+        seen = facts.globally_observable if found is None else found.seen
+        local = facts.local_readings[pair].seen
+        kinds[pair] = "local" if local else "global" if seen else "never"
     return kinds
 
 
@@ -182,7 +180,7 @@ def make_room(ax: Axes) -> None:
     """
     legend = None if ax.axison else ax.get_legend()
     for artist in (*ax.texts, *([legend] if legend else [])):
-        artist.set_in_layout(False)  # else a layout engine makes room, too
+        artist.set_in_layout(False)  # otherwise a layout engine makes room as well
     for _ in range(8 if ax.texts else 0):
         figure_of(ax).draw_without_rendering()
         boxes = Bbox.union([text.get_window_extent() for text in ax.texts])

@@ -13,18 +13,9 @@ from matplotlib.text import Text
 
 from partial_monitoring.analysis.cells import Pair
 from partial_monitoring.analysis.facts import Facts
+from partial_monitoring.analysis.pictures import frame as frames
 from partial_monitoring.analysis.pictures import parts
-from partial_monitoring.analysis.pictures.frame import (
-    CORNERS,
-    Frame,
-    area_and_centroid,
-    clipped,
-    frame_of,
-    moved_apart,
-    outline,
-    roomiest,
-    side_on,
-)
+from partial_monitoring.analysis.pictures.frame import CORNERS, Frame, clipped, outline, side_on
 from partial_monitoring.validation import Array
 
 FADING = (1.25, 1.2, 1.15, 1.1, 1.05)
@@ -35,7 +26,7 @@ MOST_LEADERS = 12
 
 def draw_plane(facts: Facts, ax: Axes) -> None:
     """Draw the cells of a game over a set of dimension two."""
-    frame, colors = frame_of(facts), parts.colors_of(facts)
+    frame, colors = frames.frame_of(facts), parts.colors_of(facts)
     region, _ = outline(frame)
     polygons = {a: clipped(region, *frame.leads(a)) for a in colors}
     polygons = {a: polygon for a, polygon in polygons.items() if len(polygon) > 2}
@@ -131,7 +122,7 @@ def _name_cells(ax: Axes, facts: Facts, polygons: Mapping[int, Array]) -> None:
 
     Names outside make the picture smaller, so that others may have to follow.
     """
-    places = {a: area_and_centroid(polygon) for a, polygon in polygons.items()}
+    places = {a: frames.area_and_centroid(polygon) for a, polygon in polygons.items()}
     corners = np.concatenate(list(polygons.values()))
     margin = 0.02 * np.ptp(corners, axis=0) * [1, 0]
     low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
@@ -160,7 +151,7 @@ def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
     text = ax.text(0, 0, name, ha="center", va="center", color=parts.INK, zorder=5)
     for size in (parts.NORMAL, parts.SMALL):
         text.set_fontsize(size)
-        place, room = roomiest(polygon, parts.sizes_of(ax, [text])[0] / 2)
+        place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text])[0] / 2)
         if room >= 1.15:
             text.set_position((place[0], place[1]))
             return text
@@ -180,7 +171,9 @@ def _draw_leaders(
         own = [p for p in places if (p[0][0] < (low[0] + high[0]) / 2) == (align == "right")]
         own.sort(key=lambda found: float(found[0][1]))
         wanted = np.array([point[1] for point, _ in own])
-        for (point, name), y in zip(own, moved_apart(wanted, height, low[1], high[1]), strict=True):
+        for (point, name), y in zip(
+            own, frames.moved_apart(wanted, height, low[1], high[1]), strict=True
+        ):
             text = ax.annotate(name, (point[0], point[1]), (edge, y), arrowprops=line)
             text.set(ha=align, va="center", fontsize=parts.SMALL, color=parts.INK, zorder=5)
             texts.append(text)

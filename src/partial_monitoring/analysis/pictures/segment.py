@@ -10,13 +10,7 @@ from matplotlib.text import Annotation
 
 from partial_monitoring.analysis.facts import Facts
 from partial_monitoring.analysis.pictures import parts
-from partial_monitoring.analysis.pictures.frame import (
-    FAR,
-    Frame,
-    frame_of,
-    interval,
-    moved_apart,
-)
+from partial_monitoring.analysis.pictures.frame import FAR, Frame, frame_of, interval, moved_apart
 from partial_monitoring.validation import Array
 
 
@@ -116,11 +110,11 @@ def _name_bands(ax: Axes, frame: Frame, low: float, high: float) -> None:
 
 def _name_lines(ax: Axes, facts: Facts, ends: Mapping[int, Array]) -> list[Annotation]:
     """Write the names of actions beside the right ends of their lines, from below."""
-    right = np.array([4, 0])
-    order = sorted(ends, key=lambda a: float(ends[a][1]))
-    names = {a: parts.action_name(facts, a) for a in order}
     texts = [
-        parts.write_beside(ax, ends[a], right, names[a], parts.SMALL, parts.GREY) for a in order
+        parts.write_beside(
+            ax, ends[a], np.array([4, 0]), parts.action_name(facts, a), parts.SMALL, parts.GREY
+        )
+        for a in sorted(ends, key=lambda a: float(ends[a][1]))
     ]
     parts.make_room(ax)
     return texts
