@@ -52,8 +52,9 @@ def test_own_rewards_make_a_kernel_game_easy(game: pm.KernelGame) -> None:
 def test_local_alignment_of_a_kernel_game_is_that_of_its_linear_game() -> None:
     game = rank_two()
     assert game.linear.d < game.d
-    center = np.zeros(game.d)
-    inside = SimpleNamespace(center=np.zeros(2), gram=game.root.T @ game.root, beta=0.25)
+    here = np.array([0.3, 0.1])
+    center = game.root @ here
+    inside = SimpleNamespace(center=here, gram=game.root.T @ game.root, beta=0.25)
     found = pm.local_alignment(game, pm.Ball(center, 0.5))
     assert found.value == pytest.approx(pm.local_alignment(game.linear, inside).value, rel=1e-6)
     same = SimpleNamespace(center=center, gram=np.eye(game.d), beta=0.25)

@@ -309,16 +309,13 @@ class ExactGame:
             return None
         mixture = np.full(self.game.k, Fraction(0), dtype=object)
         mixture[rivals] = best.multipliers[: len(rivals)]
-        tie_weight = (
-            best.multipliers[-2] - best.multipliers[-1] if tied is not None else Fraction(0)
-        )
+        last = best.multipliers[-2:]
         sign = (best.value > 0) - (best.value < 0)
-        theta = self.lift(from_fractions(best.point[:n]))
         return Proof(
             sign,
-            theta if sign >= 0 else None,
+            self.lift(from_fractions(best.point[:n])) if sign >= 0 else None,
             from_fractions(mixture) if sign <= 0 else None,
-            tie_weight,
+            last[0] - last[1] if tied is not None else Fraction(0),
         )
 
 
@@ -337,9 +334,8 @@ def _nearby(mixture: Array, tie_weight: float) -> list[tuple[Integers, Fraction]
 
 def _integer_rows(matrix: Rational, right: Rational) -> tuple[Integers, Integers]:
     """Return rational rows matrix theta <= right (or =) in integers."""
-    return scaled(matrix.numerators, right.denominator), scaled(
-        right.numerators, matrix.denominator
-    )
+    rows = scaled(matrix.numerators, right.denominator)
+    return rows, scaled(right.numerators, matrix.denominator)
 
 
 def _tableau_size(matrix: NDArray[Any]) -> int:

@@ -38,7 +38,7 @@ def problems_of(
 ) -> list[str]:
     """Return one sentence for every proof of a cell, face or certificate that does not hold.
 
-    The certificates are those of neighbours by their neighbourhoods, and of pairs by all actions.
+    Local certificates are those of neighbours by their neighbourhoods.
     """
     judge = judge_of(game, exact)
     return [

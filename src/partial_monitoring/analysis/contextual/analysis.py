@@ -159,13 +159,10 @@ class ContextualAnalysis:
             yield "the combinations are not those of the Pareto actions."
         everyone = tuple(range(self.joint.game.k))
         for own in self.combinations:
-            first = self.contexts[own.context].pareto[0]
             pair = [self.joint.index[own.context, a] for a in (own.first, own.second)]
-            if (
-                own.first != first
-                or own.reading.actions != everyone
-                or not judge.accepts(own.reading, *pair)
-            ):
+            whole = own.reading.actions == everyone
+            right = whole and own.first == self.contexts[own.context].pareto[0]
+            if not right or not judge.accepts(own.reading, *pair):
                 yield f"the combination of {(own.context, own.first, own.second)} does not hold."
         if not self.observable:
             return
@@ -195,15 +192,12 @@ class ContextualAnalysis:
         """Say in plain sentences what kind of game this is and why."""
         return _sentences(self)
 
-    def _alignment_or_none(self) -> float | None:
-        try:
-            return float(self.alignment) if np.isfinite(self.alignment) else None
-        except SolverError:
-            return None
-
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
-        alignment = self._alignment_or_none()
+        try:
+            alignment = self.alignment if np.isfinite(self.alignment) else None
+        except SolverError:
+            alignment = None
         return {
             "category": self.category,
             "observable": self.observable,

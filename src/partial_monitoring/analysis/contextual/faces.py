@@ -107,12 +107,8 @@ class FaceCertificate:
 class FaceDivider:
     """Divides faces into regions.
 
-    Parameters
-    ----------
-    joint
-        The actions of all possible contexts.
-    pareto
-        One Pareto action of each duplicate class, for every such context.
+    ``joint`` has the actions of all possible contexts, ``pareto`` one Pareto action of each
+    duplicate class for every such context.
     """
 
     def __init__(self, joint: JointGame, pareto: dict[int, list[int]]) -> None:
