@@ -9,7 +9,6 @@ import click
 import partial_monitoring as pm
 from partial_monitoring.cli.common import console, plain_game, read_policies, show_sentences
 from partial_monitoring.cli.experiments import show_comparisons, this_command, write_page
-from partial_monitoring.experiments.workers import core_count
 
 GAMES = {
     "inspection": "Ship, scrap or inspect? Only an inspection shows the fault, and it destroys.",
@@ -39,6 +38,8 @@ POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints
 @click.option("--seeds", default=40, show_default=True, help="Runs of each policy on each game.")
 def demo(out: Path, horizon: int, seeds: int) -> None:
     """A tour in a minute: three games, what they are, and who plays them best."""
+    from partial_monitoring.experiments.workers import core_count
+
     say = console()
     games = {}
     for number, (name, about) in enumerate(GAMES.items(), start=1):

@@ -14,7 +14,6 @@ import click
 from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
-from partial_monitoring import policies as registry
 from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
@@ -26,11 +25,12 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.store import Store, open_store, stored_comparisons
-from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
     from partial_monitoring.simulation.result import Comparison
+
+ENGINES = ("here", "processes", "dask")
+"""The names in ``experiments.workers.ENGINES``, without loading it."""
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
@@ -40,7 +40,7 @@ your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
 
 def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
     """Complete the name of a policy."""
-    return [CompletionItem(name) for name in registry.POLICIES if name.startswith(word)]
+    return [CompletionItem(name) for name in pm.policies.POLICIES if name.startswith(word)]
 
 
 def run_options(command: Any) -> Any:
@@ -54,7 +54,7 @@ def run_options(command: Any) -> Any:
         click.option("--workers", type=int, help="How many processes; all cores unless given."),
         click.option(
             "--engine",
-            type=click.Choice(list(ENGINES)),
+            type=click.Choice(ENGINES),
             default="here",
             show_default=True,
             help="Where to play: in this process, in several, or on a Dask cluster.",
@@ -68,19 +68,7 @@ def run_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def policies(as_json: bool) -> None:
     """List the policies that come with the library."""
-    rows = [
-        {"name": name, "summary": registry.summary(name), "options": registry.options_of(name)}
-        for name in registry.POLICIES
-    ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-        return
-    lines = []
-    for name in registry.POLICIES:
-        options = registry.options_of(name).items()
-        shown = "  ".join(key if value is None else f"{key}={value}" for key, value in options)
-        lines.append((name, registry.summary(name), shown))
-    show_registry(("policy", "what it does"), lines)
+    show_registry(pm.policies, pm.policies.POLICIES, ("policy", "what it does"), as_json)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
@@ -183,6 +171,8 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
 def report(folder: Path, title: str | None, as_json: bool) -> None:
     """Write the page, figures and tables of the experiments kept in FOLDER."""
+    from partial_monitoring.experiments.store import open_store, stored_comparisons
+
     store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
     comparisons = stored_comparisons(store)
     show_comparisons(comparisons, as_json=as_json)
@@ -223,6 +213,8 @@ def this_command() -> str:
 
 def keep_command(folder: Path, name: str) -> None:
     """Write down the command that made an experiment, for its page."""
+    from partial_monitoring.experiments.store import Store
+
     Store(folder).write_json(folder / "commands" / f"{name}.json", this_command())
 
 
