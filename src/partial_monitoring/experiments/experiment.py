@@ -21,6 +21,7 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.simulate import (
     Policies,
+    by_name,
     checkpoint_rounds,
     named_policies,
     seed_numbers,
@@ -146,27 +147,13 @@ class Experiment(Plan):
 
 
 def named_games(games: Games) -> dict[str, AnyGame]:
-    """Return games by name."""
-    if not isinstance(games, str | AnyGame | Mapping | Sequence):
-        raise InvalidInput(f"games must be games, or names of them; got {games!r}.")
-    if isinstance(games, Mapping):
-        named = {str(name): _game(game) for name, game in games.items()}
-        if len(named) < len(games):
-            raise InvalidInput(f"games must have different names; got {list(games)}.")
-    else:
-        single = isinstance(games, str | AnyGame)
-        listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
-        named = {}
-        for i, item in enumerate(listed):
-            number = "" if len(listed) == 1 else f" {i + 1}"
-            name = item if isinstance(item, str) else f"game{number}"
-            if name in named:
-                twice = f"{name!r} appears twice (give a dict instead)"
-                raise InvalidInput(f"games must have different names; {twice}.")
-            named[name] = _game(item)
-    if not named:
-        raise InvalidInput("games must hold at least one game; got none.")
-    return named
+    """Return games by name; unnamed ones are called "game", or "game 1", "game 2", ..."""
+    several = isinstance(games, Sequence) and len(games) > 1
+
+    def name(place: int, game: Any) -> str:
+        return game if isinstance(game, str) else f"game {place + 1}" if several else "game"
+
+    return by_name("games", games, _game, name)
 
 
 def _game(game: str | AnyGame) -> AnyGame:
