@@ -38,7 +38,7 @@ POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints
 @click.option("--seeds", default=40, show_default=True, help="Runs of each policy on each game.")
 def demo(out: Path, horizon: int, seeds: int) -> None:
     """A tour in a minute: three games, what they are, and who plays them best."""
-    from partial_monitoring.experiments.workers import core_count
+    from partial_monitoring.experiments.workers import worker_count
 
     say = console()
     games = {}
@@ -52,7 +52,7 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
     )
     chosen = read_policies(POLICIES)
     experiment = pm.Experiment(games, chosen, THETA, horizon=horizon, seeds=seeds, name="demo")
-    cores = core_count()
+    cores = worker_count()
     engine = "processes" if cores > 1 else "here"
     comparisons = experiment.compare(out, engine=engine, workers=cores, progress=True)
     show_comparisons(comparisons, as_json=False)

@@ -1,26 +1,23 @@
-"""Play an experiment: find out what is missing, play it in chunks, put everything together."""
+"""The steps of an experiment: what is missing, in which chunks to play it, what came out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.experiments.runs import Configuration, Plan, Setting, put_together
 from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.workers import ENGINES, Task, worker_count
+from partial_monitoring.experiments.workers import Task
 from partial_monitoring.policies import policy_to_dict
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.result import TABLES, Comparison
 from partial_monitoring.simulation.simulate import worst_for
 from partial_monitoring.simulation.truths import FixedTruth
-from partial_monitoring.validation import Array, Indices, whole_number
+from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,41 +27,6 @@ CHUNK = 50
 
 ROUNDS = 1_000_000
 """Largest number of rounds of a chunk (unless one seed has more): what a crash can lose."""
-
-
-def compare(
-    plan: Plan,
-    store: str | Path | None,
-    *,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    progress: bool,
-) -> list[Comparison]:
-    """Play what is missing of an experiment and return its comparisons."""
-    if not isinstance(engine, str) or engine not in ENGINES:
-        raise unknown_name("engine", engine, ENGINES)
-    if scheduler is not None and engine != "dask":
-        raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
-    if scheduler is not None and not isinstance(scheduler, str):
-        raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
-    count = (
-        worker_count(scheduler) if workers is None else whole_number("workers", workers, at_least=1)
-    )
-    with ExitStack() as stack:
-        folder = store if store is not None else stack.enter_context(TemporaryDirectory())
-        shown = stack.enter_context(Progress(visible=progress))
-        kept = Store(folder, warn=shown.say)
-        configurations = planned(plan, kept)
-        if store is not None:
-            note(plan, kept, configurations)
-        spread = 1 if engine == "here" else count
-        tasks = missing(plan, configurations, kept, shown, spread)
-        played = ENGINES[engine](list(tasks), workers=count, scheduler=scheduler)
-        for task, part in played:
-            kept.add(task.configuration, part)
-            shown.advance(tasks[task], len(part.seeds))
-        return [_comparison(plan, setting, configurations, kept) for setting in plan.settings]
 
 
 Key = tuple[str, str, str]
@@ -165,9 +127,10 @@ def _policy_dict(policy: Any) -> Any:
         return repr(policy)
 
 
-def _comparison(
+def comparison_of(
     plan: Plan, setting: Setting, configurations: dict[Key, Configuration], store: Store
 ) -> Comparison:
+    """Return the finished runs of a setting."""
     runs = {}
     for name in setting.players:
         found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)

@@ -2,7 +2,7 @@
 
     FOLDER/games/GAME.json             the games, as game files
     FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key
-    FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds a file
+    FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds per file: first, number, hash
     FOLDER/truths/SEARCH.json          parameters that a search has found
     FOLDER/experiments/NAME.json       which configurations and seeds an experiment consists of
 
@@ -29,7 +29,6 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
 from partial_monitoring.policies import policy_from_dict
 from partial_monitoring.simulation.result import Comparison, Result
-from partial_monitoring.validation import Indices
 
 
 class Store:
@@ -54,27 +53,28 @@ class Store:
         folders = [self.folder / "runs" / own for own in keys if own is not None]
         for path in (path for own in folders for path in sorted(own.glob("[!.]*.parquet"))):
             some = self._read(path)
-            if some is None:
-                continue
-            fresh = some if found is None else _without(some, found.seeds)
-            if fresh is not None:
-                found = fresh if found is None else found.merged(fresh)
+            if found is None or some is None:
+                found = found or some
+            elif (new := ~np.isin(some.seeds, found.seeds)).any():
+                found = found.merged(some.only(some.seeds[new]))
         return found
 
     def recognize(self, own: Configuration) -> None:
         """Note the former key of a configuration if the store has runs under that key only."""
         runs = self.folder / "runs"
         if (runs / own.former_key).is_dir() and not (runs / own.key).exists():
-            former = {"former": own.former_key}
-            self.write_json(runs / own.key / "cell.json", own.definition | former)
+            definition = own.definition() | {"former": own.former_key}
+            self.write_json(runs / own.key / "cell.json", definition)
 
     def add(self, own: Configuration, result: Result) -> None:
         """Keep finished runs of a configuration."""
         folder = self.folder / "runs" / own.key
         if not (folder / "cell.json").exists():
             self.add_game(own.game_key, own.game)
-            self.write_json(folder / "cell.json", own.definition)
-        target = folder / f"{_seeds_name(result.seeds)}.parquet"
+            self.write_json(folder / "cell.json", own.definition())
+        seeds = result.seeds
+        digest = sha256(seeds.tobytes()).hexdigest()[:8]
+        target = folder / f"{seeds[0]}-{len(seeds)}-{digest}.parquet"
         result.save(target)
         self._checked[target] = result
 
@@ -87,10 +87,6 @@ class Store:
         path = self.folder / "games" / f"{key}.json"
         if self.read_json(path) is None:
             self.write_json(path, game_to_dict(game))
-
-    def game(self, key: str) -> AnyGame:
-        """Return the game of a content key."""
-        return load_game(self.folder / "games" / f"{key}.json")
 
     def write_json(self, path: Path, data: Any) -> None:
         """Write plain data to a file, whole or not at all."""
@@ -113,17 +109,6 @@ class Store:
                 self.warn(f"{error} Its runs are played again.")
                 return None
         return self._checked[path]
-
-
-def _seeds_name(seeds: Indices) -> str:
-    """Return a file name for some seeds: the first, how many, and a hash of all."""
-    return f"{seeds[0]}-{len(seeds)}-{sha256(seeds.tobytes()).hexdigest()[:8]}"
-
-
-def _without(result: Result, seeds: Indices) -> Result | None:
-    """Return a result without some seeds, or None if nothing is left."""
-    new = ~np.isin(result.seeds, seeds)
-    return result.only(result.seeds[new]) if new.any() else None
 
 
 @dataclass(eq=False)
@@ -188,7 +173,8 @@ def _add(group: StoredGroup, setting: Any, plan: Any) -> None:
         if group.cells.get(label, key) != key:
             own = f"{label} [{plan['name']}]"
         group.cells[own] = key
-        group.policies[own] = _read_policy(setting["policies"][label])
+        data = setting["policies"][label]  # a text if the policy is not one of the library's
+        group.policies[own] = policy_from_dict(data) if isinstance(data, dict) else data
 
 
 def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
@@ -215,14 +201,9 @@ def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
             )
     yield Comparison(
         group.game_name,
-        store.game(group.game),
+        load_game(store.folder / "games" / f"{group.game}.json"),
         group.truth,
         group.policies,
         put_together({label: run.only(seeds) for label, run in done.items()}),
         group.refused,
     )
-
-
-def _read_policy(data: Any) -> Any:
-    """Return a policy, or its description if it is not one of the library's."""
-    return policy_from_dict(data) if isinstance(data, dict) else data

@@ -14,11 +14,11 @@ from partial_monitoring.report.series import (
     Plays,
     Style,
     action_colors,
-    all_curves,
     log_range,
+    short,
 )
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.text import power, short
+from partial_monitoring.report.text import power
 from partial_monitoring.validation import Array, Indices
 
 Chart = dict[str, Any]
@@ -38,8 +38,7 @@ NEAR = 2.0
 
 def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
     """Return regret over rounds on linear and, if there is any regret, on logarithmic axes."""
-    result = section.comparison.result
-    drawn = all_curves(result)
+    drawn = section.curves
     rounds = next(iter(drawn.values())).rounds
     top = max(float(curve.high.max()) for curve in drawn.values())
     bound = section.bound(rounds)
@@ -54,26 +53,21 @@ def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
         traces = _regret_traces(drawn, styles, limits[0])
         traces += [*guides, *_slope(section, rounds, top)]
         views["log-log"] = {"data": traces, "layout": layout}
-    banded = len(result.seeds) > 1
+    banded = len(section.comparison.result.seeds) > 1
     return {"views": views, "banded": banded, "quantiles": banded and len(drawn) <= FEW}
 
 
 def information_charts(section: Section, styles: Mapping[str, Style]) -> dict[str, Chart]:
     """Return charts of the information gained, its ratio and its price, by title."""
-    result = section.comparison.result
-    drawn = all_curves(result)
     charts = {}
     for kind, title in INFORMATION.items():
-        lines = {name: getattr(curve, kind) for name, curve in drawn.items()}
-        lines = {name: values for name, values in lines.items() if np.isfinite(values).any()}
-        if lines:
-            data = [
-                _line(name, drawn[name].rounds, values, styles[name])
-                for name, values in lines.items()
-            ]
-            charts[title.capitalize()] = {
-                "views": {"log": {"data": data, "layout": _small_layout()}}
-            }
+        data = [
+            _line(name, curve.rounds, getattr(curve, kind), styles[name])
+            for name, curve in section.curves.items()
+            if np.isfinite(getattr(curve, kind)).any()
+        ]
+        if data:
+            charts[title.capitalize()] = _small_chart(data)
     return charts
 
 
@@ -81,11 +75,11 @@ def plays_charts(plays: Plays) -> dict[str, Chart]:
     """Return by policy a chart of the share of each action over the rounds."""
     colors = action_colors(len(plays.actions), others=plays.others)
     charts = {}
-    for name, shares in plays.shares.items():
+    for name, played in plays.shares.items():
         data = [
             {
                 "x": plays.rounds.tolist(),
-                "y": numbers(100 * shares[:, a]),
+                "y": numbers(100 * played[:, a]),
                 "name": action,
                 "stackgroup": "plays",
                 "mode": "lines",
@@ -96,9 +90,8 @@ def plays_charts(plays: Plays) -> dict[str, Chart]:
             }
             for a, action in enumerate(_escaped(plays.actions))
         ]
-        layout = _small_layout()
-        layout["yaxis"] |= {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
-        charts[name] = {"views": {"log": {"data": data, "layout": layout}}}
+        shares = {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
+        charts[name] = _small_chart(data, **shares)
     return charts
 
 
@@ -178,13 +171,10 @@ def _slope(section: Section, rounds: Indices, top: float) -> list[dict[str, Any]
 
 
 def _guide(name: str, rounds: Indices, values: Array, dash: str) -> dict[str, Any]:
-    return {
-        "x": rounds.tolist(),
-        "y": numbers(values),
+    return _line(name, rounds, values, Style(GUIDE_COLOR, dash)) | {
         "name": name,
         "mode": "lines",
         "line": {"color": GUIDE_COLOR, "dash": dash, "width": 1.5},
-        "hovertemplate": "%{y:.4~g}",
         "meta": {"part": "guide"},
     }
 
@@ -206,11 +196,16 @@ def _layout(scale: str) -> dict[str, Any]:
     }
 
 
-def _small_layout() -> dict[str, Any]:
-    layout = _layout("linear")
-    layout["xaxis"] = _axis("log", "round")
-    layout["yaxis"] = _axis("linear", "") | {"rangemode": "tozero", "nticks": 5}
-    return layout | {"margin": SMALL_MARGIN, "height": 230, "font": FONT | {"size": 12}}
+def _small_chart(data: list[dict[str, Any]], **vertical: Any) -> Chart:
+    """Return a chart of small size over the logarithm of the rounds."""
+    layout = _layout("linear") | {
+        "margin": SMALL_MARGIN,
+        "height": 230,
+        "font": FONT | {"size": 12},
+        "xaxis": _axis("log", "round"),
+        "yaxis": _axis("linear", "") | {"rangemode": "tozero", "nticks": 5} | vertical,
+    }
+    return {"views": {"log": {"data": data, "layout": layout}}}
 
 
 def _axis(scale: str, title: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.report.ranking import duels, ranking
-from partial_monitoring.report.series import Style, plays, policy_styles
+from partial_monitoring.report.series import Style, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
 from partial_monitoring.simulation.result import Comparison
@@ -127,8 +127,7 @@ def section_figures(
     if section.summaries:
         drawn["regret"] = figures.regret_figure(section, styles)
         drawn["information"] = figures.information_figure(section, styles)
-        played = plays(section.comparison)
-        drawn["plays"] = None if played is None else figures.plays_figure(played)
+        drawn["plays"] = figures.plays_figure(section.plays) if section.plays else None
     return {kind: figure for kind, figure in drawn.items() if figure is not None}
 
 
