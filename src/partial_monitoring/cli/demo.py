@@ -11,11 +11,11 @@ from partial_monitoring.cli.common import console, plain_game, read_policies, sh
 from partial_monitoring.cli.experiments import show_comparisons, this_command, write_page
 
 GAMES = {
-    "inspection": "Ship, scrap or inspect? Only an inspection shows the fault, and it destroys.",
+    "inspection": "Accept, reject or inspect? Only an inspection reveals a fault, at a price.",
     "dynamic_pricing": "Which price? A customer only says yes or no.",
     "linear_bandit": "Four ads with common features; each shows how well it did.",
 }
-"""The games of the tour, an easy one, a hard one and a bandit, and what they are about."""
+"""The games of the tour (an easy one, a hard one and a bandit) and what they are about."""
 
 THETA = {
     "inspection": {"few faults": [0.85, 0.15]},
@@ -47,8 +47,8 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
         say.print(f"\n[bold]{number}. {name}[/bold]  {about}", highlight=False)
         show_sentences(pm.analyze(games[name]).explain())
     say.print(
-        f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds; all policies meet the "
-        f"same luck. What is kept in {out} is not played again.\n"
+        f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds each; all policies "
+        f"face the same random outcomes. Runs stored in {out} are not played again.\n"
     )
     chosen = read_policies(POLICIES)
     experiment = pm.Experiment(games, chosen, THETA, horizon=horizon, seeds=seeds, name="demo")

@@ -51,7 +51,7 @@ def run_options(command: Any) -> Any:
             "--json", "as_json", is_flag=True, help="Print one JSON list and nothing else."
         ),
         click.option("--scheduler", metavar="ADDRESS", help="The address of a Dask scheduler."),
-        click.option("--workers", type=int, help="How many processes; all cores unless given."),
+        click.option("--workers", type=int, help="Number of processes; by default all cores."),
         click.option(
             "--engine",
             type=click.Choice(ENGINES),
@@ -86,19 +86,19 @@ def policies(as_json: bool) -> None:
     "--theta",
     default="random",
     show_default=True,
-    help="The truth: 0.2,0.5,0.3, or random (one per seed), or worst (found by a search), or the "
+    help="The true parameter: 0.2,0.5,0.3, random (one per seed), worst (found by a search) or the "
     "name of a test function.",
 )
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
-@click.option("--seeds", default="20", show_default=True, help="How many runs, or which: 3,5,8.")
-@click.option("--checkpoints", help="Rounds that are recorded; about fifty unless given.")
 @click.option(
-    "--noise", help="The noise, if not what the game says: gaussian, bernoulli, sign, none."
+    "--seeds", default="20", show_default=True, help="Number of runs, or a list of seeds: 3,5,8."
 )
+@click.option("--checkpoints", help="Rounds to record; by default about fifty.")
+@click.option("--noise", help="Noise instead of the game's own: gaussian, bernoulli, sign, none.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the runs in this folder: what is there is not played again, `pm report` shows it.",
+    help="Store the runs in this folder; stored runs are not played again, `pm report` shows them.",
 )
 @run_options
 def simulate(
@@ -144,7 +144,7 @@ def simulate(
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where runs and report go; beside the file, named like it, unless given.",
+    help="Folder for runs and report; by default next to FILE, with its name.",
 )
 @click.option("--no-page", is_flag=True, help="Write no page at the end.")
 @run_options
@@ -153,8 +153,8 @@ def run(
 ) -> None:
     """Run an experiment FILE (TOML): games, true parameters, policies, horizon, seeds.
 
-    Finished runs are kept and never played again: an interrupted experiment goes on where it was,
-    and added seeds or policies only cost what is new. docs/experiments.md describes the file.
+    Finished runs are stored and never played again: an interrupted experiment resumes where it
+    stopped, and added seeds or policies play only what is new. docs/experiments.md describes FILE.
     """
     experiment = pm.load_experiment(file)
     folder = file.with_suffix("") if out is None else out
@@ -170,7 +170,7 @@ def run(
 @click.option("--title", help="The title of the page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
 def report(folder: Path, title: str | None, as_json: bool) -> None:
-    """Write the page, figures and tables of the experiments kept in FOLDER."""
+    """Write the page, figures and tables of the experiments stored in FOLDER."""
     from partial_monitoring.experiments.store import open_store, stored_comparisons
 
     store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
@@ -196,7 +196,7 @@ def show_comparisons(comparisons: Sequence[Comparison], *, as_json: bool) -> Non
 def write_page(
     comparisons: Sequence[Comparison], folder: Path, title: str, command: str, *, say: bool
 ) -> None:
-    """Write the page, or say what is missing for it."""
+    """Write the page, or say why that is impossible."""
     try:
         page = pm.write_report(comparisons, folder, title=title, command=command)
     except InvalidInput as error:
@@ -212,7 +212,7 @@ def this_command() -> str:
 
 
 def keep_command(folder: Path, name: str) -> None:
-    """Write down the command that made an experiment, for its page."""
+    """Store the command that ran an experiment, for its page."""
     from partial_monitoring.experiments.store import Store
 
     Store(folder).write_json(folder / "commands" / f"{name}.json", this_command())

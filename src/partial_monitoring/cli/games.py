@@ -68,7 +68,7 @@ def show(
 def analyze(
     game: str, options: Sequence[str], param: Sequence[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Tell whether a game can be learned, how fast, and why.
+    """Say whether a game can be learned, how fast, and why.
 
     The class is trivial, easy, hard or hopeless; regret then grows like 0, n^1/2, n^2/3 or n.
     """
@@ -104,7 +104,7 @@ def analyze(
 def advise(
     game: str, options: Sequence[str], param: Sequence[str], target: str, as_json: bool
 ) -> None:
-    """Tell what to measure in addition so that a game becomes easy (or at least learnable)."""
+    """Suggest what else to measure so that a game becomes easy (or at least learnable)."""
     advice = pm.advise(plain_game(game, options, param), target=target)
     if as_json:
         click.echo(json.dumps(advice.to_dict()))

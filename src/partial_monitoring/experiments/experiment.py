@@ -237,7 +237,7 @@ def _setting(
             raise
         except InvalidInput as error:
             refused[name] = str(error)
-    players = tuple(name for name in policies if name not in refused)
+    players = {name: policy for name, policy in policies.items() if name not in refused}
     return Setting(game_name, game, truth_name, truth, players, refused)
 
 

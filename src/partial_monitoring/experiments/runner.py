@@ -40,9 +40,9 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
         truth = setting.truth
         if truth.searched:
             truth = FixedTruth(_worst(plan, setting, store))
-        for name in setting.players:
+        for name, policy in setting.players.items():
             configurations[setting.game_name, setting.truth_name, name] = Configuration(
-                setting.game, truth, plan.policies[name], plan.checkpoints, plan.noise
+                setting.game, truth, policy, plan.checkpoints, plan.noise
             )
     for configuration in configurations.values():
         store.recognize(configuration)
@@ -51,7 +51,7 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
 
 def _worst(plan: Plan, setting: Setting, store: Store) -> Array:
     """Return a parameter on which the first policy has large regret, stored or searched for."""
-    policy = plan.policies[setting.players[0]]
+    policy = next(iter(setting.players.values()))
     nothing = FixedTruth(np.zeros(0))
     search = Configuration(setting.game, nothing, policy, plan.checkpoints[-1:], plan.noise)
     for key in (search.key, search.former_key):
@@ -83,15 +83,13 @@ def missing(
 
 def chunks(configuration: Configuration, seeds: Indices, workers: int) -> Iterator[Task]:
     """Cut seeds into chunks that keep all workers busy."""
-    if len(seeds) == 0:
-        return
     size = min(CHUNK, -(-len(seeds) // workers), max(1, ROUNDS // configuration.horizon))
-    for start in range(0, len(seeds), size):
+    for start in range(0, len(seeds), size or 1):
         yield Task(configuration, seeds[start : start + size])
 
 
 def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> None:
-    """Write down which configurations and seeds an experiment consists of, for reports."""
+    """Store which configurations and seeds an experiment consists of, for reports."""
     listed = []
     for setting in plan.settings:
         where = (setting.game_name, setting.truth_name)
@@ -103,7 +101,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
                 "game_name": setting.game_name,
                 "game": first.game_key,
                 "truth": setting.truth_name,
-                # the former key, so that old and new plans of a store meet
+                # the former key, so that old and new plans of a store are merged
                 "truth_key": content_key(described(first.truth, former=True)),
                 "cells": {name: one.key for name, one in own.items()},
                 "policies": {name: _policy_dict(one.policy) for name, one in own.items()},
@@ -136,9 +134,8 @@ def comparison_of(
         found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)
         assert found is not None
         runs[name] = found.only(plan.seeds)
-    game, name, instance = setting.game, setting.game_name, setting.truth_name
-    policies = {player: plan.policies[player] for player in setting.players}
-    return Comparison(name, game, instance, policies, put_together(runs), setting.refused)
+    where = setting.game_name, setting.game, setting.truth_name
+    return Comparison(*where, setting.players, put_together(runs), setting.refused)
 
 
 def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
@@ -152,11 +149,10 @@ def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
         result = comparison.result
         n, marks = len(result.seeds), len(result.checkpoints)
         for name in result.policies:
-            columns["game"].append(np.repeat(comparison.game_name, n * marks))
-            columns["theta"].append(np.repeat(comparison.instance, n * marks))
-            columns["policy"].append(np.repeat(name, n * marks))
-            columns["seed"].append(np.repeat(result.seeds, marks))
-            columns["round"].append(np.tile(result.checkpoints, n))
-            for key in TABLES[:3]:
-                columns[key].append(getattr(result, key)[name].ravel())
+            names = (comparison.game_name, comparison.instance, name)
+            blocks = [np.repeat(label, n * marks) for label in names]
+            blocks += [np.repeat(result.seeds, marks), np.tile(result.checkpoints, n)]
+            blocks += [getattr(result, key)[name].ravel() for key in TABLES[:3]]
+            for column, block in zip(columns.values(), blocks, strict=True):
+                column.append(block)
     return pa.table({name: np.concatenate(parts) for name, parts in columns.items()})

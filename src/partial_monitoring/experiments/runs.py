@@ -34,8 +34,8 @@ class Setting:
     game: AnyGame
     truth_name: str
     truth: Truth
-    players: tuple[str, ...]
-    """The names of the policies that play this game."""
+    players: Mapping[str, Policy[Any]]
+    """The policies that play this game, by name."""
     refused: Mapping[str, str]
     """The other policies, each with the reason why it cannot play."""
 

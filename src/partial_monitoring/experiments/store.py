@@ -3,11 +3,11 @@
     FOLDER/games/GAME.json             the games, as game files
     FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key
     FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds per file: first, number, hash
-    FOLDER/truths/SEARCH.json          parameters that a search has found
+    FOLDER/truths/SEARCH.json          parameters found by a search
     FOLDER/experiments/NAME.json       which configurations and seeds an experiment consists of
 
 Every file is written whole or not at all, and two processes that finish the same runs write the
-same file. A damaged file is named and left out, so that its runs are played again.
+same file. A damaged file is reported and ignored, so that its runs are played again.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Store:
         try:
             return disk.read_json(path) if path.exists() else None
         except (OSError, InvalidInput):
-            self.warn(f"{path}: is damaged and not used.")
+            self.warn(f"{path}: is damaged and ignored.")
             return None
 
     def _read(self, path: Path) -> Result | None:
@@ -160,7 +160,7 @@ def _groups(store: Store) -> list[StoredGroup]:
                 )
                 _add(group, setting, plan)
         except (KeyError, TypeError, AttributeError, ValueError):
-            store.warn(f"{path}: is damaged and not used.")
+            store.warn(f"{path}: is damaged and ignored.")
     return list(groups.values())
 
 
@@ -169,9 +169,8 @@ def _add(group: StoredGroup, setting: Any, plan: Any) -> None:
     group.seeds |= dict.fromkeys(int(seed) for seed in plan["seeds"])
     group.refused |= setting["refused"]
     for label, key in setting["cells"].items():
-        own = label
-        if group.cells.get(label, key) != key:
-            own = f"{label} [{plan['name']}]"
+        taken = group.cells.get(label, key) != key
+        own = f"{label} [{plan['name']}]" if taken else label
         group.cells[own] = key
         data = setting["policies"][label]  # a text if the policy is not one of the library's
         group.policies[own] = policy_from_dict(data) if isinstance(data, dict) else data

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def plays_charts(plays: Plays) -> dict[str, Chart]:
                 "hovertemplate": "%{y:.0f} %",
                 "meta": {},
             }
-            for a, action in enumerate(_escaped(plays.actions))
+            for a, action in enumerate(map(_escaped, plays.actions))
         ]
         shares = {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
         charts[name] = _small_chart(data, **shares)
@@ -132,7 +133,7 @@ def _line(name: str, rounds: Indices, values: Array, style: Style) -> dict[str, 
     return {
         "x": rounds.tolist(),
         "y": numbers(values),
-        "name": _escaped([short(name)])[0],
+        "name": _escaped(short(name)),
         "mode": "lines" if len(rounds) > 2 else "lines+markers",
         "line": {"color": style.color, "dash": style.dash, "width": 2},
         "hovertemplate": "%{y:.4~g}",
@@ -226,6 +227,6 @@ def _axis(scale: str, title: str) -> dict[str, Any]:
     return axis | {"dtick": 1, "tickformat": "~s" if title == "round" else ",~r"}
 
 
-def _escaped(names: Sequence[str]) -> list[str]:
-    """Keep plotly.js, which reads a little HTML in texts, from reading any in names."""
-    return [name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for name in names]
+def _escaped(name: str) -> str:
+    """Keep plotly.js, which reads some HTML in texts, from reading any in names."""
+    return escape(name, quote=False)

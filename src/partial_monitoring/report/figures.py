@@ -40,7 +40,7 @@ FILES: dict[str, Any] = {
     "svg.hashsalt": "partial-monitoring",
     "pdf.fonttype": 42,
 }
-"""Texts as outlines, so that a figure looks the same everywhere, and the same bytes each time."""
+"""Text as outlines, so that a figure looks the same everywhere; the same bytes each time."""
 
 LOOK: dict[str, Any] = {
     "font.size": 8.5,
@@ -57,7 +57,7 @@ LOOK: dict[str, Any] = {
     "legend.frameon": False,
     "axes.formatter.limits": (-4, 5),
 }
-"""Calm axes."""
+"""Plain axes."""
 
 
 @contextmanager

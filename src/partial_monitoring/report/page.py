@@ -6,7 +6,7 @@ import json
 import platform
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -15,7 +15,6 @@ import partial_monitoring
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
-from partial_monitoring.report.game_class import Verdict
 from partial_monitoring.report.ranking import Duel, Standing
 from partial_monitoring.report.series import Style, action_colors, short
 from partial_monitoring.report.summary import Section
@@ -28,16 +27,6 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 MOST_DUELS = 12
 """Largest number of policies for which a table of all pairs fits on a screen."""
-
-
-@dataclass
-class GameGroup:
-    """A game with its instances."""
-
-    name: str
-    verdict: Verdict
-    picture: str | None
-    instances: list[dict[str, Any]] = field(default_factory=list)
 
 
 def render_page(
@@ -89,16 +78,20 @@ def game_groups(
     drawings: Sequence[Drawings],
     styles: Mapping[str, Style],
     charts: list[Chart],
-) -> list[GameGroup]:
+) -> list[dict[str, Any]]:
     """Group the instances by game, and append their charts to the list."""
-    groups: dict[tuple[str, int], GameGroup] = {}
+    groups: dict[tuple[str, int], dict[str, Any]] = {}
     for place, (section, drawn) in enumerate(zip(sections, drawings, strict=True), start=1):
         comparison = section.comparison
         key = (comparison.game_name, id(comparison.game))
         if key not in groups:
-            picture = data_uri(drawn["cells"]) if "cells" in drawn else None
-            groups[key] = GameGroup(comparison.game_name, section.verdict, picture)
-        groups[key].instances.append(_instance(section, drawn, styles, charts, place))
+            groups[key] = {
+                "name": comparison.game_name,
+                "verdict": section.verdict,
+                "picture": data_uri(drawn["cells"]) if "cells" in drawn else None,
+                "instances": [],
+            }
+        groups[key]["instances"].append(_instance(section, drawn, styles, charts, place))
     return list(groups.values())
 
 

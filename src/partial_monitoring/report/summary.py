@@ -85,7 +85,8 @@ class Section:
 
     def bound(self, rounds: Indices) -> Array | None:
         """Return the regret that theory guarantees for IDS after each of the rounds, if any."""
-        return None if self.excess is not None else self.verdict.bound(rounds)
+        found = self.verdict.bound(rounds)
+        return None if found is None or self.excess is not None else found
 
     @cached_property
     def curves(self) -> dict[str, Curves]:

@@ -69,9 +69,8 @@ def _left_out(width: int | None) -> set[int]:
 
 def _about(section: Section) -> list[str]:
     """Return what the first column says beside the policies."""
-    comparison, verdict = section.comparison, section.verdict
-    lines = [comparison.game_name, f"θ = {comparison.instance}"]
-    return lines if verdict.analysis is None else [*lines, verdict.category]
+    lines = [section.comparison.game_name, f"θ = {section.comparison.instance}"]
+    return lines if section.verdict.analysis is None else [*lines, section.verdict.category]
 
 
 def _cells(section: Section, summary: Summary) -> list[str]:

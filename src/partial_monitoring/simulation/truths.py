@@ -81,7 +81,7 @@ class Listed(Truth):
 
 @dataclass(frozen=True, eq=False)
 class Random(Truth):
-    """A parameter of its own for each seed: uniform on bounded sets, near the prior on others."""
+    """One parameter per seed: uniform on bounded sets, near the prior on others."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
         return game.draw_truths(seeds)
