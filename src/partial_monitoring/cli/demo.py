@@ -59,5 +59,5 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
     write_page(comparisons, out, "Three games, six policies", this_command(), say=True)
     say.print(
         "\nNext: pm games (all of them), pm show inspection, pm advise dynamic_pricing,\n"
-        "pm simulate apple_tasting --policy ids --policy cbp, and your own: docs/tutorial.md."
+        "pm simulate apple_tasting --policy ids --policy cbp; for your own game: docs/tutorial.md."
     )

@@ -62,7 +62,6 @@ def render_page(
         duels=duels if len(standings) <= MOST_DUELS else {},
         groups=groups,
         styles=styles,
-        refusals=text.refusals(sections),
         policies=policies,
         command=command,
         versions=versions(),

@@ -168,7 +168,8 @@ def plays(comparison: Comparison) -> Plays | None:
     if not result.plays or any(counts.shape[2] == 0 for counts in result.plays.values()):
         return None
     at = thinned(result.checkpoints)
-    played = {name: _between(counts, at) for name, counts in result.plays.items()}
+    totals_at = {name: counts[:, at].sum(axis=0) for name, counts in result.plays.items()}
+    played = {name: np.diff(total, axis=0, prepend=0) for name, total in totals_at.items()}
     totals = np.max([counts.sum(axis=0) for counts in played.values()], axis=0)
     k = len(totals)
     others = k > MOST_ACTIONS
@@ -184,12 +185,6 @@ def plays(comparison: Comparison) -> Plays | None:
     if others:
         names = (*names, f"{len(rest):,} others")
     return Plays(result.checkpoints[at], names, others, shares)
-
-
-def _between(counts: Indices, at: Indices) -> Indices:
-    """Return how often each action was played since the previous checkpoint, over all seeds."""
-    total = counts[:, at].sum(axis=0)  # (points, k)
-    return np.concatenate([total[:1], np.diff(total, axis=0)])
 
 
 def short(name: str, most: int = 28) -> str:

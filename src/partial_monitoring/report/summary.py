@@ -100,10 +100,11 @@ class Section:
         return plays(self.comparison)
 
     @property
-    def unfinished(self) -> list[str]:
-        """Policies without numbers that were not refused: the run was interrupted."""
-        known = {*self.comparison.result.policies, *self.comparison.refused}
-        return [name for name in self.comparison.policies if name not in known]
+    def unplayed(self) -> dict[str, str]:
+        """The policies without numbers, and why they have none."""
+        comparison, why = self.comparison, "The run was interrupted before its first checkpoint."
+        missing = [name for name in comparison.policies if name not in comparison.result.policies]
+        return dict.fromkeys(missing, why) | dict(comparison.refused)
 
 
 def largest_norm(game: FunctionGame, theta: Array) -> float:

@@ -97,19 +97,6 @@ def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
     return lines
 
 
-def refusals(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
-    """Return (policy, game and instance, reason) of everything that was not played."""
-    found = []
-    for section in sections:
-        title = section.comparison.title
-        found += [(name, title, reason) for name, reason in section.comparison.refused.items()]
-        found += [
-            (name, title, "The run was interrupted before its first checkpoint.")
-            for name in section.unfinished
-        ]
-    return found
-
-
 def _range(numbers: Sequence[int], noun: str) -> str:
     low, high = min(numbers), max(numbers)
     return with_noun(high, noun) if low == high else f"{low:,} to {high:,} {noun}s"
