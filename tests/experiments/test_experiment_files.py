@@ -68,7 +68,7 @@ def test_everything_a_file_can_say(tmp_path: Path) -> None:
     assert experiment.policies["IDS, relaxed"] == pm.IDS(
         gap=pm.gaps.relaxed, sampling=pm.sampling.generalized(3.0)
     )
-    assert experiment.settings[-1].players == ("ids", "IDS, relaxed")
+    assert list(experiment.settings[-1].players) == ["ids", "IDS, relaxed"]
     assert "CBP plays finite games" in experiment.settings[-1].refused["cbp"]
 
 

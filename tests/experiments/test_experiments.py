@@ -12,7 +12,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments import runs as cells
-from partial_monitoring.experiments.runs import Configuration, SeededRun
+from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.store import Store, stored_comparisons
 from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import halves
@@ -78,8 +78,6 @@ def test_a_changed_definition_or_version_is_another_key(monkeypatch: pytest.Monk
     ]
     assert len({cell.key for cell in [base, *others]}) == len(others) + 1
     assert Configuration(pm.games.apple_tasting(), base.truth, pm.IDS(), marks).key == base.key
-    assert SeededRun(base, 3).key != SeededRun(base, 4).key
-    assert SeededRun(base, 3).name == "ids on θ = (0.7, 0.3), 20 rounds, seed 3"
     monkeypatch.setattr(cells.partial_monitoring, "__version__", "99.0")
     assert Configuration(game, base.truth, pm.IDS(), marks).key != base.key
 
@@ -88,7 +86,7 @@ def test_a_run_is_what_its_cell_plays() -> None:
     cell = Configuration(
         pm.games.apple_tasting(), FixedTruth(np.array([0.7, 0.3])), pm.IDS(), np.array([30])
     )
-    alone, together = SeededRun(cell, 5).play(), cell.play(np.array([4, 5, 6]))
+    alone, together = cell.play(np.array([5])), cell.play(np.array([4, 5, 6]))
     np.testing.assert_array_equal(alone.regret["policy"][0], together.regret["policy"][1])
 
 

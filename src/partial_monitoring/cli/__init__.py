@@ -22,14 +22,14 @@ def main() -> None:
       pm show dynamic_pricing --prices 1,2,3,4  look at one
       pm show my-game.json                      or at your own, from a file or a table
       pm analyze my-game.json                   can it be learned, how fast, and why
-      pm advise my-game.json                    what to measure so that it can
+      pm advise my-game.json                    what to measure so that it can be learned
 
     \b
     Compare policies:
-      pm policies                               those that come with the library
+      pm policies                               the policies that come with the library
       pm simulate dynamic_pricing --policy ids --policy cbp --theta 0.2,0.5,0.3
-      pm run experiment.toml                    everything a file names, kept and resumed
-      pm report RESULTS                         the page with curves, tables and verdicts
+      pm run experiment.toml                    run an experiment file; finished runs are kept
+      pm report RESULTS                         write a page with curves, tables and verdicts
 
     \b
     pm demo                                     all of it, in a minute

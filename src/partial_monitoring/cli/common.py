@@ -1,4 +1,7 @@
-"""What all commands share: games and values from words, errors in one sentence, the terminal."""
+"""What all commands share: games and values from words, errors in one sentence, the terminal.
+
+The modules of commands import nothing that takes long; a command loads what it needs when it runs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,14 +59,12 @@ def known_games(ctx: click.Context, param: click.Parameter, word: str) -> list[C
 
 def takes_game(command: Any) -> Any:
     """Add the arguments that name a game."""
-    options = click.argument(
-        "options", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]..."
-    )
+    metavar = "[--NAME VALUE]..."
+    options = click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar=metavar)
     param = click.option(
         "--param", multiple=True, metavar="NAME=VALUE", help="An option of the game."
     )
-    game = click.argument("game", shell_complete=known_games)
-    return game(param(options(command)))
+    return click.argument("game", shell_complete=known_games)(param(options(command)))
 
 
 def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGame:
@@ -70,8 +72,9 @@ def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGa
     chosen = read_options(options, params)
     if name not in pm.games.GAMES and (Path(name).suffix in GAME_FILES or Path(name).exists()):
         if chosen:
-            names = ", ".join(chosen)
-            raise InvalidInput(f"a game file takes no options; got {names} with {name}.")
+            raise InvalidInput(
+                f"a game file takes no options; got {', '.join(chosen)} with {name}."
+            )
         return pm.load_game(name)
     return pm.games.make(name, **chosen)
 
@@ -93,11 +96,9 @@ def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, obj
         if not word.startswith("--"):
             raise InvalidInput(f"options of a game are written --NAME VALUE; got {word!r}.")
         name, equals, text = word[2:].partition("=")
-        if not equals:
-            if not words:
-                raise InvalidInput(f"--{name} needs a value.")
-            text = words.pop(0)
-        chosen[name.replace("-", "_")] = read_value(text)
+        if not (equals or words):
+            raise InvalidInput(f"--{name} needs a value.")
+        chosen[name.replace("-", "_")] = read_value(text if equals else words.pop(0))
     for param in params:
         name, equals, text = param.partition("=")
         if not equals:
@@ -126,8 +127,6 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
     >>> list(read_policies(["ids", "wide=ids:gap=relaxed,sampling=e2d,2"]))
     ['ids', 'wide']
     """
-    from partial_monitoring import policies
-
     chosen: dict[str, Any] = {}
     for text in texts:
         head, _, tail = text.partition(":")
@@ -144,23 +143,47 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
             options[key.replace("-", "_")] = read_value(value)
         if label in chosen:
             raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
-        chosen[label] = policies.make(name, **options)
+        chosen[label] = pm.policies.make(name, **options)
     return chosen
 
 
-def show_registry(columns: Sequence[str], rows: Iterable[tuple[str, str, str]]) -> None:
-    """Print what the library offers: names, what they are, and their options."""
+def show_registry(
+    registry: Any, names: Iterable[str], heading: Sequence[str], as_json: bool
+) -> None:
+    """Print what a registry of the library offers: names, what they are, and their options."""
+    listing = [(name, registry.summary(name), registry.options_of(name)) for name in names]
+    if as_json:
+        rows = []
+        for name, summary, options in listing:
+            options.pop("parameters", None)  # a set, which JSON cannot hold
+            rows.append({"name": name, "summary": summary, "options": options})
+        click.echo(json.dumps(rows, indent=2))
+        return
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    table.add_column(columns[0], no_wrap=True)
-    for column in (*columns[1:], "options and defaults"):
+    table.add_column(heading[0], no_wrap=True)
+    for column in (*heading[1:], "options and defaults"):
         table.add_column(column)
-    for name, summary, options in rows:
-        table.add_row(Text(name, style="bold"), Text(summary), Text(options, style="dim"))
+    for name, summary, options in listing:
+        shown = "  ".join(starmap(show_option, options.items()))
+        table.add_row(Text(name, style="bold"), Text(summary), Text(shown, style="dim"))
     console().print(table)
+
+
+def show_option(name: str, default: object) -> str:
+    """Show an option with its default, if that is short.
+
+    >>> show_option("cost", 2.0), show_option("prices", (1, 2, 3)), show_option("features", None)
+    ('cost=2', 'prices=1,2,3', 'features')
+    """
+    if isinstance(default, tuple) and not any(isinstance(item, tuple) for item in default):
+        text = ",".join(f"{item:g}" for item in default)
+    else:
+        text = f"{default:g}" if isinstance(default, float) else str(default)
+    return name if default is None or len(text) > 20 else f"{name}={text}"
 
 
 def show_sentences(text: str) -> None:

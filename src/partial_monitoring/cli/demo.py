@@ -9,14 +9,13 @@ import click
 import partial_monitoring as pm
 from partial_monitoring.cli.common import console, plain_game, read_policies, show_sentences
 from partial_monitoring.cli.experiments import show_comparisons, this_command, write_page
-from partial_monitoring.experiments.workers import core_count
 
 GAMES = {
-    "inspection": "Ship, scrap or inspect? Only an inspection shows the fault, and it destroys.",
+    "inspection": "Accept, reject or inspect? Only an inspection reveals a fault, at a price.",
     "dynamic_pricing": "Which price? A customer only says yes or no.",
     "linear_bandit": "Four ads with common features; each shows how well it did.",
 }
-"""The games of the tour, an easy one, a hard one and a bandit, and what they are about."""
+"""The games of the tour (an easy one, a hard one and a bandit) and what they are about."""
 
 THETA = {
     "inspection": {"few faults": [0.85, 0.15]},
@@ -39,6 +38,8 @@ POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints
 @click.option("--seeds", default=40, show_default=True, help="Runs of each policy on each game.")
 def demo(out: Path, horizon: int, seeds: int) -> None:
     """A tour in a minute: three games, what they are, and who plays them best."""
+    from partial_monitoring.experiments.workers import worker_count
+
     say = console()
     games = {}
     for number, (name, about) in enumerate(GAMES.items(), start=1):
@@ -46,17 +47,17 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
         say.print(f"\n[bold]{number}. {name}[/bold]  {about}", highlight=False)
         show_sentences(pm.analyze(games[name]).explain())
     say.print(
-        f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds; all policies meet the "
-        f"same luck. What is kept in {out} is not played again.\n"
+        f"\n[bold]4. Play them[/bold]  {seeds} runs of {horizon:,} rounds each; all policies "
+        f"face the same random outcomes. Runs stored in {out} are not played again.\n"
     )
     chosen = read_policies(POLICIES)
     experiment = pm.Experiment(games, chosen, THETA, horizon=horizon, seeds=seeds, name="demo")
-    cores = core_count()
+    cores = worker_count()
     engine = "processes" if cores > 1 else "here"
     comparisons = experiment.compare(out, engine=engine, workers=cores, progress=True)
     show_comparisons(comparisons, as_json=False)
     write_page(comparisons, out, "Three games, six policies", this_command(), say=True)
     say.print(
         "\nNext: pm games (all of them), pm show inspection, pm advise dynamic_pricing,\n"
-        "pm simulate apple_tasting --policy ids --policy cbp, and your own: docs/tutorial.md."
+        "pm simulate apple_tasting --policy ids --policy cbp; for your own game: docs/tutorial.md."
     )

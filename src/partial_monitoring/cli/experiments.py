@@ -14,7 +14,6 @@ import click
 from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
-from partial_monitoring import policies as registry
 from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
@@ -26,11 +25,12 @@ from partial_monitoring.cli.common import (
     takes_game,
 )
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.store import Store, open_store, stored_comparisons
-from partial_monitoring.experiments.workers import ENGINES
 
 if TYPE_CHECKING:
     from partial_monitoring.simulation.result import Comparison
+
+ENGINES = ("here", "processes", "dask")
+"""The names in ``experiments.workers.ENGINES``, without loading it."""
 
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
@@ -40,7 +40,7 @@ your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
 
 def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
     """Complete the name of a policy."""
-    return [CompletionItem(name) for name in registry.POLICIES if name.startswith(word)]
+    return [CompletionItem(name) for name in pm.policies.POLICIES if name.startswith(word)]
 
 
 def run_options(command: Any) -> Any:
@@ -51,10 +51,10 @@ def run_options(command: Any) -> Any:
             "--json", "as_json", is_flag=True, help="Print one JSON list and nothing else."
         ),
         click.option("--scheduler", metavar="ADDRESS", help="The address of a Dask scheduler."),
-        click.option("--workers", type=int, help="How many processes; all cores unless given."),
+        click.option("--workers", type=int, help="Number of processes; by default all cores."),
         click.option(
             "--engine",
-            type=click.Choice(list(ENGINES)),
+            type=click.Choice(ENGINES),
             default="here",
             show_default=True,
             help="Where to play: in this process, in several, or on a Dask cluster.",
@@ -68,19 +68,7 @@ def run_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def policies(as_json: bool) -> None:
     """List the policies that come with the library."""
-    rows = [
-        {"name": name, "summary": registry.summary(name), "options": registry.options_of(name)}
-        for name in registry.POLICIES
-    ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-        return
-    lines = []
-    for name in registry.POLICIES:
-        options = registry.options_of(name).items()
-        shown = "  ".join(key if value is None else f"{key}={value}" for key, value in options)
-        lines.append((name, registry.summary(name), shown))
-    show_registry(("policy", "what it does"), lines)
+    show_registry(pm.policies, pm.policies.POLICIES, ("policy", "what it does"), as_json)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
@@ -98,19 +86,19 @@ def policies(as_json: bool) -> None:
     "--theta",
     default="random",
     show_default=True,
-    help="The truth: 0.2,0.5,0.3, or random (one per seed), or worst (found by a search), or the "
+    help="The true parameter: 0.2,0.5,0.3, random (one per seed), worst (found by a search) or the "
     "name of a test function.",
 )
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
-@click.option("--seeds", default="20", show_default=True, help="How many runs, or which: 3,5,8.")
-@click.option("--checkpoints", help="Rounds that are recorded; about fifty unless given.")
 @click.option(
-    "--noise", help="The noise, if not what the game says: gaussian, bernoulli, sign, none."
+    "--seeds", default="20", show_default=True, help="Number of runs, or a list of seeds: 3,5,8."
 )
+@click.option("--checkpoints", help="Rounds to record; by default about fifty.")
+@click.option("--noise", help="Noise instead of the game's own: gaussian, bernoulli, sign, none.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the runs in this folder: what is there is not played again, `pm report` shows it.",
+    help="Store the runs in this folder; stored runs are not played again, `pm report` shows them.",
 )
 @run_options
 def simulate(
@@ -156,7 +144,7 @@ def simulate(
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where runs and report go; beside the file, named like it, unless given.",
+    help="Folder for runs and report; by default next to FILE, with its name.",
 )
 @click.option("--no-page", is_flag=True, help="Write no page at the end.")
 @run_options
@@ -165,8 +153,8 @@ def run(
 ) -> None:
     """Run an experiment FILE (TOML): games, true parameters, policies, horizon, seeds.
 
-    Finished runs are kept and never played again: an interrupted experiment goes on where it was,
-    and added seeds or policies only cost what is new. docs/experiments.md describes the file.
+    Finished runs are stored and never played again: an interrupted experiment resumes where it
+    stopped, and added seeds or policies play only what is new. docs/experiments.md describes FILE.
     """
     experiment = pm.load_experiment(file)
     folder = file.with_suffix("") if out is None else out
@@ -182,7 +170,9 @@ def run(
 @click.option("--title", help="The title of the page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON list instead.")
 def report(folder: Path, title: str | None, as_json: bool) -> None:
-    """Write the page, figures and tables of the experiments kept in FOLDER."""
+    """Write the page, figures and tables of the experiments stored in FOLDER."""
+    from partial_monitoring.experiments.store import open_store, stored_comparisons
+
     store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
     comparisons = stored_comparisons(store)
     show_comparisons(comparisons, as_json=as_json)
@@ -206,7 +196,7 @@ def show_comparisons(comparisons: Sequence[Comparison], *, as_json: bool) -> Non
 def write_page(
     comparisons: Sequence[Comparison], folder: Path, title: str, command: str, *, say: bool
 ) -> None:
-    """Write the page, or say what is missing for it."""
+    """Write the page, or say why that is impossible."""
     try:
         page = pm.write_report(comparisons, folder, title=title, command=command)
     except InvalidInput as error:
@@ -222,7 +212,9 @@ def this_command() -> str:
 
 
 def keep_command(folder: Path, name: str) -> None:
-    """Write down the command that made an experiment, for its page."""
+    """Store the command that ran an experiment, for its page."""
+    from partial_monitoring.experiments.store import Store
+
     Store(folder).write_json(folder / "commands" / f"{name}.json", this_command())
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 import click
 
 import partial_monitoring as pm
-from partial_monitoring import disk
 from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
@@ -32,36 +30,7 @@ PICTURES = (".svg", ".png", ".pdf")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def games(as_json: bool) -> None:
     """List the games that come with the library."""
-    listing = [(name, pm.games.summary(name), pm.games.options_of(name)) for name in pm.games.GAMES]
-    if as_json:
-        rows = [
-            {
-                "name": name,
-                "summary": summary,
-                "options": {key: value for key, value in options.items() if key != "parameters"},
-            }
-            for name, summary, options in listing
-        ]
-        click.echo(json.dumps(rows, indent=2))
-        return
-    lines = [
-        (name, summary, "  ".join(starmap(show_option, options.items())))
-        for name, summary, options in listing
-    ]
-    show_registry(("game", "what it is"), lines)
-
-
-def show_option(name: str, default: object) -> str:
-    """Show an option with its default, if that is short.
-
-    >>> show_option("cost", 2.0), show_option("prices", (1, 2, 3)), show_option("features", None)
-    ('cost=2', 'prices=1,2,3', 'features')
-    """
-    if isinstance(default, tuple) and not any(isinstance(item, tuple) for item in default):
-        text = ",".join(f"{item:g}" for item in default)
-    else:
-        text = f"{default:g}" if isinstance(default, float) else str(default)
-    return name if default is None or len(text) > 20 else f"{name}={text}"
+    show_registry(pm.games, pm.games.GAMES, ("game", "what it is"), as_json)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)
@@ -99,7 +68,7 @@ def show(
 def analyze(
     game: str, options: Sequence[str], param: Sequence[str], plot: Path | None, as_json: bool
 ) -> None:
-    """Tell whether a game can be learned, how fast, and why.
+    """Say whether a game can be learned, how fast, and why.
 
     The class is trivial, easy, hard or hopeless; regret then grows like 0, n^1/2, n^2/3 or n.
     """
@@ -110,6 +79,8 @@ def analyze(
         raise InvalidInput(f"--plot draws games without contexts; got {plot}.")
     analysis: Any = pm.analyze(found)  # type: ignore[call-overload]
     if plot is not None:
+        from partial_monitoring import disk
+
         picture = BytesIO()
         analysis.plot().savefig(picture, format=plot.suffix[1:], bbox_inches="tight")
         disk.write_bytes(plot, picture.getbuffer())
@@ -133,7 +104,7 @@ def analyze(
 def advise(
     game: str, options: Sequence[str], param: Sequence[str], target: str, as_json: bool
 ) -> None:
-    """Tell what to measure in addition so that a game becomes easy (or at least learnable)."""
+    """Suggest what else to measure so that a game becomes easy (or at least learnable)."""
     advice = pm.advise(plain_game(game, options, param), target=target)
     if as_json:
         click.echo(json.dumps(advice.to_dict()))

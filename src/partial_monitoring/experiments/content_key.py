@@ -16,10 +16,34 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.experiments.former_names import FORMER
 from partial_monitoring.games import functions
 from partial_monitoring.policies import BUILT, PARTS, POLICIES
 from partial_monitoring.simulation import truths
+
+FORMER = {
+    "policy:ids": "ids.policy",
+    "policy:contextual_ids": "ids.joint_policy",
+    "policy:dueling_ids": "ids.dueling",
+    "policy:cbp": "baselines.cbp",
+    "policy:randcbp": "baselines.cbp",
+    "policy:linucb": "baselines.optimism",
+    "policy:lints": "baselines.optimism",
+    "policy:greedy": "baselines.greedy",
+    "policy:epsilon_greedy": "baselines.greedy",
+    "policy:squarecb": "baselines.greedy",
+    "policy:refitted": "refitting",
+    "policy:gp_ucb": "baselines.gaussian_process",
+    "policy:gp_ts": "baselines.thompson",
+    "policy:expected_improvement": "baselines.gaussian_process",
+    "policy:dueling_ts": "baselines.thompson",
+    "gap": "ids.gaps",
+    "information": "ids.information",
+    "sampling": "ids.sampling",
+    "confidence": "estimation.confidence",
+    "truth": "experiments.truths",
+    "function": "functions",
+}
+"""Modules of registered functions and classes, or of a kind of them, in stores of format 1."""
 
 
 @cache
@@ -29,21 +53,13 @@ def registered() -> dict[Any, str]:
     for table in (PARTS, BUILT):
         for option, parts in table.items():
             entries |= {f"{option}:{name}": part for name, part in parts.items()}
-    entries |= {f"truth:{_word(kind)}": kind for kind in truths.KINDS}
+    words = [kind.__name__.removesuffix("Truth").lower() for kind in truths.KINDS]
+    entries |= {f"truth:{word}": kind for word, kind in zip(words, truths.KINDS, strict=True)}
     entries |= {f"function:{name}": known.function for name, known in functions.KNOWN.items()}
     return {
         type(entry) if is_dataclass(entry) and not isinstance(entry, type) else entry: name
         for name, entry in entries.items()
     }
-
-
-def _word(kind: type) -> str:
-    """Return the word for a kind of true parameter, which is in the keys of stored runs.
-
-    >>> _word(truths.FixedTruth), _word(truths.Random)
-    ('fixed', 'random')
-    """
-    return kind.__name__.removesuffix("Truth").lower()
 
 
 def described(value: Any, *, former: bool = False) -> Any:
@@ -93,12 +109,10 @@ def _name(value: Any, former: bool) -> str:
         name = registered().get(value)
     except TypeError:  # not hashable, so nothing that has a name
         raise _nameless(value) from None
-    if name is None:
-        return _module_path(value)
-    return FORMER.get(name, name) if former else name
-
-
-def _module_path(value: Any) -> str:
+    if name is not None:
+        old = FORMER.get(name) or FORMER.get(name.partition(":")[0])
+        own = getattr(value, "__name__", "").removesuffix("Truth")
+        return f"partial_monitoring.{old}:{own}" if former and old else name
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     hidden = getattr(value, "__closure__", None) or getattr(value, "__wrapped__", None)
     if not module or not name or "<" in name or hidden:

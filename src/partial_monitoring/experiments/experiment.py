@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +16,17 @@ from partial_monitoring import games as game_registry
 from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments.runs import Plan, Setting
+from partial_monitoring.experiments.store import Store
+from partial_monitoring.experiments.workers import ENGINES, worker_count
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NOISE, NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.simulate import (
     Policies,
+    by_name,
     checkpoint_rounds,
     named_policies,
     seed_numbers,
@@ -140,33 +146,37 @@ class Experiment(Plan):
         progress
             Show progress on standard error.
         """
-        return runner.compare(
-            self, store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
-        )
+        if not isinstance(engine, str) or engine not in ENGINES:
+            raise unknown_name("engine", engine, ENGINES)
+        if scheduler is not None and engine != "dask":
+            raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
+        if scheduler is not None and not isinstance(scheduler, str):
+            raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
+        if workers is None:
+            workers = worker_count(scheduler)
+        count = whole_number("workers", workers, at_least=1)
+        with ExitStack() as stack:
+            folder = store if store is not None else stack.enter_context(TemporaryDirectory())
+            shown = stack.enter_context(Progress(visible=progress))
+            kept = Store(folder, warn=shown.say)
+            cells = runner.planned(self, kept)
+            if store is not None:
+                runner.note(self, kept, cells)
+            tasks = runner.missing(self, cells, kept, shown, 1 if engine == "here" else count)
+            for task, part in ENGINES[engine](list(tasks), workers=count, scheduler=scheduler):
+                kept.add(task.configuration, part)
+                shown.advance(tasks[task], len(part.seeds))
+            return [runner.comparison_of(self, setting, cells, kept) for setting in self.settings]
 
 
 def named_games(games: Games) -> dict[str, AnyGame]:
-    """Return games by name."""
-    if not isinstance(games, str | AnyGame | Mapping | Sequence):
-        raise InvalidInput(f"games must be games, or names of them; got {games!r}.")
-    if isinstance(games, Mapping):
-        named = {str(name): _game(game) for name, game in games.items()}
-        if len(named) < len(games):
-            raise InvalidInput(f"games must have different names; got {list(games)}.")
-    else:
-        single = isinstance(games, str | AnyGame)
-        listed: list[Any] = [games] if single else list(games)  # type: ignore[arg-type]
-        named = {}
-        for i, item in enumerate(listed):
-            number = "" if len(listed) == 1 else f" {i + 1}"
-            name = item if isinstance(item, str) else f"game{number}"
-            if name in named:
-                twice = f"{name!r} appears twice (give a dict instead)"
-                raise InvalidInput(f"games must have different names; {twice}.")
-            named[name] = _game(item)
-    if not named:
-        raise InvalidInput("games must hold at least one game; got none.")
-    return named
+    """Return games by name; unnamed ones are called "game", or "game 1", "game 2", ..."""
+    several = isinstance(games, Sequence) and len(games) > 1
+
+    def name(place: int, game: Any) -> str:
+        return game if isinstance(game, str) else f"game {place + 1}" if several else "game"
+
+    return by_name("games", games, _game, name)
 
 
 def _game(game: str | AnyGame) -> AnyGame:
@@ -227,7 +237,7 @@ def _setting(
             raise
         except InvalidInput as error:
             refused[name] = str(error)
-    players = tuple(name for name in policies if name not in refused)
+    players = {name: policy for name, policy in policies.items() if name not in refused}
     return Setting(game_name, game, truth_name, truth, players, refused)
 
 

@@ -6,22 +6,19 @@ The format is described in ``docs/experiments.md``.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from partial_monitoring import games as game_registry
 from partial_monitoring import policies as policy_registry
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
-from partial_monitoring.validation import file_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from partial_monitoring.validation import file_path, known_keys
 
 KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "games", "policies")
 GAME_KEYS = ("game", "options", "theta", "instances")
@@ -45,7 +42,7 @@ def experiment_from_dict(
     data: Mapping[str, Any], *, name: str = "experiment", folder: Path = Path()
 ) -> Experiment:
     """Build an experiment from the content of a file; game files are relative to the folder."""
-    _known_keys(data, KEYS, "key of an experiment")
+    known_keys("an experiment", data, KEYS)
     for key in ("horizon", "seeds", "games", "policies"):
         if key not in data:
             raise InvalidInput(f"{key} is missing.")
@@ -57,7 +54,7 @@ def experiment_from_dict(
     policies = {}
     for label, entry in _entries("policies", data["policies"], "policy").items():
         with _at(f"policies.{label}"):
-            _known_keys(entry, POLICY_KEYS, "key of a policy")
+            known_keys("a policy", entry, POLICY_KEYS)
             options = _table("options", entry.get("options", {}))
             policies[label] = policy_registry.make(entry.get("policy", label), **options)
     return Experiment(
@@ -74,7 +71,7 @@ def experiment_from_dict(
 
 def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyGame, Any]:
     """Return a game and its true parameters."""
-    _known_keys(entry, GAME_KEYS, "key of a game")
+    known_keys("a game", entry, GAME_KEYS)
     called = entry.get("game", label)
     options = _table("options", entry.get("options", {}))
     if isinstance(called, str) and Path(called).suffix in (".json", ".toml", ".csv"):
@@ -114,12 +111,6 @@ def _table(key: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{key} must be a table; got {value!r}.")
     return value
-
-
-def _known_keys(table: Mapping[str, Any], known: Sequence[str], kind: str) -> None:
-    for key in table:
-        if key not in known:
-            raise unknown_name(kind, key, known)
 
 
 @contextmanager

@@ -1,26 +1,23 @@
-"""Play an experiment: find out what is missing, play it in chunks, put everything together."""
+"""The steps of an experiment: what is missing, in which chunks to play it, what came out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.experiments.runs import Configuration, Plan, Setting, put_together
 from partial_monitoring.experiments.store import Store
-from partial_monitoring.experiments.workers import ENGINES, Task, worker_count
+from partial_monitoring.experiments.workers import Task
 from partial_monitoring.policies import policy_to_dict
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.result import TABLES, Comparison
 from partial_monitoring.simulation.simulate import worst_for
 from partial_monitoring.simulation.truths import FixedTruth
-from partial_monitoring.validation import Array, Indices, whole_number
+from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,41 +27,6 @@ CHUNK = 50
 
 ROUNDS = 1_000_000
 """Largest number of rounds of a chunk (unless one seed has more): what a crash can lose."""
-
-
-def compare(
-    plan: Plan,
-    store: str | Path | None,
-    *,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    progress: bool,
-) -> list[Comparison]:
-    """Play what is missing of an experiment and return its comparisons."""
-    if not isinstance(engine, str) or engine not in ENGINES:
-        raise unknown_name("engine", engine, ENGINES)
-    if scheduler is not None and engine != "dask":
-        raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
-    if scheduler is not None and not isinstance(scheduler, str):
-        raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
-    count = (
-        worker_count(scheduler) if workers is None else whole_number("workers", workers, at_least=1)
-    )
-    with ExitStack() as stack:
-        folder = store if store is not None else stack.enter_context(TemporaryDirectory())
-        shown = stack.enter_context(Progress(visible=progress))
-        kept = Store(folder, warn=shown.say)
-        configurations = planned(plan, kept)
-        if store is not None:
-            note(plan, kept, configurations)
-        spread = 1 if engine == "here" else count
-        tasks = missing(plan, configurations, kept, shown, spread)
-        played = ENGINES[engine](list(tasks), workers=count, scheduler=scheduler)
-        for task, part in played:
-            kept.add(task.configuration, part)
-            shown.advance(tasks[task], len(part.seeds))
-        return [_comparison(plan, setting, configurations, kept) for setting in plan.settings]
 
 
 Key = tuple[str, str, str]
@@ -78,9 +40,9 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
         truth = setting.truth
         if truth.searched:
             truth = FixedTruth(_worst(plan, setting, store))
-        for name in setting.players:
+        for name, policy in setting.players.items():
             configurations[setting.game_name, setting.truth_name, name] = Configuration(
-                setting.game, truth, plan.policies[name], plan.checkpoints, plan.noise
+                setting.game, truth, policy, plan.checkpoints, plan.noise
             )
     for configuration in configurations.values():
         store.recognize(configuration)
@@ -89,7 +51,7 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
 
 def _worst(plan: Plan, setting: Setting, store: Store) -> Array:
     """Return a parameter on which the first policy has large regret, stored or searched for."""
-    policy = plan.policies[setting.players[0]]
+    policy = next(iter(setting.players.values()))
     nothing = FixedTruth(np.zeros(0))
     search = Configuration(setting.game, nothing, policy, plan.checkpoints[-1:], plan.noise)
     for key in (search.key, search.former_key):
@@ -121,15 +83,13 @@ def missing(
 
 def chunks(configuration: Configuration, seeds: Indices, workers: int) -> Iterator[Task]:
     """Cut seeds into chunks that keep all workers busy."""
-    if len(seeds) == 0:
-        return
     size = min(CHUNK, -(-len(seeds) // workers), max(1, ROUNDS // configuration.horizon))
-    for start in range(0, len(seeds), size):
+    for start in range(0, len(seeds), size or 1):
         yield Task(configuration, seeds[start : start + size])
 
 
 def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> None:
-    """Write down which configurations and seeds an experiment consists of, for reports."""
+    """Store which configurations and seeds an experiment consists of, for reports."""
     listed = []
     for setting in plan.settings:
         where = (setting.game_name, setting.truth_name)
@@ -141,7 +101,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
                 "game_name": setting.game_name,
                 "game": first.game_key,
                 "truth": setting.truth_name,
-                # the former key, so that old and new plans of a store meet
+                # the former key, so that old and new plans of a store are merged
                 "truth_key": content_key(described(first.truth, former=True)),
                 "cells": {name: one.key for name, one in own.items()},
                 "policies": {name: _policy_dict(one.policy) for name, one in own.items()},
@@ -165,17 +125,17 @@ def _policy_dict(policy: Any) -> Any:
         return repr(policy)
 
 
-def _comparison(
+def comparison_of(
     plan: Plan, setting: Setting, configurations: dict[Key, Configuration], store: Store
 ) -> Comparison:
+    """Return the finished runs of a setting."""
     runs = {}
     for name in setting.players:
         found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)
         assert found is not None
         runs[name] = found.only(plan.seeds)
-    game, name, instance = setting.game, setting.game_name, setting.truth_name
-    policies = {player: plan.policies[player] for player in setting.players}
-    return Comparison(name, game, instance, policies, put_together(runs), setting.refused)
+    where = setting.game_name, setting.game, setting.truth_name
+    return Comparison(*where, setting.players, put_together(runs), setting.refused)
 
 
 def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
@@ -189,11 +149,10 @@ def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
         result = comparison.result
         n, marks = len(result.seeds), len(result.checkpoints)
         for name in result.policies:
-            columns["game"].append(np.repeat(comparison.game_name, n * marks))
-            columns["theta"].append(np.repeat(comparison.instance, n * marks))
-            columns["policy"].append(np.repeat(name, n * marks))
-            columns["seed"].append(np.repeat(result.seeds, marks))
-            columns["round"].append(np.tile(result.checkpoints, n))
-            for key in TABLES[:3]:
-                columns[key].append(getattr(result, key)[name].ravel())
+            names = (comparison.game_name, comparison.instance, name)
+            blocks = [np.repeat(label, n * marks) for label in names]
+            blocks += [np.repeat(result.seeds, marks), np.tile(result.checkpoints, n)]
+            blocks += [getattr(result, key)[name].ravel() for key in TABLES[:3]]
+            for column, block in zip(columns.values(), blocks, strict=True):
+                column.append(block)
     return pa.table({name: np.concatenate(parts) for name, parts in columns.items()})

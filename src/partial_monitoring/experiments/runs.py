@@ -1,4 +1,4 @@
-"""What an experiment plays: plans, configurations (everything but the seed) and single runs."""
+"""What an experiment plays: plans, and configurations (everything but the seeds)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
-from partial_monitoring.policies import name_of as policy_name
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.result import TABLES, Result
@@ -37,8 +34,8 @@ class Setting:
     game: AnyGame
     truth_name: str
     truth: Truth
-    players: tuple[str, ...]
-    """The names of the policies that play this game."""
+    players: Mapping[str, Policy[Any]]
+    """The policies that play this game, by name."""
     refused: Mapping[str, str]
     """The other policies, each with the reason why it cannot play."""
 
@@ -82,12 +79,8 @@ class Configuration:
         """The content key of the game alone."""
         return content_key(game_to_dict(self.game))
 
-    @cached_property
-    def definition(self) -> dict[str, Any]:
-        """What the runs depend on, as plain data."""
-        return self._defined(FORMAT)
-
-    def _defined(self, version: int) -> dict[str, Any]:
+    def definition(self, version: int = FORMAT) -> dict[str, Any]:
+        """Return what the runs depend on, as plain data."""
         former = version == 1
         return {
             "format": version,
@@ -102,12 +95,12 @@ class Configuration:
     @cached_property
     def key(self) -> str:
         """The content key: a changed definition or library version is a different configuration."""
-        return content_key(self.definition)
+        return content_key(self.definition())
 
     @cached_property
     def former_key(self) -> str:
         """The content key under which stores of format 1 keep the runs."""
-        return content_key(self._defined(1))
+        return content_key(self.definition(1))
 
     def play(self, seeds: Indices) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
@@ -117,30 +110,6 @@ class Configuration:
         if run.interrupted:
             raise KeyboardInterrupt
         return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})
-
-
-@dataclass(frozen=True, eq=False)
-class SeededRun:
-    """One run: a configuration and a seed."""
-
-    configuration: Configuration
-    seed: int
-
-    @property
-    def key(self) -> str:
-        """The content key."""
-        return content_key([self.configuration.key, self.seed])
-
-    @property
-    def name(self) -> str:
-        """A name for people."""
-        own = self.configuration
-        policy, truth = policy_name(own.policy), own.truth.name
-        return f"{policy} on θ = {truth}, {own.horizon} rounds, seed {self.seed}"
-
-    def play(self) -> Result:
-        """Play the run."""
-        return self.configuration.play(np.array([self.seed], dtype=np.int64))
 
 
 def put_together(runs: dict[str, Result]) -> Result:

@@ -2,12 +2,12 @@
 
     FOLDER/games/GAME.json             the games, as game files
     FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key
-    FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds a file
-    FOLDER/truths/SEARCH.json          parameters that a search has found
+    FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds per file: first, number, hash
+    FOLDER/truths/SEARCH.json          parameters found by a search
     FOLDER/experiments/NAME.json       which configurations and seeds an experiment consists of
 
 Every file is written whole or not at all, and two processes that finish the same runs write the
-same file. A damaged file is named and left out, so that its runs are played again.
+same file. A damaged file is reported and ignored, so that its runs are played again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
 from partial_monitoring.policies import policy_from_dict
 from partial_monitoring.simulation.result import Comparison, Result
-from partial_monitoring.validation import Indices
 
 
 class Store:
@@ -54,27 +53,28 @@ class Store:
         folders = [self.folder / "runs" / own for own in keys if own is not None]
         for path in (path for own in folders for path in sorted(own.glob("[!.]*.parquet"))):
             some = self._read(path)
-            if some is None:
-                continue
-            fresh = some if found is None else _without(some, found.seeds)
-            if fresh is not None:
-                found = fresh if found is None else found.merged(fresh)
+            if found is None or some is None:
+                found = found or some
+            elif (new := ~np.isin(some.seeds, found.seeds)).any():
+                found = found.merged(some.only(some.seeds[new]))
         return found
 
     def recognize(self, own: Configuration) -> None:
         """Note the former key of a configuration if the store has runs under that key only."""
         runs = self.folder / "runs"
         if (runs / own.former_key).is_dir() and not (runs / own.key).exists():
-            former = {"former": own.former_key}
-            self.write_json(runs / own.key / "cell.json", own.definition | former)
+            definition = own.definition() | {"former": own.former_key}
+            self.write_json(runs / own.key / "cell.json", definition)
 
     def add(self, own: Configuration, result: Result) -> None:
         """Keep finished runs of a configuration."""
         folder = self.folder / "runs" / own.key
         if not (folder / "cell.json").exists():
             self.add_game(own.game_key, own.game)
-            self.write_json(folder / "cell.json", own.definition)
-        target = folder / f"{_seeds_name(result.seeds)}.parquet"
+            self.write_json(folder / "cell.json", own.definition())
+        seeds = result.seeds
+        digest = sha256(seeds.tobytes()).hexdigest()[:8]
+        target = folder / f"{seeds[0]}-{len(seeds)}-{digest}.parquet"
         result.save(target)
         self._checked[target] = result
 
@@ -88,10 +88,6 @@ class Store:
         if self.read_json(path) is None:
             self.write_json(path, game_to_dict(game))
 
-    def game(self, key: str) -> AnyGame:
-        """Return the game of a content key."""
-        return load_game(self.folder / "games" / f"{key}.json")
-
     def write_json(self, path: Path, data: Any) -> None:
         """Write plain data to a file, whole or not at all."""
         disk.make_folder(path.parent)
@@ -102,7 +98,7 @@ class Store:
         try:
             return disk.read_json(path) if path.exists() else None
         except (OSError, InvalidInput):
-            self.warn(f"{path}: is damaged and not used.")
+            self.warn(f"{path}: is damaged and ignored.")
             return None
 
     def _read(self, path: Path) -> Result | None:
@@ -113,17 +109,6 @@ class Store:
                 self.warn(f"{error} Its runs are played again.")
                 return None
         return self._checked[path]
-
-
-def _seeds_name(seeds: Indices) -> str:
-    """Return a file name for some seeds: the first, how many, and a hash of all."""
-    return f"{seeds[0]}-{len(seeds)}-{sha256(seeds.tobytes()).hexdigest()[:8]}"
-
-
-def _without(result: Result, seeds: Indices) -> Result | None:
-    """Return a result without some seeds, or None if nothing is left."""
-    new = ~np.isin(result.seeds, seeds)
-    return result.only(result.seeds[new]) if new.any() else None
 
 
 @dataclass(eq=False)
@@ -175,7 +160,7 @@ def _groups(store: Store) -> list[StoredGroup]:
                 )
                 _add(group, setting, plan)
         except (KeyError, TypeError, AttributeError, ValueError):
-            store.warn(f"{path}: is damaged and not used.")
+            store.warn(f"{path}: is damaged and ignored.")
     return list(groups.values())
 
 
@@ -184,11 +169,11 @@ def _add(group: StoredGroup, setting: Any, plan: Any) -> None:
     group.seeds |= dict.fromkeys(int(seed) for seed in plan["seeds"])
     group.refused |= setting["refused"]
     for label, key in setting["cells"].items():
-        own = label
-        if group.cells.get(label, key) != key:
-            own = f"{label} [{plan['name']}]"
+        taken = group.cells.get(label, key) != key
+        own = f"{label} [{plan['name']}]" if taken else label
         group.cells[own] = key
-        group.policies[own] = _read_policy(setting["policies"][label])
+        data = setting["policies"][label]  # a text if the policy is not one of the library's
+        group.policies[own] = policy_from_dict(data) if isinstance(data, dict) else data
 
 
 def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
@@ -215,14 +200,9 @@ def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
             )
     yield Comparison(
         group.game_name,
-        store.game(group.game),
+        load_game(store.folder / "games" / f"{group.game}.json"),
         group.truth,
         group.policies,
         put_together({label: run.only(seeds) for label, run in done.items()}),
         group.refused,
     )
-
-
-def _read_policy(data: Any) -> Any:
-    """Return a policy, or its description if it is not one of the library's."""
-    return policy_from_dict(data) if isinstance(data, dict) else data

@@ -28,8 +28,6 @@ from partial_monitoring.validation import Indices
 LOSSES = 3
 """How often a chunk may kill its worker before the experiment is abandoned."""
 
-NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
-
 
 class WorkersLost(PartialMonitoringError, RuntimeError):
     """The workers died repeatedly."""
@@ -141,23 +139,20 @@ def _one_thread_each() -> Iterator[None]:
 
 def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finished:
     """Play the tasks on a Dask cluster: the one at an address, or one started on this machine."""
-    try:
-        from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
-    except ImportError:
-        raise InvalidInput(NO_DASK) from None
-    cluster = None
+    distributed, cluster = _distributed(), None
     if scheduler is None:
-        cluster = LocalCluster(
+        cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
         )
-    client = Client(cluster) if scheduler is None else _client(scheduler)
+    client = distributed.Client(cluster) if scheduler is None else _client(scheduler)
+    lost = (distributed.KilledWorker, distributed.CancelledError, OSError)
     try:
         futures = {client.submit(Task.play, task, pure=False): task for task in tasks}
         left = len(futures)
-        for future in as_completed(list(futures)):
+        for future in distributed.as_completed(list(futures)):
             try:
                 result = future.result()
-            except (KilledWorker, CancelledError, OSError) as error:
+            except lost as error:
                 raise WorkersLost(
                     f"the workers were lost with {left} chunks left: {error}"
                 ) from None
@@ -171,32 +166,33 @@ def dask(tasks: Sequence[Task], *, workers: int, scheduler: str | None) -> Finis
 
 def _client(scheduler: str) -> Any:
     """Connect to a Dask scheduler."""
+    distributed = _distributed()
     try:
-        from distributed import Client
-    except ImportError:
-        raise InvalidInput(NO_DASK) from None
-    try:
-        return Client(scheduler)
+        return distributed.Client(scheduler)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"scheduler {scheduler!r} cannot be reached: {error}.") from None
 
 
-Engine = Callable[..., Finished]
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
+        ) from None
+    return distributed
 
-ENGINES: Mapping[str, Engine] = MappingProxyType(
+
+ENGINES: Mapping[str, Callable[..., Finished]] = MappingProxyType(
     {"here": here, "processes": processes, "dask": dask}
 )
 """Every engine by name."""
 
 
 def worker_count(scheduler: str | None = None) -> int:
-    """Return the default number of workers: the threads of a Dask cluster, or the cores here."""
+    """Return the default number of workers: the threads of a cluster, or the cores available."""
     if scheduler is None:
-        return core_count()
+        here = hasattr(os, "sched_getaffinity")
+        return len(os.sched_getaffinity(0)) if here else os.cpu_count() or 1
     with _client(scheduler) as client:
         return max(1, int(sum(client.nthreads().values())))
-
-
-def core_count() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

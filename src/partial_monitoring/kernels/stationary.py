@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
 
 from partial_monitoring.kernels.elementary import Elementary, Scales, per_dimension
 from partial_monitoring.validation import Array
@@ -34,11 +33,15 @@ class OfDistance(Elementary):
         return np.asarray(np.exp(-0.5 * squares))
 
     def _values(self, x: Array, y: Array) -> Array:
+        from scipy.spatial.distance import cdist
+
         return self._applied(self._squares(cdist, x, y))
 
     def _square(self, x: Array) -> Array:
         if len(x) < 2:
             return np.diag(self._diagonal(x))
+        from scipy.spatial.distance import pdist, squareform
+
         values: Array = squareform(self._applied(self._squares(pdist, x)), checks=False)
         np.fill_diagonal(values, self.variance)
         return values

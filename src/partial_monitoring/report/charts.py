@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from partial_monitoring.report.series import (
     Plays,
     Style,
     action_colors,
-    all_curves,
     log_range,
+    short,
 )
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.text import power, short
+from partial_monitoring.report.text import power
 from partial_monitoring.validation import Array, Indices
 
 Chart = dict[str, Any]
@@ -38,8 +39,7 @@ NEAR = 2.0
 
 def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
     """Return regret over rounds on linear and, if there is any regret, on logarithmic axes."""
-    result = section.comparison.result
-    drawn = all_curves(result)
+    drawn = section.curves
     rounds = next(iter(drawn.values())).rounds
     top = max(float(curve.high.max()) for curve in drawn.values())
     bound = section.bound(rounds)
@@ -54,26 +54,21 @@ def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
         traces = _regret_traces(drawn, styles, limits[0])
         traces += [*guides, *_slope(section, rounds, top)]
         views["log-log"] = {"data": traces, "layout": layout}
-    banded = len(result.seeds) > 1
+    banded = len(section.comparison.result.seeds) > 1
     return {"views": views, "banded": banded, "quantiles": banded and len(drawn) <= FEW}
 
 
 def information_charts(section: Section, styles: Mapping[str, Style]) -> dict[str, Chart]:
     """Return charts of the information gained, its ratio and its price, by title."""
-    result = section.comparison.result
-    drawn = all_curves(result)
     charts = {}
     for kind, title in INFORMATION.items():
-        lines = {name: getattr(curve, kind) for name, curve in drawn.items()}
-        lines = {name: values for name, values in lines.items() if np.isfinite(values).any()}
-        if lines:
-            data = [
-                _line(name, drawn[name].rounds, values, styles[name])
-                for name, values in lines.items()
-            ]
-            charts[title.capitalize()] = {
-                "views": {"log": {"data": data, "layout": _small_layout()}}
-            }
+        data = [
+            _line(name, curve.rounds, getattr(curve, kind), styles[name])
+            for name, curve in section.curves.items()
+            if np.isfinite(getattr(curve, kind)).any()
+        ]
+        if data:
+            charts[title.capitalize()] = _small_chart(data)
     return charts
 
 
@@ -81,11 +76,11 @@ def plays_charts(plays: Plays) -> dict[str, Chart]:
     """Return by policy a chart of the share of each action over the rounds."""
     colors = action_colors(len(plays.actions), others=plays.others)
     charts = {}
-    for name, shares in plays.shares.items():
+    for name, played in plays.shares.items():
         data = [
             {
                 "x": plays.rounds.tolist(),
-                "y": numbers(100 * shares[:, a]),
+                "y": numbers(100 * played[:, a]),
                 "name": action,
                 "stackgroup": "plays",
                 "mode": "lines",
@@ -94,11 +89,10 @@ def plays_charts(plays: Plays) -> dict[str, Chart]:
                 "hovertemplate": "%{y:.0f} %",
                 "meta": {},
             }
-            for a, action in enumerate(_escaped(plays.actions))
+            for a, action in enumerate(map(_escaped, plays.actions))
         ]
-        layout = _small_layout()
-        layout["yaxis"] |= {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
-        charts[name] = {"views": {"log": {"data": data, "layout": layout}}}
+        shares = {"range": [0, 100], "ticksuffix": " %", "rangemode": "normal"}
+        charts[name] = _small_chart(data, **shares)
     return charts
 
 
@@ -139,7 +133,7 @@ def _line(name: str, rounds: Indices, values: Array, style: Style) -> dict[str, 
     return {
         "x": rounds.tolist(),
         "y": numbers(values),
-        "name": _escaped([short(name)])[0],
+        "name": _escaped(short(name)),
         "mode": "lines" if len(rounds) > 2 else "lines+markers",
         "line": {"color": style.color, "dash": style.dash, "width": 2},
         "hovertemplate": "%{y:.4~g}",
@@ -178,13 +172,10 @@ def _slope(section: Section, rounds: Indices, top: float) -> list[dict[str, Any]
 
 
 def _guide(name: str, rounds: Indices, values: Array, dash: str) -> dict[str, Any]:
-    return {
-        "x": rounds.tolist(),
-        "y": numbers(values),
+    return _line(name, rounds, values, Style(GUIDE_COLOR, dash)) | {
         "name": name,
         "mode": "lines",
         "line": {"color": GUIDE_COLOR, "dash": dash, "width": 1.5},
-        "hovertemplate": "%{y:.4~g}",
         "meta": {"part": "guide"},
     }
 
@@ -206,11 +197,16 @@ def _layout(scale: str) -> dict[str, Any]:
     }
 
 
-def _small_layout() -> dict[str, Any]:
-    layout = _layout("linear")
-    layout["xaxis"] = _axis("log", "round")
-    layout["yaxis"] = _axis("linear", "") | {"rangemode": "tozero", "nticks": 5}
-    return layout | {"margin": SMALL_MARGIN, "height": 230, "font": FONT | {"size": 12}}
+def _small_chart(data: list[dict[str, Any]], **vertical: Any) -> Chart:
+    """Return a chart of small size over the logarithm of the rounds."""
+    layout = _layout("linear") | {
+        "margin": SMALL_MARGIN,
+        "height": 230,
+        "font": FONT | {"size": 12},
+        "xaxis": _axis("log", "round"),
+        "yaxis": _axis("linear", "") | {"rangemode": "tozero", "nticks": 5} | vertical,
+    }
+    return {"views": {"log": {"data": data, "layout": layout}}}
 
 
 def _axis(scale: str, title: str) -> dict[str, Any]:
@@ -231,6 +227,6 @@ def _axis(scale: str, title: str) -> dict[str, Any]:
     return axis | {"dtick": 1, "tickformat": "~s" if title == "round" else ",~r"}
 
 
-def _escaped(names: Sequence[str]) -> list[str]:
-    """Keep plotly.js, which reads a little HTML in texts, from reading any in names."""
-    return [name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for name in names]
+def _escaped(name: str) -> str:
+    """Keep plotly.js, which reads some HTML in texts, from reading any in names."""
+    return escape(name, quote=False)

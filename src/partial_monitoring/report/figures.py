@@ -15,11 +15,10 @@ from partial_monitoring.report.series import (
     Plays,
     Style,
     action_colors,
-    all_curves,
     log_range,
+    short,
 )
 from partial_monitoring.report.summary import Section
-from partial_monitoring.report.text import short
 from partial_monitoring.validation import Array
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ FILES: dict[str, Any] = {
     "svg.hashsalt": "partial-monitoring",
     "pdf.fonttype": 42,
 }
-"""Texts as outlines, so that a figure looks the same everywhere, and the same bytes each time."""
+"""Text as outlines, so that a figure looks the same everywhere; the same bytes each time."""
 
 LOOK: dict[str, Any] = {
     "font.size": 8.5,
@@ -58,7 +57,7 @@ LOOK: dict[str, Any] = {
     "legend.frameon": False,
     "axes.formatter.limits": (-4, 5),
 }
-"""Calm axes."""
+"""Plain axes."""
 
 
 @contextmanager
@@ -75,7 +74,7 @@ def look() -> Iterator[None]:
 def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
     """Draw mean regret with standard errors and quantiles, on linear and logarithmic axes."""
     figure, (linear, log) = _new(1, 2, 3.0)
-    drawn = all_curves(section.comparison.result)
+    drawn = section.curves
     for axes in (linear, log):
         for name, curve in drawn.items():
             _band(axes, curve.rounds, curve.low, curve.high, styles[name], 0.08)
@@ -118,7 +117,7 @@ def plays_figure(plays: Plays) -> Figure:
 
 def information_figure(section: Section, styles: Mapping[str, Style]) -> Figure | None:
     """Draw the information gained, the information ratio and the price of information."""
-    drawn = all_curves(section.comparison.result)
+    drawn = section.curves
     if not any(np.isfinite(curve.information).any() for curve in drawn.values()):
         return None
     figure, panels = _new(1, 3, 2.6)
@@ -146,16 +145,19 @@ def cell_figure(section: Section) -> Figure | None:
 
 def svg(figure: Figure) -> bytes:
     """Return a figure as SVG, the same bytes each time."""
-    buffer = BytesIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    found = _file(figure, "svg", Date=None)
     figure.set_layout_engine("none")  # it is laid out now; the next file need not do it again
-    return buffer.getvalue()
+    return found
 
 
 def pdf(figure: Figure) -> bytes:
     """Return a figure as PDF, the same bytes each time."""
+    return _file(figure, "pdf", CreationDate=None)
+
+
+def _file(figure: Figure, kind: str, **metadata: None) -> bytes:
     buffer = BytesIO()
-    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
+    figure.savefig(buffer, format=kind, metadata=metadata)
     return buffer.getvalue()
 
 
@@ -175,17 +177,13 @@ def _label(name: str) -> str:
 
 
 def _line(axes: Axes, x: Array | Any, y: Array, name: str, style: Style) -> None:
-    marker = "o" if len(x) < MARKED else None
-    axes.plot(
-        x,
-        y,
-        label=_label(name),
-        color=style.color,
-        linestyle=LINES[style.dash],
-        linewidth=1.4,
-        marker=marker,
-        markersize=4,
-    )
+    look: Any = {
+        "color": style.color,
+        "linestyle": LINES[style.dash],
+        "linewidth": 1.4,
+        "markersize": 4,
+    }
+    axes.plot(x, y, label=_label(name), marker="o" if len(x) < MARKED else None, **look)
 
 
 def _band(axes: Axes, x: Array | Any, low: Array, high: Array, style: Style, alpha: float) -> None:

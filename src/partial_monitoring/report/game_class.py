@@ -72,27 +72,24 @@ class Verdict:
         return regret if np.isfinite(regret).all() and (regret > 0).any() else None
 
 
-def verdict(game: AnyGame) -> Verdict:
+def verdict(game: Any) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
-    try:
-        return _analysed(game)
-    except PartialMonitoringError as error:
-        return Verdict(game, None, f"The game could not be analysed: {error}")
-
-
-def _analysed(game: Any) -> Verdict:
     if not game.traits.listed:
         return Verdict(game, None, "Games over a box are not analysed.")
-    size = max(game.k, len(game.games)) if game.traits.contexts else game.k
+    contexts = game.traits.contexts
+    size = max(game.k, len(game.games)) if contexts else game.k
     if size > MOST_ACTIONS:
         missing = (
             f"The game has {size:,} actions (or contexts) and was not analysed: reports do that up "
             f"to {MOST_ACTIONS}. Call pm.analyze on it if you can wait."
         )
         return Verdict(game, None, missing)
-    if game.traits.contexts:
-        return Verdict(game, None, whole=analyze(game))
-    return Verdict(game, analyze(game))
+    try:
+        return (
+            Verdict(game, None, whole=analyze(game)) if contexts else Verdict(game, analyze(game))
+        )
+    except PartialMonitoringError as error:
+        return Verdict(game, None, f"The game could not be analysed: {error}")
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:

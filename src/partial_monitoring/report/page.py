@@ -6,19 +6,17 @@ import json
 import platform
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
-from math import isfinite
 from typing import Any
 
 import partial_monitoring
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
-from partial_monitoring.report.game_class import Verdict
 from partial_monitoring.report.ranking import Duel, Standing
-from partial_monitoring.report.series import Style, action_colors, plays
+from partial_monitoring.report.series import Style, action_colors, short
 from partial_monitoring.report.summary import Section
 
 Drawings = Mapping[str, bytes]
@@ -29,16 +27,6 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 MOST_DUELS = 12
 """Largest number of policies for which a table of all pairs fits on a screen."""
-
-
-@dataclass
-class GameGroup:
-    """A game with its instances."""
-
-    name: str
-    verdict: Verdict
-    picture: str | None
-    instances: list[dict[str, Any]] = field(default_factory=list)
 
 
 def render_page(
@@ -55,12 +43,15 @@ def render_page(
     from jinja2 import Environment, StrictUndefined
     from plotly.offline import get_plotlyjs
 
+    policies: dict[str, Any] = {}
+    for section in sections:
+        policies |= dict(section.comparison.policies) | policies
     charts: list[Chart] = []
     groups = game_groups(sections, drawings, styles, charts)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"text": text, "describe": describe}
+    environment.globals |= {"text": text, "describe": describe, "short": short}
     template = environment.from_string(_part("page.html.jinja"))
     return template.render(
         title=title,
@@ -71,8 +62,7 @@ def render_page(
         duels=duels if len(standings) <= MOST_DUELS else {},
         groups=groups,
         styles=styles,
-        refusals=text.refusals(sections),
-        policies=_policies(sections),
+        policies=policies,
         command=command,
         versions=versions(),
         css=_part("page.css"),
@@ -87,16 +77,20 @@ def game_groups(
     drawings: Sequence[Drawings],
     styles: Mapping[str, Style],
     charts: list[Chart],
-) -> list[GameGroup]:
+) -> list[dict[str, Any]]:
     """Group the instances by game, and append their charts to the list."""
-    groups: dict[tuple[str, int], GameGroup] = {}
+    groups: dict[tuple[str, int], dict[str, Any]] = {}
     for place, (section, drawn) in enumerate(zip(sections, drawings, strict=True), start=1):
         comparison = section.comparison
         key = (comparison.game_name, id(comparison.game))
         if key not in groups:
-            picture = data_uri(drawn["cells"]) if "cells" in drawn else None
-            groups[key] = GameGroup(comparison.game_name, section.verdict, picture)
-        groups[key].instances.append(_instance(section, drawn, styles, charts, place))
+            groups[key] = {
+                "name": comparison.game_name,
+                "verdict": section.verdict,
+                "picture": data_uri(drawn["cells"]) if "cells" in drawn else None,
+                "instances": [],
+            }
+        groups[key]["instances"].append(_instance(section, drawn, styles, charts, place))
     return list(groups.values())
 
 
@@ -106,33 +100,13 @@ def data_uri(svg: bytes) -> str:
 
 
 def script_json(value: object) -> str:
-    """Return JSON that cannot end the script element around it, with null for nan and inf."""
-    clean = only_finite(value)
-    plain = json.dumps(clean, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    """Return JSON that cannot end the script element around it."""
+    plain = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     return plain.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def only_finite(value: Any) -> Any:
-    """Return nested plain data with None in the place of nan and infinities.
-
-    >>> only_finite({"x": [1.0, float("inf")], "y": "nan"})
-    {'x': [1.0, None], 'y': 'nan'}
-    """
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: only_finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [only_finite(item) for item in value]
-    return value
-
-
 def _instance(
-    section: Section,
-    drawn: Drawings,
-    styles: Mapping[str, Style],
-    charts: list[Chart],
-    place: int,
+    section: Section, drawn: Drawings, styles: Mapping[str, Style], charts: list[Chart], place: int
 ) -> dict[str, Any]:
     """Return what the template shows of one instance."""
 
@@ -157,21 +131,12 @@ def _instance(
     shown |= {"chart": regret, "regret": listed(regret), "bound": text.bound_note(section)}
     information = information_charts(section, styles)
     shown["information"] = {title: listed(chart) for title, chart in information.items()}
-    played = plays(section.comparison)
+    played = section.plays
     if played is not None:
         shown["plays"] = {name: listed(chart) for name, chart in plays_charts(played).items()}
         colors = action_colors(len(played.actions), others=played.others)
         shown["actions"] = list(zip(played.actions, colors, strict=True))
     return shown
-
-
-def _policies(sections: Sequence[Section]) -> dict[str, Any]:
-    """Return every policy by name."""
-    found: dict[str, Any] = {}
-    for section in sections:
-        for name, policy in section.comparison.policies.items():
-            found.setdefault(name, policy)
-    return found
 
 
 def _part(name: str) -> str:
@@ -203,19 +168,14 @@ def describe(policy: Policy[Any]) -> str:
     options: list[str] = []
     if is_dataclass(policy):
         for option in fields(policy):
-            value = getattr(policy, option.name)
-            if repr(value) != repr(_default(option)):
+            value, default = getattr(policy, option.name), option.default
+            if option.default_factory is not MISSING:
+                default = option.default_factory()
+            if repr(value) != repr(default):
                 options.append(f"{option.name}={_brief(value)}")
     return f"{type(policy).__name__}({', '.join(options)})"
 
 
-def _default(option: Field[Any]) -> Any:
-    if option.default_factory is not MISSING:
-        return option.default_factory()
-    return option.default
-
-
 def _brief(value: object) -> str:
     """Show a function by its name, everything else as Python does."""
-    shown = getattr(value, "__name__", None) or " ".join(repr(value).split())
-    return shown if len(shown) <= 80 else shown[:79] + "…"
+    return short(getattr(value, "__name__", None) or repr(value), 80)

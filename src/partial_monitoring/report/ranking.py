@@ -68,7 +68,9 @@ def _standing(policy: str, sections: Sequence[Section]) -> Standing:
     ranks, ahead, seconds = [], [], []
     wins = among_best = clear_wins = clear_losses = 0
     for section in own:
-        beats = ahead_of_others(section.comparison.result, policy)
+        result = section.comparison.result
+        others = [ahead_of(result, policy, name) for name in result.policies if name != policy]
+        beats = np.array(others).reshape(-1, len(result.seeds)).T  # (seeds, other policies)
         ranks.append(1.0 + (1.0 - beats).sum(axis=1).mean())
         ahead += [beats.mean()] if beats.size else []
         means = {summary.policy: summary.mean for summary in section.summaries}
@@ -93,16 +95,6 @@ def _standing(policy: str, sections: Sequence[Section]) -> Standing:
     )
 
 
-def ahead_of_others(result: Result, policy: str) -> Array:
-    """Return 1 where a policy has less regret than another one, 0 where more, 1/2 in a tie.
-
-    The shape is (seeds, other policies).
-    """
-    others = [name for name in result.policies if name != policy]
-    shares = [ahead_of(result, policy, other) for other in others]
-    return np.stack(shares, axis=1) if shares else np.empty((len(result.seeds), 0))
-
-
 def ahead_of(result: Result, first: str, second: str) -> Array:
     """Return for each seed 1 if the first policy has less regret, 0 if more, 1/2 in a tie."""
     apart = difference(result.regret[first][:, -1], result.regret[second][:, -1])
@@ -115,15 +107,11 @@ def duels(sections: Sequence[Section], policies: Sequence[str]) -> Mapping[tuple
     The results of one seed on several games may be dependent, so the average over the games of a
     seed is one block of the test.
     """
-    names, shares = [], []
-    for first, second in combinations(policies, 2):
-        blocks = _blocks(sections, first, second)
-        if len(blocks):
-            names.append((first, second))
-            shares.append(blocks)
-    p = [float(sign_flip_test(2 * blocks[:, None] - 1)[0]) for blocks in shares]
+    pairs = {pair: _blocks(sections, *pair) for pair in combinations(policies, 2)}
+    met = {pair: blocks for pair, blocks in pairs.items() if len(blocks)}
+    p = [float(sign_flip_test(2 * blocks[:, None] - 1)[0]) for blocks in met.values()]
     found = {}
-    for (first, second), blocks, adjusted in zip(names, shares, holm(p), strict=True):
+    for ((first, second), blocks), adjusted in zip(met.items(), holm(p), strict=True):
         share = float(blocks.mean())
         found[first, second] = Duel(first, second, share, float(adjusted))
         found[second, first] = Duel(second, first, 1 - share, float(adjusted))

@@ -1,4 +1,4 @@
-"""What a report draws over the rounds, and in which colours.
+"""What a report draws over the rounds, in which colours and under which names.
 
 One colour and dash for each policy, the same in every chart, figure and table; regret, information
 and its price; and the actions played.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 
-from partial_monitoring.report.text import short
+from partial_monitoring.display import ELLIPSIS
 from partial_monitoring.simulation.result import Comparison, Result
 from partial_monitoring.validation import Array, Indices
 
@@ -61,17 +62,8 @@ def policy_styles(comparisons: Sequence[Comparison]) -> Mapping[str, Style]:
         for comparison in comparisons
         for name in (*comparison.policies, *comparison.result.policies)
     )
-    return {name: style(i) for i, name in enumerate(names)}
-
-
-def style(position: int) -> Style:
-    """Return the style of the policy at a position.
-
-    >>> style(0), style(7)
-    (Style(color='#0072b2', dash='solid'), Style(color='#0072b2', dash='dash'))
-    """
-    again, color = divmod(position, len(COLORS))
-    return Style(COLORS[color], DASHES[again % len(DASHES)])
+    styles = (Style(color, dash) for dash in cycle(DASHES) for color in COLORS)
+    return dict(zip(names, styles, strict=False))
 
 
 def action_colors(count: int, *, others: bool) -> list[str]:
@@ -108,9 +100,9 @@ class Curves:
     """Mean regret over mean information: what a unit of information has cost so far."""
 
 
-def curves(result: Result, policy: str, *, most: int = MOST_POINTS) -> Curves:
-    """Return the curves of a policy through at most about ``most`` checkpoints."""
-    at = thinned(result.checkpoints, most)
+def curves(result: Result, policy: str) -> Curves:
+    """Return the curves of a policy through some of the checkpoints."""
+    at = thinned(result.checkpoints)
     regret = result.regret[policy][:, at]
     low, median, high = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
     mean = regret.mean(axis=0)
@@ -130,11 +122,6 @@ def curves(result: Result, policy: str, *, most: int = MOST_POINTS) -> Curves:
     )
 
 
-def all_curves(result: Result) -> dict[str, Curves]:
-    """Return the curves of every policy by name."""
-    return {name: curves(result, name) for name in result.policies}
-
-
 def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, float] | None:
     """Return the lowest and highest regret on logarithmic axes; None if there is no regret.
 
@@ -149,16 +136,16 @@ def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, 
     return float(positive.min()) / 2, 1.5 * max(top, high)
 
 
-def thinned(checkpoints: Indices, most: int = MOST_POINTS) -> Indices:
+def thinned(checkpoints: Indices) -> Indices:
     """Choose checkpoints that are dense enough on a linear and on a logarithmic axis.
 
     >>> len(thinned(np.arange(1, 10**6))) <= 2 * MOST_POINTS
     True
     """
-    if len(checkpoints) <= most:
+    if len(checkpoints) <= MOST_POINTS:
         return np.arange(len(checkpoints))
-    first, last = float(checkpoints[0]), float(checkpoints[-1])
-    wanted = np.concatenate([np.linspace(first, last, most), np.geomspace(first, last, most)])
+    ends = float(checkpoints[0]), float(checkpoints[-1])
+    wanted = np.concatenate([np.linspace(*ends, MOST_POINTS), np.geomspace(*ends, MOST_POINTS)])
     at = np.searchsorted(checkpoints, np.floor(wanted))
     return np.unique(np.minimum(at, len(checkpoints) - 1))
 
@@ -181,12 +168,12 @@ def plays(comparison: Comparison) -> Plays | None:
     if not result.plays or any(counts.shape[2] == 0 for counts in result.plays.values()):
         return None
     at = thinned(result.checkpoints)
-    played = {name: _between(counts, at) for name, counts in result.plays.items()}
+    totals_at = {name: counts[:, at].sum(axis=0) for name, counts in result.plays.items()}
+    played = {name: np.diff(total, axis=0, prepend=0) for name, total in totals_at.items()}
     totals = np.max([counts.sum(axis=0) for counts in played.values()], axis=0)
     k = len(totals)
     others = k > MOST_ACTIONS
-    kept = np.argsort(-totals, kind="stable")[: MOST_ACTIONS - others]
-    chosen = np.sort(kept)
+    chosen = np.sort(np.argsort(-totals, kind="stable")[: MOST_ACTIONS - others])
     rest = np.setdiff1d(np.arange(k), chosen)
     names = tuple(short(comparison.game.action_label(int(a)), 24) for a in chosen)
     shares = {}
@@ -195,15 +182,16 @@ def plays(comparison: Comparison) -> Plays | None:
         if others:
             grouped = np.column_stack([grouped, counts[:, rest].sum(axis=1)])
         shares[name] = grouped / grouped.sum(axis=1, keepdims=True)
-    return Plays(
-        result.checkpoints[at],
-        (*names, f"{len(rest):,} others") if others else names,
-        others,
-        shares,
-    )
+    if others:
+        names = (*names, f"{len(rest):,} others")
+    return Plays(result.checkpoints[at], names, others, shares)
 
 
-def _between(counts: Indices, at: Indices) -> Indices:
-    """Return how often each action was played since the previous checkpoint, over all seeds."""
-    total = counts[:, at].sum(axis=0)  # (points, k)
-    return np.concatenate([total[:1], np.diff(total, axis=0)])
+def short(name: str, most: int = 28) -> str:
+    """Put a name on one line, and cut it if it would not fit into a legend.
+
+    >>> short("information-directed sampling", 12)
+    'information…'
+    """
+    line = " ".join(name.split())
+    return line if len(line) <= most else line[: most - 1] + ELLIPSIS

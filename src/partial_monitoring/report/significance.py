@@ -1,9 +1,9 @@
 """Whether two policies differ: tests that pair them seed by seed.
 
-Both policies of a pair met the same outcomes and noise on each seed. Were they equally good, the
-sign of each seed's difference would be that of a coin; the p-value is the share of all such signs
-under which the mean difference is at least as large as the observed one. This test is exact
-for few seeds, is not misled by single large losses, and judges what the tables show, the mean.
+Both policies of a pair face the same outcomes and noise on each seed. If they were equally good,
+the sign of each seed's difference would be a fair coin flip; the p-value is the share of all such
+signs for which the mean difference is at least as large as the observed one. The test is exact for
+few seeds, is not misled by single large losses, and tests what the tables show, the mean.
 """
 
 from __future__ import annotations
@@ -74,8 +74,10 @@ def pairs(result: Result) -> list[Pair]:
     final = {name: result.regret[name][:, -1] for name in result.policies}
     differences = np.column_stack([difference(final[a], final[b]) for a, b in names])
     p = sign_flip_test(differences)
-    half = _half_width(differences)
-    means = differences.mean(axis=0)
+    n, means = len(differences), differences.mean(axis=0)
+    half = np.full(len(names), np.nan)
+    if n > 1:
+        half = stdtrit(n - 1, 0.975) * differences.std(axis=0, ddof=1) / np.sqrt(n)
     return [
         Pair(a, b, float(m), float(m - h), float(m + h), float(raw), float(after))
         for (a, b), m, h, raw, after in zip(names, means, half, p, holm(p), strict=True)
@@ -134,12 +136,3 @@ def holm(p: Array | Sequence[float]) -> Array:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
-
-
-def _half_width(differences: Array) -> Array:
-    """Return half the width of Student's interval of each mean."""
-    n, count = differences.shape
-    if n < 2:
-        return np.full(count, np.nan)
-    error = differences.std(axis=0, ddof=1) / np.sqrt(n)
-    return np.asarray(float(stdtrit(n - 1, 0.975)) * error)

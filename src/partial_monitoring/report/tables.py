@@ -12,7 +12,6 @@ from typing import Any
 from partial_monitoring import disk
 from partial_monitoring.report import text
 from partial_monitoring.report.ranking import Duel, Standing
-from partial_monitoring.report.series import curves
 from partial_monitoring.report.summary import Section, section_rows
 
 Row = Mapping[str, Any]
@@ -26,8 +25,7 @@ def write_tables(
 ) -> None:
     """Write every table; the curves, a row per checkpoint, only as CSV."""
     disk.make_folder(folder)
-    summary = [row for section in sections for row in section_rows(section)]
-    write_csv(folder / "summary.csv", summary)
+    write_csv(folder / "summary.csv", section_rows(sections))
     disk.write_text(folder / "summary.md", markdown(summary_for_people(sections)))
     ranks = [asdict(standing) for standing in standings]
     write_csv(folder / "ranking.csv", ranks)
@@ -80,9 +78,7 @@ def ranking_for_people(standings: Sequence[Standing]) -> list[Row]:
 def pair_rows(sections: Sequence[Section]) -> list[Row]:
     """Return every two policies on every instance with their difference."""
     return [
-        {"game": section.comparison.game_name, "instance": section.comparison.instance}
-        | asdict(pair)
-        | {"clearly_better": pair.better or ""}
+        _where(section) | asdict(pair) | {"clearly_better": pair.better or ""}
         for section in sections
         for pair in section.pairs
     ]
@@ -92,14 +88,16 @@ def curve_rows(sections: Sequence[Section]) -> list[Row]:
     """Return what is drawn, a row per policy and point."""
     rows: list[Row] = []
     for section in sections:
-        comparison = section.comparison
-        for policy in comparison.result.policies:
-            drawn = asdict(curves(comparison.result, policy))
-            where = {"game": comparison.game_name, "instance": comparison.instance}
-            where["policy"] = policy
+        for policy, curve in section.curves.items():
+            drawn = asdict(curve)
+            where = _where(section) | {"policy": policy}
             points = zip(*(values.tolist() for values in drawn.values()), strict=True)
             rows += [where | dict(zip(drawn, point, strict=True)) for point in points]
     return rows
+
+
+def _where(section: Section) -> dict[str, Any]:
+    return {"game": section.comparison.game_name, "instance": section.comparison.instance}
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["summary_rows", "summary_table"]
 
-COLUMNS = ("game", "policy", "mean regret", "median", "95 %", "grows like", "class", "per round")
+COLUMNS = (
+    "game",
+    "policy",
+    "mean regret",
+    "median",
+    "95 %",
+    "grows like",
+    "predicted",
+    "per round",
+)
 NAMES = 2
 """Number of columns that hold names; the others hold numbers."""
 
@@ -38,6 +47,8 @@ def summary_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
     counted = sections(comparisons)
     kept = [j for j in range(len(COLUMNS)) if j not in _left_out(width)]
+    table.caption = _caption(counted, [COLUMNS[j] for j in kept])
+    table.caption_justify = "left"
     for j in kept:
         name = j < NAMES
         table.add_column(
@@ -63,15 +74,24 @@ def _left_out(width: int | None) -> set[int]:
     """Return the positions of the columns that a narrow terminal leaves out."""
     if width is None or width >= ROOMY:
         return set()
-    lesser = ("median", "95 %", "class") if width >= NARROW else COLUMNS[NAMES + 1 :]
+    lesser = ("median", "95 %", "predicted") if width >= NARROW else COLUMNS[NAMES + 1 :]
     return {COLUMNS.index(column) for column in lesser}
+
+
+def _caption(counted: Sequence[Section], columns: Sequence[str]) -> str:
+    """Explain the marks and columns that are shown."""
+    notes = ["* least mean regret (± standard error)"]
+    if "95 %" in columns:
+        notes += ["95 %: quantile over the seeds", "predicted: worst case of the class"]
+    if any(section.comparison.refused for section in counted):
+        notes.append("refused: a game that the policy cannot play")
+    return "; ".join(notes)
 
 
 def _about(section: Section) -> list[str]:
     """Return what the first column says beside the policies."""
-    comparison, verdict = section.comparison, section.verdict
-    lines = [comparison.game_name, f"θ = {comparison.instance}"]
-    return lines if verdict.analysis is None else [*lines, verdict.category]
+    lines = [section.comparison.game_name, f"θ = {section.comparison.instance}"]
+    return lines if section.verdict.analysis is None else [*lines, section.verdict.category]
 
 
 def _cells(section: Section, summary: Summary) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from partial_monitoring.display import ELLIPSIS
 from partial_monitoring.report.ranking import Standing
 from partial_monitoring.report.significance import too_few
 from partial_monitoring.report.summary import Section
@@ -66,15 +66,15 @@ def answer(section: Section) -> str:
 
 def bound_note(section: Section) -> str | None:
     """Say what theory guarantees at the horizon, or why it does not."""
+    game: Any = section.comparison.game
     result = section.comparison.result
     bound = section.verdict.bound(result.checkpoints[-1:])
     if bound is None:
         return None
-    excess = section.excess
-    if excess is not None:
+    if section.excess is not None:
         return (
-            f"The truth has norm {amount(excess.norm)}, outside the norm bound "
-            f"{amount(excess.bound)} of the game, so theory guarantees nothing here."
+            f"The truth has norm {amount(section.excess)}, outside the norm bound "
+            f"{amount(game.norm_bound)} of the game, so theory guarantees nothing here."
         )
     return (
         f"Theory guarantees IDS a regret of at most {amount(float(bound[0]))} after "
@@ -95,19 +95,6 @@ def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
         lines.append(_range([result.horizon for result in results], "round"))
         lines.append(_range([len(result.seeds) for result in results], "seed"))
     return lines
-
-
-def refusals(sections: Sequence[Section]) -> list[tuple[str, str, str]]:
-    """Return (policy, game and instance, reason) of everything that was not played."""
-    found = []
-    for section in sections:
-        title = section.comparison.title
-        found += [(name, title, reason) for name, reason in section.comparison.refused.items()]
-        found += [
-            (name, title, "The run was interrupted before its first checkpoint.")
-            for name in section.unfinished
-        ]
-    return found
 
 
 def _range(numbers: Sequence[int], noun: str) -> str:
@@ -219,13 +206,3 @@ def with_noun(number: int, noun: str) -> str:
     ('1 seed', '10,000 rounds')
     """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def short(name: str, most: int = 28) -> str:
-    """Put a name on one line, and cut it if it would not fit into a legend.
-
-    >>> short("information-directed sampling", 12)
-    'information…'
-    """
-    line = " ".join(name.split())
-    return line if len(line) <= most else line[: most - 1] + ELLIPSIS

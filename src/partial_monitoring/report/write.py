@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.report.ranking import duels, ranking
-from partial_monitoring.report.series import Style, plays, policy_styles
+from partial_monitoring.report.series import Style, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
 from partial_monitoring.simulation.result import Comparison
@@ -102,10 +102,11 @@ def draw_figures(
         disk.make_folder(folder)
         for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
             disk.remove(old)  # of an earlier report, whose sections may have been others
-    names = file_names([section.comparison for section in counted])
     drawings: list[dict[str, bytes]] = []
     seen: set[int] = set()
-    for section, name in zip(counted, names, strict=True):
+    for place, section in enumerate(counted, start=1):
+        slug = re.sub(r"[^a-z0-9]+", "-", section.comparison.game_name.lower()).strip("-")[:40]
+        name = f"{place:02d}-{slug}".strip("-")
         with look():
             drawn = section_figures(section, styles, cells=id(section.comparison.game) not in seen)
             drawings.append({kind: svg(figure) for kind, figure in drawn.items()})
@@ -127,15 +128,5 @@ def section_figures(
     if section.summaries:
         drawn["regret"] = figures.regret_figure(section, styles)
         drawn["information"] = figures.information_figure(section, styles)
-        played = plays(section.comparison)
-        drawn["plays"] = None if played is None else figures.plays_figure(played)
+        drawn["plays"] = figures.plays_figure(section.plays) if section.plays else None
     return {kind: figure for kind, figure in drawn.items() if figure is not None}
-
-
-def file_names(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return a different name for each comparison, valid on every file system."""
-    names = []
-    for place, comparison in enumerate(comparisons, start=1):
-        plain = re.sub(r"[^a-z0-9]+", "-", comparison.game_name.lower()).strip("-")[:40]
-        names.append(f"{place:02d}-{plain}" if plain else f"{place:02d}")
-    return names

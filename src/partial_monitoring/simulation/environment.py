@@ -27,7 +27,7 @@ class Environment:
     noise
         As for :class:`partial_monitoring.Instance`; that of the game unless given.
     function
-        (n, p) -> (n,), if theta stands for one function over a box.
+        (n, p) -> (n,), if theta represents one function over a box.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Progress:
-    """Progress bars on a terminal or in a notebook; in a log nothing except warnings.
+    """Progress bars on a terminal or in a notebook; in a log, only warnings.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ class Progress:
         print(f"pm: {line}", file=sys.stderr)
 
     def add(self, key: tuple[str, ...], rounds: int, total: int, missing: int) -> None:
-        """Add a bar of ``total`` units of ``rounds`` rounds each; some may be missing."""
+        """Add a bar of ``total`` units of ``rounds`` rounds each, some of them not stored yet."""
         self._rounds[key] = rounds
         if self._bars is None:
             return
         from rich.markup import escape
 
-        first, *middle = map(escape, key)
-        last = middle.pop() if middle else ""
-        title = " ".join([first, *(f"[dim]{part}[/dim]" for part in middle), last])
+        words = [escape(word) for word in key]
+        words[1:-1] = [f"[dim]{word}[/dim]" for word in words[1:-1]]
+        title = " ".join(words)
         stored = total - missing
         note = "all stored before" if not missing else f"{stored} stored before" if stored else ""
         self._tasks[key] = self._bars.add_task(title, total=total, completed=stored, note=note)

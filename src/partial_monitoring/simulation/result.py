@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,9 @@ class Result:
     @classmethod
     def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
         """Combine runs; after an interruption only what every run reached is kept."""
-        if any(run.interrupted for run in runs.values()):
-            runs = {name: run for name, run in runs.items() if run.recorded > 0}
-            if not runs:
-                raise KeyboardInterrupt
+        runs = {name: run for name, run in runs.items() if run.recorded > 0}
+        if not runs:
+            raise KeyboardInterrupt
         kept = min(run.recorded for run in runs.values())
         tables = {
             key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
@@ -124,8 +124,8 @@ class Result:
         """Fit mean regret ~ t^e over the rounds from ``start`` times the horizon on.
 
         The interval comes from resampling the seeds 200 times; a single seed has none (nan).
-        Checkpoints at which there is no regret yet are left out; if there is none at all the
-        exponent is 0, and if a single one is left nan.
+        Checkpoints without any regret yet are left out; if none is left, the exponent is 0, and if
+        only one is left, nan.
         """
         regret = self._regret(policy)
         late = self.checkpoints >= real_number("start", start) * self.horizon
@@ -172,24 +172,19 @@ class Result:
             if not np.array_equal(self.theta, other.theta):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
             tables = {key: getattr(self, key) | getattr(other, key) for key in TABLES}
-            seconds = self.seconds | other.seconds
-            return Result(self.seeds, self.checkpoints, self.theta, **tables, seconds=seconds)
+            return replace(self, **tables, seconds=self.seconds | other.seconds)
         if set(self.policies) != set(other.policies) or set(self.seeds) & set(other.seeds):
             raise InvalidInput(
                 "results must share their policies and have different seeds, or share their seeds "
                 "and have different policies."
             )
-        tables = {
-            key: {
-                name: np.concatenate([own, getattr(other, key)[name]])
-                for name, own in getattr(self, key).items()
-            }
-            for key in TABLES
-        }
-        seeds = np.concatenate([self.seeds, other.seeds])
-        theta = np.concatenate([self.theta, other.theta])
-        seconds = {name: self.seconds[name] + other.seconds[name] for name in self.policies}
-        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
+        return replace(
+            self,
+            seeds=np.concatenate([self.seeds, other.seeds]),
+            theta=np.concatenate([self.theta, other.theta]),
+            seconds={name: self.seconds[name] + other.seconds[name] for name in self.policies},
+            **_changed(lambda *own: np.concatenate(own), self, other),
+        )
 
     def only(self, seeds: Indices) -> Result:
         """Return the result of some of its seeds, in the order given."""
@@ -198,13 +193,14 @@ class Result:
         if missing:
             raise InvalidInput(f"seeds must be among those of the result; got {missing}.")
         rows = [places[int(seed)] for seed in seeds]
-        tables = {
-            key: {name: array[rows] for name, array in getattr(self, key).items()} for key in TABLES
-        }
         share = len(rows) / len(self.seeds)
-        seconds = {name: share * taken for name, taken in self.seconds.items()}
-        seeds, theta = self.seeds[rows], self.theta[rows]
-        return Result(seeds, self.checkpoints, theta, **tables, seconds=seconds)
+        return replace(
+            self,
+            seeds=self.seeds[rows],
+            theta=self.theta[rows],
+            seconds={name: share * taken for name, taken in self.seconds.items()},
+            **_changed(lambda own: own[rows], self),
+        )
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with a row per policy and seed."""
@@ -257,11 +253,10 @@ class Result:
         n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
         tables: dict[str, dict[str, Any]] = {key: {} for key in TABLES}
-        for key in TABLES:
-            for i, name in enumerate(names):
-                shape = (meta["actions"][name],) if key == "plays" else ()
-                flat = _flat(table[key].slice(i * n, n))
-                tables[key][name] = flat.reshape(n, len(marks), *shape)
+        for key, (i, name) in product(TABLES, enumerate(names)):
+            shape = (meta["actions"][name],) if key == "plays" else ()
+            flat = _flat(table[key].slice(i * n, n))
+            tables[key][name] = flat.reshape(n, len(marks), *shape)
         theta = _flat(table["theta"].slice(0, n)).reshape(n, -1)
         seeds = table["seed"].slice(0, n).to_numpy()
         listed = table["policy"].to_pylist()
@@ -270,7 +265,7 @@ class Result:
         return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
 
     def _digest(self) -> str:
-        """Return a hash of every number, by which damage shows."""
+        """Return a hash of all numbers, which reveals damage."""
         digest = sha256()
         for array in (self.seeds, self.checkpoints, self.theta):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -315,6 +310,14 @@ DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, Arithmeti
 
 TABLES = ("regret", "information", "ratio", "plays")
 """The tables that are recorded per policy, seed and checkpoint."""
+
+
+def _changed(change: Callable[..., Any], *results: Result) -> dict[str, Any]:
+    """Return all tables of results with the same policies, changed to one of each."""
+    return {
+        key: {name: change(*(getattr(r, key)[name] for r in results)) for name in results[0].regret}
+        for key in TABLES
+    }
 
 
 def _lists(blocks: list[Any]) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from partial_monitoring import policies as registry
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.games.functions import KNOWN
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
@@ -20,7 +19,7 @@ from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
-from partial_monitoring.simulation.truths import function_of, true_parameters
+from partial_monitoring.simulation.truths import FixedTruth, read_truth
 from partial_monitoring.simulation.worst_case import worst_theta
 from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
 
@@ -89,13 +88,11 @@ def simulate(
     rounds = whole_number("horizon", horizon, at_least=1)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
-    if isinstance(theta, str) and theta == "worst":
-        theta = worst_for(game, next(iter(chosen.values())), rounds, noise)
-    elif isinstance(theta, str) and theta in KNOWN:
-        theta = function_of(game, theta)
-    function = theta if callable(theta) else None
-    truths = true_parameters(game, theta, numbers)
-    environment = Environment(game, truths, numbers, noise, function)
+    truth = read_truth(theta, game, rows=True)
+    if truth.searched:
+        truth = FixedTruth(worst_for(game, next(iter(chosen.values())), rounds, noise))
+    truths = truth.draw(game, numbers)
+    environment = Environment(game, truths, numbers, noise, truth.function)
     runs = {}
     for name, policy in chosen.items():
         runs[name] = play(game, policy, environment, marks, name if progress else None)
@@ -167,20 +164,35 @@ def worst_for(
 
 def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
     """Return policies by name."""
-    several = isinstance(policies, Mapping | Sequence) and not isinstance(policies, str)
-    listed: Any = policies if several else [policies]
-    if not listed:
-        raise InvalidInput("policies must hold at least one policy; got none.")
-    if isinstance(listed, Mapping):
-        return {str(name): _policy(policy) for name, policy in listed.items()}
-    named: dict[str, Policy[Any]] = {}
-    for item in listed:
-        name = item if isinstance(item, str) else registry.name_of(item)
-        if name in named:
+
+    def name(place: int, policy: Any) -> str:
+        return policy if isinstance(policy, str) else registry.name_of(policy)
+
+    return by_name("policies", policies, _policy, name)
+
+
+def by_name(
+    what: str, given: Any, read: Callable[[Any], Any], name: Callable[[int, Any], str]
+) -> dict[str, Any]:
+    """Return one item, a list or a dict of them as a dict; the items of a list are named.
+
+    ``read`` checks an item or builds it from its name, and ``name`` takes its position, too.
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(key), item) for key, item in given.items()]
+    else:
+        several = isinstance(given, Sequence) and not isinstance(given, str)
+        pairs = [(name(i, item), item) for i, item in enumerate(given if several else [given])]
+    if not pairs:
+        one = {"policies": "policy", "games": "game"}[what]
+        raise InvalidInput(f"{what} must hold at least one {one}; got none.")
+    named: dict[str, Any] = {}
+    for key, item in pairs:
+        if key in named:
             raise InvalidInput(
-                f"policies must have different names; {name!r} appears twice (give a dict instead)."
+                f"{what} must have different names; {key!r} appears twice (give a dict instead)."
             )
-        named[name] = _policy(item)
+        named[key] = read(item)
     return named
 
 

@@ -17,43 +17,11 @@ from partial_monitoring.validation import (
     Array,
     Indices,
     axes,
+    brief,
     known_keys,
     probabilities,
     real_array,
 )
-
-
-def true_parameters(game: AnyGame, theta: object, seeds: Indices) -> Array:
-    """Return one true parameter per seed, shape (n, d), from one, from many, or at random."""
-    if callable(theta):
-        return np.repeat(game.function_values(theta)[None], len(seeds), axis=0)
-    if isinstance(theta, str):
-        if theta != "random":
-            raise InvalidInput(
-                f"theta must be a parameter, one per seed, 'random', 'worst' or a test function; "
-                f"got {theta!r}."
-            )
-        return game.draw_truths(seeds)
-    if axes(theta) == 2:
-        rows = real_array("theta", theta, ("seeds", game.d))  # type: ignore[arg-type]
-        if len(rows) != len(seeds):
-            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(rows)}.")
-        return np.array([game.parameters.checked(own, "theta") for own in rows])
-    one = game.parameters.checked(theta, "theta")  # type: ignore[arg-type]
-    return np.repeat(one[None], len(seeds), axis=0)
-
-
-def function_of(game: AnyGame, name: str) -> functions.Function:
-    """Return a test function by name, as the truth of a kernel game."""
-    if not game.traits.function:
-        raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
-    wanted, found = functions.KNOWN[name].dimension, game.point_dimension
-    if None not in (wanted, found) and wanted != found:
-        raise InvalidInput(
-            f"theta {name!r} is a function of {wanted} coordinates; the points of the game have "
-            f"{found}."
-        )
-    return functions.named(name)
 
 
 class Truth:
@@ -98,8 +66,22 @@ class FixedTruth(Truth):
 
 
 @dataclass(frozen=True, eq=False)
+class Listed(Truth):
+    """One parameter per seed, for a single simulation."""
+
+    rows: Array
+    """Shape (n, d)."""
+
+    def draw(self, game: AnyGame, seeds: Indices) -> Array:
+        rows = self.rows
+        if len(rows) != len(seeds):
+            raise InvalidInput(f"theta must have one row per seed, {len(seeds)}; got {len(rows)}.")
+        return np.array([game.parameters.checked(own, "theta") for own in rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Random(Truth):
-    """A parameter of its own for each seed: uniform on bounded sets, near the prior on others."""
+    """One parameter per seed: uniform on bounded sets, near the prior on others."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
         return game.draw_truths(seeds)
@@ -135,7 +117,7 @@ class Function(Truth):
     """(n, p) -> (n,); to be kept in a store it needs a name."""
 
     def draw(self, game: AnyGame, seeds: Indices) -> Array:
-        return true_parameters(game, self.function, seeds)
+        return np.repeat(game.function_values(self.function)[None], len(seeds), axis=0)
 
     @property
     def name(self) -> str:
@@ -150,39 +132,56 @@ class Worst(Truth):
 
 
 KINDS = (FixedTruth, Random, Among, Function, Worst)
+"""Kinds of true parameters that a store can hold."""
 
 WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
 """Kinds of true parameters that are given by a word."""
 
 
-def read_truth(value: Any, game: AnyGame) -> Truth:
+def read_truth(value: Any, game: AnyGame, *, rows: bool = False) -> Truth:
     """Return the kind of true parameters that a value of a file or an argument describes.
 
     A parameter, "random", "worst", {"among": parameters, "weights": probabilities}, or for a kernel
-    game a function or the name of one of ``pm.functions``.
+    game a function or the name of one of ``pm.functions``; with ``rows`` also one parameter per
+    seed.
     """
     if isinstance(value, Truth):
         return value
-    if isinstance(value, str) and value in functions.KNOWN:
-        return Function(function_of(game, value))
-    if game.traits.function and callable(value):
-        return Function(value)
     if isinstance(value, str):
+        if value in functions.KNOWN:
+            return Function(_function(game, value))
         if value not in WORDS:
-            raise unknown_name("kind of true parameter", value, [*WORDS, *functions.KNOWN])
+            raise unknown_name("kind of true parameter theta", value, [*WORDS, *functions.KNOWN])
         return WORDS[value]()
+    if callable(value):
+        return Function(value)
     if isinstance(value, Mapping):
         known_keys("true parameters", value, ("among", "weights"))
         listed = value.get("among")
         if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
             raise InvalidInput(f"among must be a list of parameters; got {listed!r}.")
-        rows = np.stack([game.parameters.checked(own, "among") for own in listed])
-        even = np.full(len(rows), 1 / len(rows))
-        weights = probabilities("weights", value.get("weights", even), len(rows))
-        return Among(rows, weights)
+        among = np.stack([game.parameters.checked(own, "among") for own in listed])
+        even = np.full(len(among), 1 / len(among))
+        return Among(among, probabilities("weights", value.get("weights", even), len(among)))
+    if rows and axes(value) == 2:
+        return Listed(real_array("theta", value, ("seeds", game.d)))
     if axes(value) != 1:
+        also = "one per seed, " if rows else ""
         raise InvalidInput(
-            f"theta must be one parameter, 'random', 'worst' or a table with the key 'among'; got "
-            f"{value!r}."
+            f"theta must be one parameter, {also}'random', 'worst' or a table with the key "
+            f"'among'; got {brief(value)}."
         )
     return FixedTruth(game.parameters.checked(value, "theta"))
+
+
+def _function(game: AnyGame, name: str) -> functions.Function:
+    """Return a test function by name, as the truth of a kernel game."""
+    if not game.traits.function:
+        raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
+    wanted, found = functions.KNOWN[name].dimension, game.point_dimension
+    if None not in (wanted, found) and wanted != found:
+        raise InvalidInput(
+            f"theta {name!r} is a function of {wanted} coordinates; the points of the game have "
+            f"{found}."
+        )
+    return functions.named(name)

@@ -27,9 +27,7 @@ SEARCH = 5
 """The purpose of the random numbers of the search."""
 
 
-def worst_theta(
-    parameters: ParameterSet, regret: Callable[[Array, int], Array], seed: int = 0
-) -> Array:
+def worst_theta(parameters: ParameterSet, regret: Callable[[Array, int], Array]) -> Array:
     """Return a parameter for which a policy has large regret.
 
     Parameters
@@ -38,17 +36,15 @@ def worst_theta(
         The set Theta.
     regret
         (parameters (n, d), seed) -> final regret of one run for each, shape (n,).
-    seed
-        Seed of the search.
 
     Notes
     -----
-    A few generations of random parameters, each drawn around the best of the last with half the
-    spread and projected onto Theta (on unbounded sets, within 1 of their middle). The parameter
+    A few generations of random parameters, each drawn around the best of the previous one with half
+    its spread and projected onto Theta (on unbounded sets, within 1 of their center). The parameter
     found is bad, not necessarily the worst.
     """
-    rng = randomness.generator(seed, SEARCH, 0)
-    theta = parameters.sample(np.arange(CANDIDATES) + 1000 * seed)
+    rng = randomness.generator(0, SEARCH, 0)
+    theta = parameters.sample(np.arange(CANDIDATES))
     spread = theta.std(axis=0) + 1e-3
     best, score = theta[:KEPT], np.full(KEPT, -np.inf)
     for generation in range(GENERATIONS):

@@ -138,7 +138,7 @@ def _arrays(state: Any) -> Iterator[bytes]:
         yield state.tobytes()
     elif isinstance(state, AnyGame):  # whose arrays cannot be changed
         return
-    elif isinstance(state, AppendOnly):  # what lies behind its rows is nobody's
+    elif isinstance(state, AppendOnly):  # entries after its rows are unused
         yield from _arrays(state.rows)
     elif isinstance(state, Mapping):
         yield from (part for value in state.values() for part in _arrays(value))

@@ -1,4 +1,4 @@
-"""What checks share: the sentence that is raised."""
+"""Shared by all checks: how a failure is raised."""
 
 from __future__ import annotations
 
