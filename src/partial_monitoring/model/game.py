@@ -380,8 +380,8 @@ def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
 
 
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:
-    """Validate the noise of k actions: one positive number, or one for each."""
+    """Return the noise of k actions: one positive number, or an array (k,) if they differ."""
     array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")
-    return float(array) if array.ndim == 0 else array
+    return float(array.flat[0]) if (array == array.flat[0]).all() else array

@@ -12,10 +12,10 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
     ParameterSet,
     checked_projection,
     registered,
+    slack,
     vectors,
 )
 from partial_monitoring.parameter_sets.coordinates import Coordinates, UnitBall, cube, norm_cone
@@ -52,10 +52,9 @@ class Ball(ParameterSet):
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         away = np.linalg.norm(vectors("points", points, self.d) - self.center, axis=-1)
-        rounding = 4 * np.spacing(np.abs(self.center).max())
-        slack = MEMBERSHIP_TOLERANCE * max(1.0, self.radius) + rounding
-        inside: NDArray[np.bool_] = away <= self.radius + slack
-        return inside
+        largest = np.abs(self.center).max()
+        rounding = slack(self.radius, largest) + 4 * np.spacing(largest)
+        return np.asarray(away <= self.radius + rounding)
 
     def support(self, directions: ArrayLike) -> Array:
         c = vectors("directions", directions, self.d)

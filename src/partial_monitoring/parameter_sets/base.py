@@ -22,6 +22,14 @@ MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
 
 
+def slack(bounds: ArrayLike, size: ArrayLike) -> Array:
+    """Return by how much points may exceed bounds (q,) of a set of this size.
+
+    Rounding errors are relative to the bound, and to the size of the set where the bound is 0.
+    """
+    return MEMBERSHIP_TOLERANCE * np.maximum(np.abs(bounds), np.minimum(size, 1.0))
+
+
 class Halfspaces(NamedTuple):
     """The set {theta : a_ub theta <= b_ub, a_eq theta = b_eq}."""
 

@@ -12,12 +12,7 @@ from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.rational import Integers, simplest
 from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    Halfspaces,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, Indices, real_array, set_fields
@@ -53,11 +48,10 @@ class Box(Polyhedral):
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
-        below = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.low))
-        above = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.high))
-        between = (x >= self.low - below) & (x <= self.high + above)
-        inside: NDArray[np.bool_] = np.all(between, axis=-1)
-        return inside
+        sizes = np.maximum(abs(self.low), abs(self.high))
+        sizes = np.where(sizes > 0, sizes, sizes.max())
+        low, high = self.low - slack(self.low, sizes), self.high + slack(self.high, sizes)
+        return np.asarray(((x >= low) & (x <= high)).all(axis=-1))
 
     def support(self, directions: ArrayLike) -> Array:
         c = vectors("directions", directions, self.d)

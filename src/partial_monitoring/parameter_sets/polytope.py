@@ -12,12 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import null_space, unit_rows
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    Halfspaces,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
@@ -86,10 +81,12 @@ class Polytope(Polyhedral):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
         a_ub, b_ub, a_eq, b_eq = self._unit
-        below = x @ a_ub.T <= b_ub + MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_ub))
-        equal = abs(x @ a_eq.T - b_eq) <= MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_eq))
-        inside: NDArray[np.bool_] = np.all(below, axis=-1) & np.all(equal, axis=-1)
-        return inside
+        # A cone has no size of its own: there, only that of the point is known.
+        bounds = np.abs(np.append(b_ub, b_eq)).max()
+        size = np.maximum(bounds, np.abs(x).max(axis=-1, keepdims=True))
+        below = x @ a_ub.T <= b_ub + slack(b_ub, size)
+        equal = abs(x @ a_eq.T - b_eq) <= slack(b_eq, size)
+        return np.asarray(below.all(axis=-1) & equal.all(axis=-1))
 
     def support(self, directions: ArrayLike) -> Array:
         """Return the support function, by one linear program per direction."""

@@ -42,8 +42,7 @@ class Simplex(Polyhedral):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
         near_one = abs(x.sum(axis=-1) - 1.0) <= MEMBERSHIP_TOLERANCE
-        inside: NDArray[np.bool_] = near_one & (x >= -MEMBERSHIP_TOLERANCE).all(axis=-1)
-        return inside
+        return np.asarray(near_one & (x >= -MEMBERSHIP_TOLERANCE).all(axis=-1))
 
     def support(self, directions: ArrayLike) -> Array:
         height: Array = vectors("directions", directions, self.d).max(axis=-1)
