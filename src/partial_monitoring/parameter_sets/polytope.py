@@ -81,9 +81,8 @@ class Polytope(Polyhedral):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
         a_ub, b_ub, a_eq, b_eq = self._unit
-        # A cone has no size of its own: there, only that of the point is known.
-        bounds = np.abs(np.append(b_ub, b_eq)).max()
-        size = np.maximum(bounds, np.abs(x).max(axis=-1, keepdims=True))
+        largest = np.abs(np.append(b_ub, b_eq)).max() or 1.0  # a cone has no size of its own
+        size = np.maximum(largest, np.abs(x).max(axis=-1, keepdims=True))
         below = x @ a_ub.T <= b_ub + slack(b_ub, size)
         equal = abs(x @ a_eq.T - b_eq) <= slack(b_eq, size)
         return np.asarray(below.all(axis=-1) & equal.all(axis=-1))
