@@ -324,16 +324,16 @@ def test_polyhedral_sets_agree_with_their_halfspaces(name: str) -> None:
 
 def _cube(n, edge):
     eye = np.eye(n)
-    return Polytope(np.concatenate([eye, -eye]), np.append(np.full(n, edge), np.zeros(n)))
+    return pm.Polytope(np.concatenate([eye, -eye]), np.append(np.full(n, edge), np.zeros(n)))
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0])
 @pytest.mark.parametrize(
     "build",
     [
-        lambda size: Box([0.0, 0.0], [size, size]),
-        lambda size: Box([0.0, 0.0], [1.0, size]),
-        lambda size: Ball([0.0, 0.0], size),
+        lambda size: pm.Box([0.0, 0.0], [size, size]),
+        lambda size: pm.Box([0.0, 0.0], [1.0, size]),
+        lambda size: pm.Ball([0.0, 0.0], size),
         lambda size: _cube(2, size),
     ],
     ids=["box", "flat box", "ball", "polytope"],
@@ -347,6 +347,6 @@ def test_membership_is_relative_to_the_size_of_the_set(build, size):
 
 
 def test_membership_in_a_cone_is_absolute():
-    cone = Polytope([[-1.0, 0.0], [0.0, -1.0]], [0.0, 0.0])
+    cone = pm.Polytope([[-1.0, 0.0], [0.0, -1.0]], [0.0, 0.0])
     assert cone.contains([-1e-11, 0.0])
     assert not cone.contains([-1e-7, 1.0])
