@@ -94,7 +94,7 @@ class Combined(Kernel):
 
     @abstractmethod
     def _joined(self, values: Iterable[Array]) -> Array:
-        """Return the sum or the product of arrays, stored in the first."""
+        """Return the sum or the product of arrays, stored in the first of them."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -52,8 +52,7 @@ def values(points: ArrayLike) -> Reading:
     >>> values([[0.0], [0.5], [1.0]])
     Reading(k=3, m=1, points=3)
     """
-    x = validation.filled_array("points", points, ("n", "p"))
-    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)))
+    return _reading(validation.filled_array("points", points, ("n", "p")))
 
 
 def differences(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Reading:
@@ -88,7 +87,7 @@ def derivatives(points: ArrayLike, axis: int) -> Reading:
         raise InvalidInput(
             f"axis must be a whole number below {x.shape[1]}; got {validation.brief(axis)}."
         )
-    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
+    return _reading(x, axis=int(axis))
 
 
 def nothing(count: int) -> Reading:
@@ -106,10 +105,7 @@ def together(*readings: Reading) -> Reading:
             f"readings must have the same number of actions; got {[r.k for r in given]}."
         )
     points, axes, shifted = _merged(given)
-    rows = Functionals(
-        np.concatenate([own.index for own in shifted], axis=1),
-        np.concatenate([own.weight for own in shifted], axis=1),
-    )
+    rows = _joined(shifted, axis=1)
     counts = np.sum([reading.counts for reading in given], axis=0)
     return Reading(points, axes, _packed(rows, given), tuple(int(c) for c in counts))
 
@@ -120,12 +116,8 @@ def one_after_another(*readings: Reading) -> Reading:
     points, axes, shifted = _merged(given)
     m = max(reading.m for reading in given)
     padded = [_padded(own, [(0, 0), (0, m - own.index.shape[1]), (0, 0)]) for own in shifted]
-    rows = Functionals(
-        np.concatenate([own.index for own in padded]),
-        np.concatenate([own.weight for own in padded]),
-    )
     counts = tuple(count for reading in given for count in reading.counts)
-    return Reading(points, axes, rows, counts)
+    return Reading(points, axes, _joined(padded, axis=0), counts)
 
 
 def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
@@ -142,8 +134,13 @@ def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
     return points[kept], axes[kept], [Functionals(number[own.index], own.weight) for own in rows]
 
 
-def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Reading:
+def _reading(
+    points: Array, index: Indices | None = None, weight: Array | None = None, axis: int = -1
+) -> Reading:
+    """Return one weighted sum per action, of given points (k, w) or of the point of its number."""
     axes = np.full(len(points), axis, dtype=np.int64)
+    index = np.arange(len(points))[:, None] if index is None else index
+    weight = np.ones(index.shape) if weight is None else weight
     return Reading(points, axes, Functionals(index[:, None], weight[:, None]), (1,) * len(index))
 
 
@@ -221,6 +218,11 @@ def _packed(rows: Functionals, readings: Sequence[Reading]) -> Functionals:
     most = int(own.sum(axis=1).max(initial=0))
     each = np.arange(len(order))[:, None]
     return Functionals(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
+
+
+def _joined(rows: Sequence[Functionals], axis: int) -> Functionals:
+    index, weight = [own.index for own in rows], [own.weight for own in rows]
+    return Functionals(np.concatenate(index, axis), np.concatenate(weight, axis))
 
 
 def _padded(rows: Functionals, room: list[tuple[int, int]]) -> Functionals:

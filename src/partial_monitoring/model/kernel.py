@@ -158,16 +158,8 @@ class KernelGame(FunctionGame, Game):
     ) -> Self:
         """Return the game whose actions earn and show weighted sums of d numbers.
 
-        Parameters
-        ----------
-        gram
-            The Gram matrix K of the numbers.
-        reward, observation
-            The weights, shapes (k, w) and (k, m, w).
-        row_counts
-            The number of rows m_a of each action.
-        options
-            noise_std, norm_bound, actions and noise, as for the class.
+        ``gram`` is that of the numbers; the weights have shapes (k, w) and (k, m, w), of which an
+        action uses m_a rows. The options are those of the class.
         """
         game = cls.__new__(cls)
         game._fill(gram, reward, observation, row_counts, **options)
@@ -248,7 +240,6 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def reduced(self) -> ReducedGame:
-        """The game in the coordinates of :attr:`linear`."""
         return self.linear.reduced
 
     @property
@@ -283,12 +274,10 @@ class KernelGame(FunctionGame, Game):
         return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
     def rows(self, action: int | str) -> Array:
-        """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""
         a = self.action_index(action)
         return self.observation[a].dense(self.d)[: self.row_count(a)]
 
     def reward_row(self, action: int) -> Array:
-        """Return what one action earns, as weights of the d numbers, shape (d,)."""
         return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:

@@ -58,8 +58,7 @@ class Ball(ParameterSet):
 
     def support(self, directions: ArrayLike) -> Array:
         c = vectors("directions", directions, self.d)
-        height: Array = c @ self.center + self.radius * np.linalg.norm(c, axis=-1)
-        return height
+        return np.asarray(c @ self.center + self.radius * np.linalg.norm(c, axis=-1))
 
     def relative_interior_point(self) -> Array:
         return self.center

@@ -55,8 +55,7 @@ class Box(Polyhedral):
 
     def support(self, directions: ArrayLike) -> Array:
         c = vectors("directions", directions, self.d)
-        height: Array = np.where(c > 0, c * self.high, c * self.low).sum(axis=-1)
-        return height
+        return np.asarray(np.where(c > 0, c * self.high, c * self.low).sum(axis=-1))
 
     def relative_interior_point(self) -> Array:
         return np.asarray(self.low + (self.high - self.low) / 2)

@@ -79,14 +79,11 @@ class Cut(ABC):
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k)."""
-        starts = rewards.groups
-        own = [slice(start, end) for start, end in pairwise(starts.tolist())]
         each = [
-            self._group_gaps(metric, center, beta, rewards, group, where)
-            for group, where in enumerate(own)
+            self._group_gaps(metric, center, beta, rewards, group, slice(start, end))
+            for group, (start, end) in enumerate(pairwise(rewards.groups.tolist()))
         ]
-        gaps = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
-        return np.maximum(gaps, 0.0, out=gaps)
+        return np.maximum(each[0] if len(each) == 1 else np.concatenate(each, axis=1), 0.0)
 
     def _group_gaps(
         self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice

@@ -99,7 +99,7 @@ class Polyhedral(ParameterSet):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry in a game file: a polytope if the class has no entry of its own."""
-        if any(kind.known is type(self) for kind in KINDS.values()):
+        if any(known is type(self) for known, _, _ in KINDS.values()):
             return super().to_dict()
         rows = zip(Halfspaces._fields, self.halfspaces(), strict=True)
         kept = {key: real_array(key, value, np.shape(value)) for key, value in rows}
