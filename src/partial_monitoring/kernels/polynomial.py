@@ -15,8 +15,6 @@ from partial_monitoring.validation import Array
 class Constant(Elementary):
     """k(x, y) = value: functions that are the same everywhere.
 
-    Examples
-    --------
     >>> Constant(2.0)([[0.0], [1.0]])
     array([[2., 2.],
            [2., 2.]])
@@ -86,8 +84,6 @@ class Linear(_InnerProduct):
 
     An offset of zero stays zero: it is not a free parameter.
 
-    Examples
-    --------
     >>> Linear(variance=2.0, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[24.]])
     """
@@ -106,8 +102,6 @@ class Polynomial(_InnerProduct):
     With an offset of zero they are homogeneous, and the offset is not a free parameter; the degree
     never is.
 
-    Examples
-    --------
     >>> Polynomial(2, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
     """

@@ -108,7 +108,7 @@ class ContextualGame(AnyGame):
         """phi_a^z, shape (contexts, k, d); zero where the action is not available."""
         stacked = np.zeros((len(self.games), self.k, self.d))
         for z, game in enumerate(self.games):
-            stacked[z, self.positions(z)] = game.features
+            stacked[z, self._positions[z]] = game.features
         return validation.frozen(stacked)
 
     @cached_property

@@ -34,8 +34,6 @@ from partial_monitoring.validation import (
 class Ball(ParameterSet):
     """A Euclidean ball; with radius 0 it is a single point.
 
-    Examples
-    --------
     >>> float(Ball([0, 0], 2.0).support([3.0, 4.0]))
     10.0
     """

@@ -23,8 +23,6 @@ from partial_monitoring.validation import Array, Indices, real_array, set_fields
 class Box(Polyhedral):
     """A product of intervals; a coordinate with low = high is known.
 
-    Examples
-    --------
     >>> Box([0, 0, 1], [1, 1, 1]).dimension
     2
     """

@@ -31,8 +31,6 @@ class Polytope(Polyhedral):
     Inequalities that can only hold with equality are found at construction, so that the
     dimension is right even when the equalities are hidden.
 
-    Examples
-    --------
     A triangle in the plane, and the same written as a flat set in space:
 
     >>> Polytope(a_ub=[[-1, 0], [0, -1], [1, 1]], b_ub=[0, 0, 1]).dimension
@@ -90,7 +88,8 @@ class Polytope(Polyhedral):
     def support(self, directions: ArrayLike) -> Array:
         """Return the support function, by one linear program per direction."""
         c = vectors("directions", directions, self.d)
-        program = self._program
+        free = np.full(self.d, np.inf)
+        program = _program(self._unit, -free, free)
         flat = c.reshape(-1, self.d)
         sizes = np.abs(flat).max(axis=1)
         heights = np.zeros(len(flat))
@@ -140,16 +139,7 @@ class Polytope(Polyhedral):
     @cached_property
     def _unit(self) -> Halfspaces:
         """The halfspaces with rows of length 1 (rows of zeros unchanged)."""
-        ub, eq = _lengths(self.a_ub), _lengths(self.a_eq)
-        return Halfspaces(
-            self.a_ub / ub[:, None], self.b_ub / ub, self.a_eq / eq[:, None], self.b_eq / eq
-        )
-
-    @property
-    def _program(self) -> conic.LinearProgram:
-        """The linear programs over the set."""
-        free = np.full(self.d, np.inf)
-        return _program(self._unit, -free, free)
+        return Halfspaces(*_scaled(self.a_ub, self.b_ub), *_scaled(self.a_eq, self.b_eq))
 
     @cached_property
     def _bounding_box(self) -> tuple[Array, Array]:
@@ -194,9 +184,10 @@ def _pair(
     return rows, real_array(vector_name, vector, (len(rows),))
 
 
-def _lengths(rows: Array) -> Array:
+def _scaled(rows: Array, right: Array) -> tuple[Array, Array]:
     lengths = np.linalg.norm(rows, axis=1)
-    return np.asarray(np.where(lengths > 0, lengths, 1.0))
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    return rows / lengths[:, None], right / lengths
 
 
 def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearProgram:

@@ -21,8 +21,6 @@ from partial_monitoring.validation import Array, Indices, real_array, set_fields
 class Simplex(Polyhedral):
     """All probability distributions over d outcomes.
 
-    Examples
-    --------
     >>> Simplex(3).contains([0.2, 0.3, 0.5])
     np.True_
     """

@@ -28,8 +28,6 @@ from partial_monitoring.validation import Array, Indices, set_fields, whole_numb
 class AllParameters(ParameterSet):
     """All of R^d.
 
-    Examples
-    --------
     >>> AllParameters(3).dimension
     3
     """
