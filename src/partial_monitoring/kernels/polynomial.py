@@ -28,9 +28,6 @@ class Constant(Elementary):
     def _values(self, x: Array, y: Array) -> Array:
         return np.full((len(x), len(y)), self.value)
 
-    def _square(self, x: Array) -> Array:
-        return self._values(x, x)
-
     def _diagonal(self, x: Array) -> Array:
         return np.full(len(x), self.value)
 

@@ -111,7 +111,7 @@ def together(*readings: Reading) -> Reading:
 
 
 def one_after_another(*readings: Reading) -> Reading:
-    """Return one reading with the actions of several: first those of the first, and so on."""
+    """Return one reading with the actions of several readings, in their order."""
     given = _checked(readings)
     points, axes, shifted = _merged(given)
     m = max(reading.m for reading in given)

@@ -47,7 +47,7 @@ class KernelBoxGame(FunctionGame):
     around the best and the most uncertain points: an approximation without a regret bound.
 
     The parameter of the game, in results and for simulations, is the vector of the values of the
-    function at 128 reference points; it stands for the function of least norm that has them.
+    function at 128 reference points; it represents the function of least norm that has them.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class KernelBoxGame(FunctionGame):
         return type(self)(kernel, self.low, self.high, **self.options)
 
     def values(self, theta: Array, points: Array) -> Array:
-        """Return the values at points (n, p) of the function that theta (d,) stands for, (n,)."""
+        """Return the values at points (n, p) of the function that theta (d,) represents, (n,)."""
         return self.function(theta)(points)
 
     def function(self, theta: Array) -> Callable[[Array], Array]:

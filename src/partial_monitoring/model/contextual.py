@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.truths import Truths, mean_outside
+from partial_monitoring.model.truths import Truths, limits, mean_outside
 from partial_monitoring.validation import Array, Indices
 
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
@@ -173,9 +173,7 @@ class ContextualGame(AnyGame):
 
     @property
     def context_limits(self) -> Array:
-        chances = np.cumsum(self.context_distribution)
-        last = len(chances) - 1 - (self.context_distribution[::-1] > 0).argmax()
-        return np.where(np.arange(len(chances)) >= last, np.inf, chances)
+        return limits(self.context_distribution)
 
     def action_index(self, action: int | str) -> int:
         return validation.index_of("action", action, self.actions)
@@ -230,7 +228,7 @@ class ContextualGame(AnyGame):
         return ContextualTruths(self, theta)
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return one table per context (the first and the last ones when there are many)."""
+        """Return one table per context, or those of the first and the last ones."""
         count = len(self.games)
         tables = [display.Sheet(title or f"{count} contexts, {self.k} actions", (), ())]
         for z in display.shortened(range(count), most=6):
@@ -285,12 +283,7 @@ class ContextualTruths(Truths):
         return np.asarray(self._signals[self._offered(action, context), action, outcome])
 
     def outside(self, low: float, high: float) -> str | None:
-        for theta in np.unique(self.theta, axis=0):
-            for own in self.game.games:
-                found = mean_outside(own.shown(theta[None])[0], low, high, own.actions)
-                if found is not None:
-                    return found
-        return None
+        return mean_outside(self.game.games, self.theta, low, high)
 
     def _offered(self, action: Indices, context: Indices | None) -> Indices:
         """Return the contexts (n,), if they offer the actions (n,)."""

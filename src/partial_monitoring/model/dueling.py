@@ -36,7 +36,6 @@ class Duels:
 
     @property
     def item_count(self) -> int:
-        """Number of items."""
         return len(self.items)
 
     @property
@@ -92,7 +91,6 @@ class Duels:
         return f"{self.items[a]}{BAR}{self.items[b]}"
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of a pair given by index or by label, without listing the pairs."""
         if isinstance(action, str):
             names = action.split(BAR)
             if len(names) != 2 or not set(names) <= set(self.items):
@@ -105,11 +103,9 @@ class Duels:
         return int(action)
 
     def row_count(self, action: int) -> int:
-        """Return 1: a duel shows one number."""
         return 1
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action, without listing the pairs."""
         return self.pair_label(*divmod(action, self.item_count))
 
     def _headline(self) -> str:

@@ -268,10 +268,7 @@ class ListedTruths(Truths):
         return self._signals[action, outcome]
 
     def outside(self, low: float, high: float) -> str | None:
-        different = np.unique(self.theta, axis=0)
-        shown = (self.game.shown(own[None])[0] for own in different)
-        found = (mean_outside(means, low, high, self.game.actions) for means in shown)
-        return next(filter(None, found), None)
+        return mean_outside([self.game], self.theta, low, high)
 
 
 @dataclass(frozen=True, eq=False)

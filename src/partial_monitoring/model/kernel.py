@@ -207,12 +207,10 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def features(self) -> Array:
-        """What each action earns, as weights of the d numbers, shape (k, d)."""
         return self.reward.dense(self.d)
 
     @cached_property
     def observation_maps(self) -> Array:
-        """What each action shows, as weights of the d numbers, shape (k, m, d)."""
         return self.observation.dense(self.d)
 
     @cached_property

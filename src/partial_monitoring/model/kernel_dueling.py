@@ -84,7 +84,7 @@ class KernelDuelingGame(Duels, KernelGame):
         return type(self)(kernel, self.points, items=self.items, **self.options)
 
     def item_row(self, item: int) -> Array:
-        return np.eye(1, self.item_count, item)[0]
+        return np.asarray(np.eye(1, self.item_count, item)[0])
 
     def point(self, action: int | str) -> Array | None:
         """A duel reads the utility at two places."""

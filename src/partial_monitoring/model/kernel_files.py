@@ -106,7 +106,7 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
         return KernelGame(**data)
     if "low" in data or "high" in data:
         known_keys("a kernel game over a box", data, BOX_KEYS, ["kernel", "low", "high"])
-        return KernelBoxGame(**data | {"kernel": kernels.from_dict(data["kernel"])})
+        return KernelBoxGame(**{**data, "kernel": kernels.from_dict(data["kernel"])})
     duels = data.get("duels") is not None and boolean("duels", data["duels"])
     known_keys("a kernel game", data, DUEL_KEYS if duels else POINT_KEYS, ["kernel", "points"])
     options = {key: data[key] for key in (*OPTIONS, "actions", "items") if key in data}
