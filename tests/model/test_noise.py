@@ -24,7 +24,8 @@ def kernel_bandit(noise_std):
 @pytest.mark.parametrize("build", [bandit, kernel_bandit])
 def test_equal_noise_in_a_list_is_one_number(build):
     listed, plain = build([0.3] * 4), build(0.3)
-    assert listed.noise_std == 0.3 and isinstance(listed.noise_std, float)
+    assert isinstance(listed.noise_std, float)
+    assert listed.noise_std == 0.3
     assert game_to_dict(listed) == game_to_dict(plain)
     assert listed.restricted([0, 2]).noise_std == 0.3
     assert np.ndim(build([0.3, 0.3, 0.3, 0.4]).noise_std) == 1
@@ -39,7 +40,8 @@ def test_decisions_and_bounds_are_those_of_one_number(contexts):
         pm.simulate(game, {"ids": pm.IDS()}, THETA, horizon=60, seeds=3).regret["ids"]
         for game in (listed, plain, bandit(0.3))
     ]
-    assert (runs[0] == runs[1]).all() and np.allclose(runs[0], runs[2])
+    np.testing.assert_array_equal(runs[0], runs[1])
+    np.testing.assert_allclose(runs[0], runs[2])
     bound = pm.contextual_bounds if contexts else pm.bounds
     bounds = [str(bound(game, horizon=1000)) for game in (listed, plain)]
     assert bounds[0] == bounds[1]

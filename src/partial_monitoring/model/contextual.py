@@ -209,11 +209,10 @@ class ContextualGame(AnyGame):
             if key not in context:
                 raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
         first, options = self.games[0], dict(context)
-        features, maps = options.pop("features"), options.pop("observation_maps")
         options.setdefault("noise", first.noise if first.noise in Game.NOISES else "gaussian")
         if np.ndim(first.noise_std) == 0:
             options.setdefault("noise_std", first.noise_std)
-        return Game(features, maps, self.parameters, **options)
+        return Game(parameters=self.parameters, **options)
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
         kinds = {own.noise if noise is None else noise for own in self.games}
