@@ -56,6 +56,7 @@ def test_a_learner_that_was_saved_with_equal_noise_in_a_list_goes_on(tmp_path, m
             learner.tell(learner.ask(), [observed])
         learner.save(path)
     loaded, again = pm.Learner.load(path), pm.Learner(bandit(0.3), seed=3)
-    again.tell_past(*zip(*((row["action"], row["observation"]) for row in learner.history)))
+    rows = learner.history
+    again.tell_past([row["action"] for row in rows], [row["observation"] for row in rows])
     assert loaded.round == again.round == 4
     np.testing.assert_array_equal(loaded.ask().estimate, again.ask().estimate)
