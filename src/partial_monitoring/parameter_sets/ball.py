@@ -45,11 +45,13 @@ class Ball(base.ParameterSet):
         away = np.linalg.norm(base.vectors("points", points, self.d) - self.center, axis=-1)
         largest = np.abs(self.center).max()
         rounding = base.slack(self.radius, largest) + 4 * np.spacing(largest)
-        return np.asarray(away <= self.radius + rounding)
+        inside: NDArray[np.bool_] = away <= self.radius + rounding
+        return inside
 
     def support(self, directions: ArrayLike) -> Array:
         c = base.vectors("directions", directions, self.d)
-        return np.asarray(c @ self.center + self.radius * np.linalg.norm(c, axis=-1))
+        height: Array = c @ self.center + self.radius * np.linalg.norm(c, axis=-1)
+        return height
 
     def relative_interior_point(self) -> Array:
         return self.center

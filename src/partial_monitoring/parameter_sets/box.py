@@ -49,11 +49,13 @@ class Box(Polyhedral):
         sizes = np.maximum(abs(self.low), abs(self.high))
         sizes = np.where(sizes > 0, sizes, sizes.max())
         low, high = self.low - slack(self.low, sizes), self.high + slack(self.high, sizes)
-        return np.asarray(((x >= low) & (x <= high)).all(axis=-1))
+        inside: NDArray[np.bool_] = np.all((x >= low) & (x <= high), axis=-1)
+        return inside
 
     def support(self, directions: ArrayLike) -> Array:
         c = vectors("directions", directions, self.d)
-        return np.asarray(np.where(c > 0, c * self.high, c * self.low).sum(axis=-1))
+        height: Array = np.where(c > 0, c * self.high, c * self.low).sum(axis=-1)
+        return height
 
     def relative_interior_point(self) -> Array:
         return np.asarray(self.low + (self.high - self.low) / 2)

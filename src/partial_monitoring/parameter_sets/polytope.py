@@ -83,7 +83,8 @@ class Polytope(Polyhedral):
         size = np.maximum(largest, np.abs(x).max(axis=-1, keepdims=True))
         below = x @ a_ub.T <= b_ub + slack(b_ub, size)
         equal = abs(x @ a_eq.T - b_eq) <= slack(b_eq, size)
-        return np.asarray(below.all(axis=-1) & equal.all(axis=-1))
+        inside: NDArray[np.bool_] = np.all(below, axis=-1) & np.all(equal, axis=-1)
+        return inside
 
     def support(self, directions: ArrayLike) -> Array:
         """Return the support function, by one linear program per direction."""

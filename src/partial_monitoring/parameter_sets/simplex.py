@@ -33,10 +33,12 @@ class Simplex(Polyhedral):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
         room = slack(1.0, 1.0)
-        return np.asarray((abs(x.sum(axis=-1) - 1.0) <= room) & (x >= -room).all(axis=-1))
+        inside: NDArray[np.bool_] = (abs(x.sum(axis=-1) - 1.0) <= room) & (x >= -room).all(axis=-1)
+        return inside
 
     def support(self, directions: ArrayLike) -> Array:
-        return np.asarray(vectors("directions", directions, self.d).max(axis=-1))
+        height: Array = vectors("directions", directions, self.d).max(axis=-1)
+        return height
 
     def relative_interior_point(self) -> Array:
         return np.full(self.d, 1.0 / self.d)
