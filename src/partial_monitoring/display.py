@@ -51,7 +51,7 @@ class TableCell:
 
 
 GAP = TableCell(ELLIPSIS)
-"""Stands for the cells of a row or column that are left out."""
+"""Replaces the cells of a row or column that are left out."""
 
 
 @dataclass(frozen=True)

@@ -320,3 +320,33 @@ def test_polyhedral_sets_agree_with_their_halfspaces(name: str) -> None:
     assert twin.dimension == dimension
     directions = RNG.standard_normal((4, parameters.d))
     np.testing.assert_allclose(twin.support(directions), parameters.support(directions), atol=1e-8)
+
+
+def _cube(n, edge):
+    eye = np.eye(n)
+    return pm.Polytope(np.concatenate([eye, -eye]), np.append(np.full(n, edge), np.zeros(n)))
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda size: pm.Box([0.0, 0.0], [size, size]),
+        lambda size: pm.Box([0.0, 0.0], [1.0, size]),
+        lambda size: pm.Ball([0.0, 0.0], size),
+        lambda size: _cube(2, size),
+    ],
+    ids=["box", "flat box", "ball", "polytope"],
+)
+def test_membership_is_relative_to_the_size_of_the_set(build, size):
+    own = build(size)
+    assert own.contains([0.0, size * (1 + 1e-10)])
+    assert not own.contains([0.0, size * (1 + 1e-6)])
+    assert not own.contains([0.0, 100 * size])
+    assert not own.contains([0.0, -1.1 * size])
+
+
+def test_membership_in_a_cone_is_absolute():
+    cone = pm.Polytope([[-1.0, 0.0], [0.0, -1.0]], [0.0, 0.0])
+    assert cone.contains([-1e-11, 0.0])
+    assert not cone.contains([-1e-7, 1.0])

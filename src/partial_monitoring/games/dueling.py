@@ -90,22 +90,12 @@ def graph_dueling(
     phi = np.eye(n) if features is None else real_array("features", features, (n, "d"))
     if parameters is None and feedback == "quantitative":
         parameters = AllParameters(phi.shape[1])
-    return _duels(phi, pairs, [str(node) for node in nodes], feedback, parameters)
-
-
-def _duels(
-    phi: Array,
-    pairs: Sequence[tuple[int, int]],
-    names: Sequence[str],
-    feedback: str,
-    parameters: ParameterSet | None,
-) -> Game:
     if not pairs:
         raise InvalidInput("a dueling game needs at least one pair; got none.")
     theta, noise = _theta_and_noise(phi, feedback, parameters)
     first, second = np.array(pairs).T
     maps = (phi[first] - phi[second])[:, None, :]
-    actions = tuple(f"{names[a]} | {names[b]}" for a, b in pairs)
+    actions = [f"{nodes[a]} | {nodes[b]}" for a, b in pairs]
     return Game(phi[first] + phi[second], maps, theta, 1.0, actions, noise=noise)
 
 

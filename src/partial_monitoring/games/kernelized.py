@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.kernels import (
-    Kernel,
-    Polynomial,
-    SquaredExponential,
-    candidates,
-    from_dict,
-    readings,
-)
+from partial_monitoring import kernels
+from partial_monitoring.kernels import candidates, readings
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
 from partial_monitoring.validation import Array, axes, filled_array, labels, one_of, positive_number
@@ -185,7 +179,7 @@ def kernelized_transductive(
     there = _points(np.array([0.05, 0.25, 0.45, 0.75, 0.95]) if probes is None else probes)
     nothing = readings.weighted(there[:1], np.zeros((len(there), 1)))
     return KernelGame.from_kernel(
-        _kernel(kernel, Polynomial(3)),
+        _kernel(kernel, kernels.Polynomial(3)),
         readings.one_after_another(readings.values(here), nothing),
         readings.one_after_another(readings.nothing(len(here)), readings.values(there)),
         noise_std=noise_std,
@@ -211,10 +205,10 @@ def _points(points: ArrayLike | Mapping[str, Any] | None, count: int = 51) -> Ar
     return filled_array("points", points, ("k", "p"))
 
 
-def _kernel(kernel: Any, default: Kernel | None = None) -> Any:
+def _kernel(kernel: Any, default: kernels.Kernel | None = None) -> Any:
     if kernel is None:
-        return SquaredExponential(LENGTHSCALE) if default is None else default
-    return from_dict(kernel) if isinstance(kernel, Mapping) else kernel
+        return kernels.SquaredExponential(LENGTHSCALE) if default is None else default
+    return kernels.from_dict(kernel) if isinstance(kernel, Mapping) else kernel
 
 
 def _noise(feedback: str, noise_std: float | None) -> dict[str, Any]:

@@ -57,35 +57,29 @@ class Kernel(ABC):
 
         The derivatives in y are ``gradient(y, x)`` with its first two axes exchanged.
         """
-        self._require_derivatives()
         return self.evaluate_gradient(*_pair(x, y))
 
     def mixed(self, x: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Return d^2 k(x, y) / d x_i d y_j. Shapes (n, p), (m, p) -> (n, m, p, p)."""
-        self._require_derivatives()
         return self.evaluate_mixed(*_pair(x, y))
 
     def evaluate(self, x: Array, y: Array | None = None) -> Array:
         """Return what a call does, for points that need no check: (n, p), (m, p) -> (n, m)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._square(x) if y is None else self._values(x, y))
+        return _finite(self._square, x) if y is None else _finite(self._values, x, y)
 
     def evaluate_diagonal(self, x: Array) -> Array:
         """Return what ``diagonal`` does, for points that need no check: (n, p) -> (n,)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._diagonal(x))
+        return _finite(self._diagonal, x)
 
     def evaluate_gradient(self, x: Array, y: Array) -> Array:
         """Return what ``gradient`` does, for points that need no check: (n, m, p)."""
         self._require_derivatives()
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._gradient(x, y))
+        return _finite(self._gradient, x, y)
 
     def evaluate_mixed(self, x: Array, y: Array) -> Array:
         """Return what ``mixed`` does, for points that need no check: (n, m, p, p)."""
         self._require_derivatives()
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._mixed(x, y))
+        return _finite(self._mixed, x, y)
 
     @property
     def differentiable(self) -> bool:
@@ -211,7 +205,9 @@ def _pair(x: ArrayLike, y: ArrayLike | None) -> tuple[Array, Array]:
     return left, left if y is None else points("y", y, left.shape[1])
 
 
-def _finite(values: Array) -> Array:
+def _finite(covariances: Callable[..., Array], *points: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = covariances(*points)
     good = np.isfinite(values)
     if not good.all():
         where = tuple(int(i) for i in np.argwhere(~good)[0])

@@ -94,15 +94,13 @@ class Combined(Kernel):
 
     @abstractmethod
     def _joined(self, values: Iterable[Array]) -> Array:
-        """Return the sum or the product of arrays, stored in the first."""
+        """Return the sum or the product of arrays, stored in the first of them."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sum(Combined):
     """k(x, y) = sum of the terms: a function that is the sum of independent ones.
 
-    Examples
-    --------
     >>> from partial_monitoring.kernels import Linear, SquaredExponential
     >>> trend = SquaredExponential(0.5) + Linear()
     >>> trend
@@ -137,8 +135,6 @@ class Product(Combined):
 
     Each factor has its own variance; data can determine only their product.
 
-    Examples
-    --------
     >>> from partial_monitoring.kernels import Periodic, SquaredExponential
     >>> fading = 2.0 * SquaredExponential(10.0) * Periodic(1.0)
     >>> fading([[0.0]], [[0.0], [1.0], [10.0]]).round(4)

@@ -9,18 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.validation import (
-    Array,
-    axes,
-    non_negative_number,
-    positive_number,
-    real_array,
-    real_number,
-    set_fields,
-    whole_number,
-)
+from partial_monitoring.validation import Array
 
 Scales = float | Sequence[float] | Array
 """One positive number for all dimensions, or one for each; kept as a float or a tuple."""
@@ -37,7 +29,9 @@ class Elementary(Kernel):
 
     def __post_init__(self) -> None:
         own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        set_fields(self, **{name: CHECKS[name](name, value) for name, value in own.items()})
+        validation.set_fields(
+            self, **{name: CHECKS[name](name, value) for name, value in own.items()}
+        )
 
     @property
     def differentiable(self) -> bool:
@@ -79,9 +73,9 @@ class Elementary(Kernel):
 
 def positive_scales(name: str, value: object) -> float | tuple[float, ...]:
     """Validate a positive number, or a sequence of them."""
-    if axes(value) == 0:
-        return positive_number(name, value)
-    array = real_array(name, value, ("p",))  # type: ignore[arg-type]
+    if validation.axes(value) == 0:
+        return validation.positive_number(name, value)
+    array = validation.real_array(name, value, ("p",))  # type: ignore[arg-type]
     if len(array) == 0:
         raise InvalidInput(f"{name} must have at least one entry; got none.")
     if (array <= 0).any():
@@ -91,7 +85,7 @@ def positive_scales(name: str, value: object) -> float | tuple[float, ...]:
 
 
 def _smoothness(name: str, value: object) -> float:
-    nu = real_number(name, value)
+    nu = validation.real_number(name, value)
     if nu not in (0.5, 1.5, 2.5):
         raise InvalidInput(f"{name} must be 0.5, 1.5 or 2.5; got {value!r}.")
     return nu
@@ -100,10 +94,10 @@ def _smoothness(name: str, value: object) -> float:
 CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     "lengthscale": positive_scales,
     "period": positive_scales,
-    "variance": positive_number,
-    "value": positive_number,
-    "offset": non_negative_number,
-    "degree": partial(whole_number, at_least=1),
+    "variance": validation.positive_number,
+    "value": validation.positive_number,
+    "offset": validation.non_negative_number,
+    "degree": partial(validation.whole_number, at_least=1),
     "nu": _smoothness,
 }
 """How each number of a kernel is validated, by its name."""

@@ -28,8 +28,6 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
 
     Numbers that are left out have their defaults. A sum has ``terms``, a product has ``factors``.
 
-    Examples
-    --------
     >>> from_dict({"type": "matern", "nu": 1.5, "lengthscale": [0.2, 1]})
     Matern(nu=1.5, lengthscale=(0.2, 1.0), variance=1.0)
     """

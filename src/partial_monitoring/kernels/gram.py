@@ -217,9 +217,7 @@ def inner(gram: Gram, left: Functionals, right: Functionals) -> Array:
     step = max(1, BLOCK // (gram.size * right.index.shape[1]))
     for start in range(0, count, step):
         block = slice(start, start + step)
-        atoms, place = np.unique(right.index[block], return_inverse=True)
-        columns = gram.columns(atoms)  # (d, atoms)
-        place = np.reshape(place, right.index[block].shape)
+        columns, place = _needed_columns(gram, right.index[block])
         covariances = columns[left.index[block][:, :, None], place[:, None, :]]  # (q, w, w')
         weights = left.weight[block][:, :, None] * right.weight[block][:, None, :]
         found[block] = (covariances * weights).sum(axis=(1, 2))
@@ -240,13 +238,17 @@ def weighted_columns(gram: Gram, row: Functionals) -> Array:
 
 def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     """Return s K for rows s (q, w), shape (q, d)."""
-    atoms, place = np.unique(rows.index, return_inverse=True)
-    columns = gram.columns(atoms)  # (d, atoms)
-    chosen = np.reshape(place, rows.index.shape)
+    columns, chosen = _needed_columns(gram, rows.index)
     found = np.empty((len(chosen), gram.size))
     for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
         found[a] = columns[:, own] @ weight
     return found
+
+
+def _needed_columns(gram: Gram, index: Indices) -> tuple[Array, Indices]:
+    """Return each column of K that occurs once, (d, q), and where the indices are among them."""
+    atoms, place = np.unique(index, return_inverse=True)
+    return gram.columns(atoms), np.reshape(place, index.shape)
 
 
 def joint_gram(

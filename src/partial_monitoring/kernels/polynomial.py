@@ -15,8 +15,6 @@ from partial_monitoring.validation import Array
 class Constant(Elementary):
     """k(x, y) = value: functions that are the same everywhere.
 
-    Examples
-    --------
     >>> Constant(2.0)([[0.0], [1.0]])
     array([[2., 2.],
            [2., 2.]])
@@ -29,9 +27,6 @@ class Constant(Elementary):
 
     def _values(self, x: Array, y: Array) -> Array:
         return np.full((len(x), len(y)), self.value)
-
-    def _square(self, x: Array) -> Array:
-        return self._values(x, x)
 
     def _diagonal(self, x: Array) -> Array:
         return np.full(len(x), self.value)
@@ -86,8 +81,6 @@ class Linear(_InnerProduct):
 
     An offset of zero stays zero: it is not a free parameter.
 
-    Examples
-    --------
     >>> Linear(variance=2.0, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[24.]])
     """
@@ -106,8 +99,6 @@ class Polynomial(_InnerProduct):
     With an offset of zero they are homogeneous, and the offset is not a free parameter; the degree
     never is.
 
-    Examples
-    --------
     >>> Polynomial(2, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
     """

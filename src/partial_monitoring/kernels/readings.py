@@ -13,16 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.gram import Functionals
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    brief,
-    filled_array,
-    is_whole,
-    whole_number,
-)
+from partial_monitoring.validation import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +52,12 @@ def values(points: ArrayLike) -> Reading:
     >>> values([[0.0], [0.5], [1.0]])
     Reading(k=3, m=1, points=3)
     """
-    x = filled_array("points", points, ("n", "p"))
-    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)))
+    return _reading(validation.filled_array("points", points, ("n", "p")))
 
 
 def differences(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Reading:
     """Return what a duel of two points shows: the pair (i, j) reads f(x_i) - f(x_j)."""
-    x = filled_array("points", points, ("n", "p"))
+    x = validation.filled_array("points", points, ("n", "p"))
     index = checked_groups("pairs", pairs, len(x), width=2)
     return _reading(x, index, np.broadcast_to([1.0, -1.0], index.shape).copy())
 
@@ -81,23 +74,25 @@ def averages(points: ArrayLike, groups: Iterable[Sequence[int]]) -> Reading:
 
 def weighted(points: ArrayLike, weights: ArrayLike) -> Reading:
     """Return sums with weights of your own (k, q), for instance of a quadrature of an integral."""
-    x = filled_array("points", points, ("n", "p"))
-    w = filled_array("weights", weights, ("k", len(x)))
+    x = validation.filled_array("points", points, ("n", "p"))
+    w = validation.filled_array("weights", weights, ("k", len(x)))
     index = np.broadcast_to(np.arange(len(x)), w.shape).copy()
     return _reading(x, index, np.array(w))
 
 
 def derivatives(points: ArrayLike, axis: int) -> Reading:
     """Return the derivative along one coordinate at each point."""
-    x = filled_array("points", points, ("n", "p"))
-    if not is_whole(axis) or not 0 <= axis < x.shape[1]:
-        raise InvalidInput(f"axis must be a whole number below {x.shape[1]}; got {brief(axis)}.")
-    return _reading(x, np.arange(len(x))[:, None], np.ones((len(x), 1)), axis=int(axis))
+    x = validation.filled_array("points", points, ("n", "p"))
+    if not validation.is_whole(axis) or not 0 <= axis < x.shape[1]:
+        raise InvalidInput(
+            f"axis must be a whole number below {x.shape[1]}; got {validation.brief(axis)}."
+        )
+    return _reading(x, axis=int(axis))
 
 
 def nothing(count: int) -> Reading:
     """Return the reading of actions that show (or earn) nothing."""
-    k = whole_number("count", count, at_least=1)
+    k = validation.whole_number("count", count, at_least=1)
     rows = Functionals(np.zeros((k, 0, 1), dtype=np.int64), np.zeros((k, 0, 1)))
     return Reading(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), rows, (0,) * k)
 
@@ -110,26 +105,19 @@ def together(*readings: Reading) -> Reading:
             f"readings must have the same number of actions; got {[r.k for r in given]}."
         )
     points, axes, shifted = _merged(given)
-    rows = Functionals(
-        np.concatenate([own.index for own in shifted], axis=1),
-        np.concatenate([own.weight for own in shifted], axis=1),
-    )
+    rows = _joined(shifted, axis=1)
     counts = np.sum([reading.counts for reading in given], axis=0)
     return Reading(points, axes, _packed(rows, given), tuple(int(c) for c in counts))
 
 
 def one_after_another(*readings: Reading) -> Reading:
-    """Return one reading with the actions of several: first those of the first, and so on."""
+    """Return one reading with the actions of several readings, in their order."""
     given = _checked(readings)
     points, axes, shifted = _merged(given)
     m = max(reading.m for reading in given)
     padded = [_padded(own, [(0, 0), (0, m - own.index.shape[1]), (0, 0)]) for own in shifted]
-    rows = Functionals(
-        np.concatenate([own.index for own in padded]),
-        np.concatenate([own.weight for own in padded]),
-    )
     counts = tuple(count for reading in given for count in reading.counts)
-    return Reading(points, axes, rows, counts)
+    return Reading(points, axes, _joined(padded, axis=0), counts)
 
 
 def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
@@ -146,18 +134,23 @@ def shared(*readings: Reading) -> tuple[Array, Indices, list[Functionals]]:
     return points[kept], axes[kept], [Functionals(number[own.index], own.weight) for own in rows]
 
 
-def _reading(points: Array, index: Indices, weight: Array, axis: int = -1) -> Reading:
+def _reading(
+    points: Array, index: Indices | None = None, weight: Array | None = None, axis: int = -1
+) -> Reading:
+    """Return one weighted sum per action, of given points (k, w) or of the point of its number."""
     axes = np.full(len(points), axis, dtype=np.int64)
+    index = np.arange(len(points))[:, None] if index is None else index
+    weight = np.ones(index.shape) if weight is None else weight
     return Reading(points, axes, Functionals(index[:, None], weight[:, None]), (1,) * len(index))
 
 
 def _grouped(points: ArrayLike, groups: Iterable[Sequence[int]], *, average: bool) -> Reading:
-    x = filled_array("points", points, ("n", "p"))
+    x = validation.filled_array("points", points, ("n", "p"))
     lists = _lists(groups)
     if not lists or not all(group and _are_indices(group, len(x)) for group in lists):
         raise InvalidInput(
             f"groups must be lists of numbers of points, below {len(x)}, at least one each; got "
-            f"{brief(groups)}."
+            f"{validation.brief(groups)}."
         )
     width = max(map(len, lists))
     index, weight = np.zeros((len(lists), width), dtype=np.int64), np.zeros((len(lists), width))
@@ -173,7 +166,7 @@ def checked_groups(name: str, value: Iterable[Sequence[int]], count: int, *, wid
     if not rows or not all(len(row) == width and _are_indices(row, count) for row in rows):
         raise InvalidInput(
             f"{name} must be a list of {width} numbers of points each, below {count}; got "
-            f"{brief(value)}."
+            f"{validation.brief(value)}."
         )
     return np.array(rows, dtype=np.int64)
 
@@ -185,13 +178,13 @@ def _lists(value: object) -> list[list[Any]]:
 
 
 def _are_indices(row: list[Any], count: int) -> bool:
-    return all(is_whole(i) and 0 <= i < count for i in row)
+    return all(validation.is_whole(i) and 0 <= i < count for i in row)
 
 
 def _checked(readings: Sequence[Reading]) -> Sequence[Reading]:
     if not readings or not all(isinstance(reading, Reading) for reading in readings):
         raise InvalidInput(
-            f"readings must be readings such as values(points); got {brief(readings)}."
+            f"readings must be readings such as values(points); got {validation.brief(readings)}."
         )
     widths = {reading.points.shape[1] for reading in readings if len(reading.points)}
     if len(widths) > 1:
@@ -225,6 +218,11 @@ def _packed(rows: Functionals, readings: Sequence[Reading]) -> Functionals:
     most = int(own.sum(axis=1).max(initial=0))
     each = np.arange(len(order))[:, None]
     return Functionals(rows.index[each, order][:, :most], rows.weight[each, order][:, :most])
+
+
+def _joined(rows: Sequence[Functionals], axis: int) -> Functionals:
+    index, weight = [own.index for own in rows], [own.weight for own in rows]
+    return Functionals(np.concatenate(index, axis), np.concatenate(weight, axis))
 
 
 def _padded(rows: Functionals, room: list[tuple[int, int]]) -> Functionals:

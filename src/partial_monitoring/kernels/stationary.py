@@ -143,10 +143,8 @@ class Matern(Stationary):
     ----------
     nu
         0.5, 1.5 or 2.5; never a free parameter.
-    lengthscale
-        The distance over which the function changes: a number, or one per dimension.
-    variance
-        k(x, x).
+    lengthscale, variance
+        As for :class:`SquaredExponential`.
 
     Examples
     --------

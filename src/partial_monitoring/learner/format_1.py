@@ -18,6 +18,7 @@ from partial_monitoring.learner.observations import from_log, from_vector
 from partial_monitoring.learner.session import fold
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import with_arrays
+from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import Event
 
 
@@ -31,7 +32,7 @@ def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
         session = fold(spec, session, event)
     if sorted(session.open) != sorted(data["open"]):
         raise InvalidInput("its observations do not fit its decisions.")
-    if data["arrays"] is not None:
+    if data["arrays"] is not None and game_to_dict(spec.game) == data["game"]:
         # The arrays of an estimate are beside those of the state that holds it.
         arrays = data["arrays"] | {"estimate": data["arrays"]}
         session = session._replace(state=with_arrays(spec.start.state, arrays))

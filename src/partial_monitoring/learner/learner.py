@@ -30,6 +30,7 @@ from partial_monitoring.learner.session import (
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, status
 from partial_monitoring.model.any_game import AnyGame, Context
+from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy, draws_needed
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
@@ -360,7 +361,9 @@ class Learner:
         try:
             if version == FORMAT:
                 spec, events = Spec.from_dict(data), data["events"]
-                session = restore(spec, data["snapshot"], events)
+                # A state is in the units of the game as it was written.
+                kept = data["snapshot"] if game_to_dict(spec.game) == data["game"] else None
+                session = restore(spec, kept, events)
             else:
                 spec, session, events = format_1.restored(data)
             learner._begin(spec, session, Memory(events))

@@ -115,7 +115,7 @@ class AnyGame(ABC):
         return None
 
     def function_values(self, function: Callable[[Array], Any]) -> Array:
-        """Return the parameter (d,) that stands for a function (n, p) -> (n,)."""
+        """Return the parameter (d,) that represents a function (n, p) -> (n,)."""
         raise InvalidInput(f"theta may be a function only for kernel games; got {function!r}.")
 
     def draw_truths(self, seeds: Indices) -> Array:

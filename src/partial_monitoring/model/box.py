@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import display
+from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import readings
 from partial_monitoring.kernels.candidates import box, sobol
@@ -20,16 +20,7 @@ from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import AllParameters
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    is_whole,
-    non_negative_number,
-    one_of,
-    positive_number,
-    real_array,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices
 
 MOST_DIMENSIONS = 12
 """Largest number of coordinates of a point."""
@@ -56,7 +47,7 @@ class KernelBoxGame(FunctionGame):
     around the best and the most uncertain points: an approximation without a regret bound.
 
     The parameter of the game, in results and for simulations, is the vector of the values of the
-    function at 128 reference points; it stands for the function of least norm that has them.
+    function at 128 reference points; it represents the function of least norm that has them.
 
     Parameters
     ----------
@@ -104,16 +95,16 @@ class KernelBoxGame(FunctionGame):
             raise InvalidInput(f"low must have at most {MOST_DIMENSIONS} coordinates; got {p}.")
         reference = sobol(lower, upper, REFERENCE)
         gram = gram_of(kernel, reference)
-        set_fields(
+        validation.set_fields(
             self,
             low=lower,
             high=upper,
             gram=gram,
             reference_gram=gram.matrix,
             parameters=AllParameters(REFERENCE),
-            noise_std=positive_number("noise_std", noise_std),
-            norm_bound=non_negative_number("norm_bound", norm_bound),
-            noise=one_of("noise", noise, self.NOISES),
+            noise_std=validation.positive_number("noise_std", noise_std),
+            norm_bound=validation.non_negative_number("norm_bound", norm_bound),
+            noise=validation.one_of("noise", noise, self.NOISES),
         )
 
     @property
@@ -170,7 +161,7 @@ class KernelBoxGame(FunctionGame):
         return type(self)(kernel, self.low, self.high, **self.options)
 
     def values(self, theta: Array, points: Array) -> Array:
-        """Return the values at points (n, p) of the function that theta (d,) stands for, (n,)."""
+        """Return the values at points (n, p) of the function that theta (d,) represents, (n,)."""
         return self.function(theta)(points)
 
     def function(self, theta: Array) -> Callable[[Array], Array]:
@@ -197,7 +188,7 @@ class KernelBoxGame(FunctionGame):
 
     def nearest(self, points: ArrayLike) -> Indices:
         """Return the numbers (n,) of the lattice points nearest to points (n, p)."""
-        x = real_array("points", points, ("n", len(self.low)))
+        x = validation.real_array("points", points, ("n", len(self.low)))
         shares = np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
         places = np.round(shares * (self.levels - 1)).astype(np.int64)
         number = np.zeros(len(x), dtype=np.int64)
@@ -227,7 +218,7 @@ class KernelBoxGame(FunctionGame):
         return readings.values(self.points_of(actions))
 
     def action_index(self, action: int | str) -> int:
-        if not is_whole(action) or not 0 <= int(action) < self.k:
+        if not validation.is_whole(action) or not 0 <= int(action) < self.k:
             raise InvalidInput(
                 f"action must be the number of a point, below {self.k} (see nearest); got "
                 f"{action!r}."
@@ -302,7 +293,7 @@ class BoxTruths(Truths):
 
 def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
     """Return a user's function (n, p) -> (n,) whose values are validated."""
-    return lambda x: real_array("what theta returns", function(np.array(x)), (len(x),))
+    return lambda x: validation.real_array("what theta returns", function(np.array(x)), (len(x),))
 
 
 def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:

@@ -10,23 +10,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring import display
+from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.truths import Truths, mean_outside
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    frozen,
-    index_of,
-    is_whole,
-    known_keys,
-    labels,
-    probabilities,
-    set_fields,
-)
+from partial_monitoring.model.truths import Truths, limits, mean_outside
+from partial_monitoring.validation import Array, Indices
 
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
 """Keys that describe an unlisted context."""
@@ -73,12 +63,14 @@ class ContextualGame(AnyGame):
         count = len(checked)
         if context_distribution is None:
             context_distribution = np.full(count, 1.0 / count)
-        set_fields(
+        validation.set_fields(
             self,
             parameters=checked[0].parameters,
             games=checked,
-            context_distribution=probabilities("context_distribution", context_distribution, count),
-            contexts=labels("contexts", contexts, count),
+            context_distribution=validation.probabilities(
+                "context_distribution", context_distribution, count
+            ),
+            contexts=validation.labels("contexts", contexts, count),
         )
 
     @property
@@ -116,8 +108,8 @@ class ContextualGame(AnyGame):
         """phi_a^z, shape (contexts, k, d); zero where the action is not available."""
         stacked = np.zeros((len(self.games), self.k, self.d))
         for z, game in enumerate(self.games):
-            stacked[z, self.positions(z)] = game.features
-        return frozen(stacked)
+            stacked[z, self._positions[z]] = game.features
+        return validation.frozen(stacked)
 
     @cached_property
     def observation_maps(self) -> Array:
@@ -125,7 +117,7 @@ class ContextualGame(AnyGame):
         stacked = np.zeros((len(self.games), self.k, self.m, self.d))
         for z, game in enumerate(self.games):
             stacked[z, self.positions(z), : game.m] = game.observation_maps
-        return frozen(stacked)
+        return validation.frozen(stacked)
 
     def positions(self, context: int | str) -> NDArray[np.intp]:
         """Return the numbers of the actions of ``at(context)`` among all actions."""
@@ -148,7 +140,7 @@ class ContextualGame(AnyGame):
 
     def context_index(self, context: int | str) -> int:
         """Return the index of a context given by index or by label."""
-        return index_of("context", context, self.contexts)
+        return validation.index_of("context", context, self.contexts)
 
     def at(self, context: int | str) -> Game:
         """Return the game that is played when the given context is seen."""
@@ -181,12 +173,10 @@ class ContextualGame(AnyGame):
 
     @property
     def context_limits(self) -> Array:
-        chances = np.cumsum(self.context_distribution)
-        last = len(chances) - 1 - (self.context_distribution[::-1] > 0).argmax()
-        return np.where(np.arange(len(chances)) >= last, np.inf, chances)
+        return limits(self.context_distribution)
 
     def action_index(self, action: int | str) -> int:
-        return index_of("action", action, self.actions)
+        return validation.index_of("action", action, self.actions)
 
     def action_label(self, action: int) -> str:
         return self.actions[action]
@@ -200,7 +190,7 @@ class ContextualGame(AnyGame):
         """Return the game of a context: a label, an index, a game, or features and maps of one."""
         if given is None:
             raise InvalidInput("context must be given, the game has contexts.")
-        if isinstance(given, str) or is_whole(given):
+        if isinstance(given, str) or validation.is_whole(given):
             z = self.context_index(given)
             return Context(self.games[z], np.array([z]), self._positions[z], self.contexts[z])
         if isinstance(given, Mapping):
@@ -214,16 +204,15 @@ class ContextualGame(AnyGame):
 
     def _described(self, context: Mapping[str, Any]) -> Game:
         """Return the game of an unlisted context from its features, maps and options."""
-        known_keys("a context", context, CONTEXT_KEYS)
+        validation.known_keys("a context", context, CONTEXT_KEYS)
         for key in CONTEXT_KEYS[:2]:
             if key not in context:
                 raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
         first, options = self.games[0], dict(context)
-        features, maps = options.pop("features"), options.pop("observation_maps")
         options.setdefault("noise", first.noise if first.noise in Game.NOISES else "gaussian")
         if np.ndim(first.noise_std) == 0:
             options.setdefault("noise_std", first.noise_std)
-        return Game(features, maps, self.parameters, **options)
+        return Game(parameters=self.parameters, **options)
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
         kinds = {own.noise if noise is None else noise for own in self.games}
@@ -238,7 +227,7 @@ class ContextualGame(AnyGame):
         return ContextualTruths(self, theta)
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
-        """Return one table per context (the first and the last ones when there are many)."""
+        """Return one table per context, or those of the first and the last ones."""
         count = len(self.games)
         tables = [display.Sheet(title or f"{count} contexts, {self.k} actions", (), ())]
         for z in display.shortened(range(count), most=6):
@@ -293,12 +282,7 @@ class ContextualTruths(Truths):
         return np.asarray(self._signals[self._offered(action, context), action, outcome])
 
     def outside(self, low: float, high: float) -> str | None:
-        for theta in np.unique(self.theta, axis=0):
-            for own in self.game.games:
-                found = mean_outside(own.shown(theta[None])[0], low, high, own.actions)
-                if found is not None:
-                    return found
-        return None
+        return mean_outside(self.game.games, self.theta, low, high)
 
     def _offered(self, action: Indices, context: Indices | None) -> Indices:
         """Return the contexts (n,), if they offer the actions (n,)."""

@@ -9,22 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.game import Game, checked_parameters
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    filled_array,
-    frozen,
-    is_whole,
-    labels,
-    one_of,
-    positive_number,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices
 
 MOST_PAIRS = 4_000_000
 """Largest number of pairs that are listed."""
@@ -45,7 +36,6 @@ class Duels:
 
     @property
     def item_count(self) -> int:
-        """Number of items."""
         return len(self.items)
 
     @property
@@ -62,6 +52,20 @@ class Duels:
     def shows_own_reward(self) -> bool:
         """A duel shows a difference, not its reward."""
         return False
+
+    def item_row(self, item: int) -> Array:
+        """Return the features of an item, shape (d,)."""
+        raise NotImplementedError
+
+    def rows(self, action: int | str) -> Array:
+        """Return the difference of the features of two items, shape (1, d)."""
+        first, second = map(self.item_row, divmod(self.action_index(action), self.item_count))
+        return (first - second)[None]
+
+    def reward_row(self, action: int) -> Array:
+        """Return the sum of the features of two items, shape (d,)."""
+        first, second = map(self.item_row, divmod(action, self.item_count))
+        return np.asarray(first + second)
 
     def utilities(self, theta: Array) -> Array:
         """Return the utilities of the items for parameters (n, d), shape (n, items)."""
@@ -87,24 +91,21 @@ class Duels:
         return f"{self.items[a]}{BAR}{self.items[b]}"
 
     def action_index(self, action: int | str) -> int:
-        """Return the index of a pair given by index or by label, without listing the pairs."""
         if isinstance(action, str):
             names = action.split(BAR)
             if len(names) != 2 or not set(names) <= set(self.items):
                 raise unknown_name("action", action, [self.pair_label(0, 0)])
             return self.items.index(names[0]) * self.item_count + self.items.index(names[1])
-        if not is_whole(action) or not 0 <= action < self.k:
+        if not validation.is_whole(action) or not 0 <= action < self.k:
             raise InvalidInput(
                 f"action must be a label or an index below {self.k}; got {action!r}."
             )
         return int(action)
 
     def row_count(self, action: int) -> int:
-        """Return 1: a duel shows one number."""
         return 1
 
     def action_label(self, action: int) -> str:
-        """Return the label of an action, without listing the pairs."""
         return self.pair_label(*divmod(action, self.item_count))
 
     def _headline(self) -> str:
@@ -182,14 +183,14 @@ class DuelingGame(Duels, Game):
         *,
         noise: str = "gaussian",
     ) -> None:
-        phi = filled_array("item_features", item_features, ("items", "d"))
-        set_fields(
+        phi = validation.filled_array("item_features", item_features, ("items", "d"))
+        validation.set_fields(
             self,
             item_features=phi,
             parameters=checked_parameters(parameters, phi.shape[1]),
-            noise_std=positive_number("noise_std", noise_std),
-            items=labels("items", items, len(phi)),
-            noise=one_of("noise", noise, self.NOISES),
+            noise_std=validation.positive_number("noise_std", noise_std),
+            items=validation.labels("items", items, len(phi)),
+            noise=validation.one_of("noise", noise, self.NOISES),
         )
 
     @property
@@ -204,21 +205,18 @@ class DuelingGame(Duels, Game):
     def features(self) -> Array:
         """phi_a + phi_b of every pair, shape (items^2, d)."""
         first, second = self.listed()
-        return frozen(self.item_features[first] + self.item_features[second])
+        return validation.frozen(self.item_features[first] + self.item_features[second])
 
     @cached_property
     def observation_maps(self) -> Array:
         """phi_a - phi_b of every pair, shape (items^2, 1, d)."""
         first, second = self.listed()
-        return frozen((self.item_features[first] - self.item_features[second])[:, None, :])
+        return validation.frozen(
+            (self.item_features[first] - self.item_features[second])[:, None, :]
+        )
 
-    def rows(self, action: int | str) -> Array:
-        first, second = divmod(self.action_index(action), self.item_count)
-        return frozen((self.item_features[first] - self.item_features[second])[None])
-
-    def reward_row(self, action: int) -> Array:
-        first, second = divmod(action, self.item_count)
-        return frozen(self.item_features[first] + self.item_features[second])
+    def item_row(self, item: int) -> Array:
+        return np.asarray(self.item_features[item])
 
     def utilities(self, theta: Array) -> Array:
         return np.asarray((self.item_features @ theta[:, :, None])[:, :, 0])

@@ -21,7 +21,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.dueling import DuelingGame
-from partial_monitoring.model.finite import SIGNAL_NOISE, FiniteGame, finite_rewards
+from partial_monitoring.model.finite import FiniteGame, finite_rewards
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
@@ -35,8 +35,11 @@ WRITTEN = (str, int, float, bool)
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
 DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
+LABELS = ("actions", "items", "outcomes")
 SHARED = ("parameters", "outcomes")
 """Keys that contexts may share, written once outside of them."""
+OVER_PARAMETERS = ("item_features", "features")
+"""Keys of games whose parameter set is given."""
 
 FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
 
@@ -149,74 +152,59 @@ def _finite(data: Mapping[str, Any]) -> FiniteGame:
     known_keys("a finite game", data, FINITE_KEYS, ["signals"])
     rows = _sequence("signals", data["signals"])
     signals = [list(map(_symbol, _sequence(f"signals[{a}]", row))) for a, row in enumerate(rows)]
-    rewards = finite_rewards(_exact(data.get("rewards")), _exact(data.get("losses")))
-    return FiniteGame(
-        rewards,
-        signals,
-        actions=data.get("actions"),
-        outcomes=data.get("outcomes"),
-        noise_std=_exact(data.get("noise_std", SIGNAL_NOISE)),
-    )
+    own = _exact_numbers(data) | {"signals": signals}
+    rewards = finite_rewards(own.pop("rewards", None), own.pop("losses", None))
+    return FiniteGame(**own | {"rewards": rewards})
 
 
-def _linear(data: Mapping[str, Any], parameters: ParameterSet | None = None) -> Game:
-    needed = ["features", "observation_maps", *(["parameters"] if parameters is None else [])]
-    known_keys("a linear game", data, LINEAR_KEYS, needed)
-    features = real_array("features", _exact(data["features"]), ("k", "d"))
-    if parameters is None:
-        parameters = parameters_from_dict(data["parameters"], features.shape[1])
-    return Game(
-        features,
-        [_exact(rows) for rows in _sequence("observation_maps", data["observation_maps"])],
-        parameters,
-        _exact(data.get("noise_std", 1.0)),
-        data.get("actions"),
-        noise=data.get("noise", "gaussian"),
-    )
+def _linear(data: Mapping[str, Any]) -> Game:
+    own = _with_parameters("a linear game", data, LINEAR_KEYS, ("features", "observation_maps"))
+    _sequence("observation_maps", own["observation_maps"])
+    return Game(**own)
 
 
 def _dueling(data: Mapping[str, Any]) -> DuelingGame:
-    known_keys("a dueling game", data, DUELING_KEYS, ["item_features", "parameters"])
-    features = real_array("item_features", _exact(data["item_features"]), ("items", "d"))
-    return DuelingGame(
-        features,
-        parameters_from_dict(data["parameters"], features.shape[1]),
-        _exact(data.get("noise_std", 1.0)),
-        data.get("items"),
-        noise=data.get("noise", "gaussian"),
-    )
+    return DuelingGame(**_with_parameters("a dueling game", data, DUELING_KEYS, ("item_features",)))
+
+
+def _with_parameters(
+    kind: str, data: Mapping[str, Any], keys: Sequence[str], needed: Sequence[str]
+) -> dict[str, Any]:
+    """Return the arguments of a game over a parameter set, whose features come first."""
+    own = _exact_numbers(data)
+    d = real_array(needed[0], own[needed[0]], ("k", "d")).shape[1]
+    known_keys(kind, data, keys, [*needed, "parameters"])
+    if not isinstance(data["parameters"], ParameterSet):  # contexts share one
+        own["parameters"] = parameters_from_dict(data["parameters"], d)
+    return own
 
 
 def _contextual(data: Mapping[str, Any]) -> ContextualGame:
     known_keys("a contextual game", data, ("contexts", *SHARED))
-    games, chances, names = [], [], []
-    parameters: ParameterSet | None = None
-    used: set[str] = set()
+    shared = {key: data[key] for key in SHARED if key in data}
+    games: list[Any] = []
+    chances, names, used = [], [], set()
     for z, entry in enumerate(_sequence("contexts", data["contexts"])):
         try:
             if not isinstance(entry, Mapping):
                 raise InvalidInput(f"must be a table of keys; got {entry!r}.")
             own = {key: entry[key] for key in entry if key not in ("name", "probability")}
-            if "features" in own and "parameters" in data and parameters is None:
-                features = real_array("features", _exact(own["features"]), ("k", "d"))
-                parameters = parameters_from_dict(data["parameters"], features.shape[1])
-            linear = "features" in own or "item_features" in own
-            key = "parameters" if linear else "outcomes"
-            shared = _shared(data, own, key)
-            used.add(key)
-            game: Game
-            if "features" in own and "item_features" not in own:
-                game = _linear(own, parameters)
-            else:
-                game = _dueling(own | shared) if linear else _finite(own | shared)
+            read = next((READERS[key] for key in OVER_PARAMETERS if key in own), _finite)
+            key = SHARED[read is _finite]
+            if key in shared and key in own:
+                raise InvalidInput(
+                    f"{key} must be given either in each context or outside; got both."
+                )
+            games.append(read(own | ({key: shared[key]} if key in shared else {})))
         except InvalidInput as error:
             raise InvalidInput(f"contexts[{z}]: {error}") from None
-        games.append(game)
+        if key in shared:  # a parameter set is built once
+            shared[key] = games[0].parameters if key == "parameters" else shared[key]
+        used.add(key)
         names.append(str(entry.get("name", z)))
         chances.append(_exact(entry.get("probability")))
-    for key in SHARED:
-        if key in data and key not in used:
-            raise InvalidInput(f"{key} must be left out, no context has any; got {data[key]!r}.")
+    for key in shared.keys() - used:
+        raise InvalidInput(f"{key} must be left out, no context has any; got {data[key]!r}.")
     given = [chance is not None for chance in chances]
     if any(given) and not all(given):
         raise InvalidInput(
@@ -253,6 +241,11 @@ def _exact(value: Any) -> Any:
     return value
 
 
+def _exact_numbers(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a game with the fractions among their numbers; labels are kept."""
+    return {key: value if key in LABELS else _exact(value) for key, value in data.items()}
+
+
 def _symbol(value: Any) -> Hashable:
     """Return a symbol from a file, in which lists stand for tuples."""
     if isinstance(value, list):
@@ -272,13 +265,6 @@ def _sequence(key: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or not value:
         raise InvalidInput(f"{key} must be a list with at least one entry; got {value!r}.")
     return value
-
-
-def _shared(data: Mapping[str, Any], context: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return what contexts share under a key, which must not appear in the context, too."""
-    if key in data and key in context:
-        raise InvalidInput(f"{key} must be given either in each context or outside; got both.")
-    return {key: data[key]} if key in data else {}
 
 
 READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {

@@ -9,21 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import display
+from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Simplex
-from partial_monitoring.validation import (
-    Array,
-    filled_array,
-    index_of,
-    labels,
-    positive_number,
-    real_array,
-    set_fields,
-)
+from partial_monitoring.validation import Array
 
 SIGNAL_NOISE = float(np.sqrt(0.5))
 """Sub-Gaussian constant of a one-hot signal around its mean (paper-notes E26)."""
@@ -72,17 +64,19 @@ class FiniteGame(Game):
         outcomes: Iterable[object] | None = None,
         noise_std: float = SIGNAL_NOISE,
     ) -> None:
-        table = filled_array("rewards", rewards, ("k", "d"))
+        table = validation.filled_array("rewards", rewards, ("k", "d"))
         k, d = table.shape
         rows = _symbol_rows(signals, k, d)
-        noise = positive_number("noise_std", noise_std)
+        noise = validation.positive_number("noise_std", noise_std)
         symbols = tuple(tuple(dict.fromkeys(row)) for row in rows)
         maps = [
             np.array([[shown == symbol for shown in row] for symbol in own], dtype=float)
             for row, own in zip(rows, symbols, strict=True)
         ]
         super().__init__(table, maps, Simplex(d), noise, actions, noise="outcome")
-        set_fields(self, outcomes=labels("outcomes", outcomes, d), signals=rows, symbols=symbols)
+        validation.set_fields(
+            self, outcomes=validation.labels("outcomes", outcomes, d), signals=rows, symbols=symbols
+        )
 
     @property
     def traits(self) -> Traits:
@@ -99,7 +93,7 @@ class FiniteGame(Game):
 
     def outcome_index(self, outcome: int | str) -> int:
         """Return the index of an outcome given by index or by label."""
-        return index_of("outcome", outcome, self.outcomes)
+        return validation.index_of("outcome", outcome, self.outcomes)
 
     def signal(self, action: int | str, outcome: int | str) -> Hashable:
         """Return the symbol that an action shows when the outcome is the given one."""
@@ -194,5 +188,5 @@ def finite_rewards(rewards: ArrayLike | None, losses: ArrayLike | None) -> Array
         got = "neither" if rewards is None else "both"
         raise InvalidInput(f"a finite game needs either rewards or losses; got {got}.")
     if rewards is not None:
-        return real_array("rewards", rewards, ("k", "d"))
-    return 0.0 - real_array("losses", losses, ("k", "d"))  # type: ignore[arg-type]
+        return validation.real_array("rewards", rewards, ("k", "d"))
+    return 0.0 - validation.real_array("losses", losses, ("k", "d"))  # type: ignore[arg-type]

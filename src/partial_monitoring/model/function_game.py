@@ -21,7 +21,7 @@ MOST_CENTERS = 100
 
 
 class FunctionGame(AnyGame):
-    """A game whose parameter is the vector of d numbers that stand for an unknown function."""
+    """A game whose parameter is a vector of d numbers that represents an unknown function."""
 
     gram: Gram
     """K, the Gram matrix of the d numbers."""
@@ -32,7 +32,7 @@ class FunctionGame(AnyGame):
 
     @property
     def d(self) -> int:
-        """The number of values, derivatives or sums that stand for the function."""
+        """The number of values, derivatives or sums that represent the function."""
         return self.gram.size
 
     @property

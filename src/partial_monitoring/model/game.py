@@ -10,24 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import display
+from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
 from partial_monitoring.model.truths import Truths, mean_outside
 from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    axes,
-    frozen,
-    index_of,
-    labels,
-    one_of,
-    real_array,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices
 
 MOST_MEANS = 2_000_000
 """Largest number of means of observations that are computed in advance."""
@@ -92,21 +82,21 @@ class Game(AnyGame):
         *,
         noise: str = "gaussian",
     ) -> None:
-        phi = real_array("features", features, ("k", "d"))
+        phi = validation.real_array("features", features, ("k", "d"))
         k, d = phi.shape
         if k == 0 or d == 0:
             raise InvalidInput(
                 f"features must have at least one row and one column; got shape ({k}, {d})."
             )
         maps, row_counts = _padded(observation_maps, k, d)
-        set_fields(
+        validation.set_fields(
             self,
             features=phi,
             observation_maps=maps,
             parameters=checked_parameters(parameters, d),
             noise_std=noise_sizes(noise_std, k),
-            actions=labels("actions", actions, k),
-            noise=one_of("noise", noise, self.NOISES),
+            actions=validation.labels("actions", actions, k),
+            noise=validation.one_of("noise", noise, self.NOISES),
             row_counts=row_counts,
         )
 
@@ -183,7 +173,7 @@ class Game(AnyGame):
         return ListedTruths(self, theta)
 
     def action_index(self, action: int | str) -> int:
-        return index_of("action", action, self.actions)
+        return validation.index_of("action", action, self.actions)
 
     def restricted(self, actions: Iterable[int | str]) -> Game:
         """Return the game that has only some of the actions."""
@@ -278,10 +268,7 @@ class ListedTruths(Truths):
         return self._signals[action, outcome]
 
     def outside(self, low: float, high: float) -> str | None:
-        different = np.unique(self.theta, axis=0)
-        shown = (self.game.shown(own[None])[0] for own in different)
-        found = (mean_outside(means, low, high, self.game.actions) for means in shown)
-        return next(filter(None, found), None)
+        return mean_outside([self.game], self.theta, low, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,12 +307,12 @@ class ReducedGame:
         inner = row_space(in_basis(unit_rows(rows), q))
         basis = q if inner.shape[1] == q.shape[1] else q @ inner
         return cls(
-            frozen(np.array(center)),
-            frozen(np.array(q)),
-            frozen(game.features @ center),
+            validation.frozen(np.array(center)),
+            validation.frozen(np.array(q)),
+            validation.frozen(game.features @ center),
             in_basis(game.features, q),
             in_basis(game.observation_maps, q),
-            frozen(np.array(basis)),
+            validation.frozen(np.array(basis)),
         )
 
     @property
@@ -343,7 +330,7 @@ def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Arra
     """Stack the maps of all actions, with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
-        array = real_array("observation_maps", maps, ("k", "m", "d"))
+        array = validation.real_array("observation_maps", maps, ("k", "m", "d"))
         if array.shape[0] != k or array.shape[2] != d:
             raise InvalidInput(f"{wanted}; got {array.shape}.")
         return array, (array.shape[1],) * k
@@ -356,13 +343,13 @@ def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Arra
     padded = np.zeros((k, max(map(len, rows)), d))
     for a, matrix in enumerate(rows):
         padded[a, : len(matrix)] = matrix
-    return frozen(padded), tuple(map(len, rows))
+    return validation.frozen(padded), tuple(map(len, rows))
 
 
 def _matrix(name: str, value: ArrayLike, d: int) -> Array:
-    if axes(value) == 1 and len(value) == 0:  # type: ignore[arg-type]
+    if validation.axes(value) == 1 and len(value) == 0:  # type: ignore[arg-type]
         return np.zeros((0, d))
-    return real_array(name, value, ("m", d))
+    return validation.real_array(name, value, ("m", d))
 
 
 def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
@@ -380,8 +367,8 @@ def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
 
 
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:
-    """Validate the noise of k actions: one positive number, or one for each."""
-    array = real_array("noise_std", value, () if axes(value) == 0 else (k,))
+    """Return the noise of k actions: one positive number, or an array (k,) if they differ."""
+    array = validation.real_array("noise_std", value, () if validation.axes(value) == 0 else (k,))
     if (array <= 0).any():
         raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")
-    return float(array) if array.ndim == 0 else array
+    return float(array.flat[0]) if (array == array.flat[0]).all() else array

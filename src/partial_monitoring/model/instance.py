@@ -108,8 +108,6 @@ class Instance:
 class ContextualInstance:
     """A contextual game and the parameter that is true in all its contexts.
 
-    Examples
-    --------
     >>> import partial_monitoring as pm
     >>> instance = pm.ContextualInstance(pm.games.survey(), [0.3, 0.7])
     >>> instance.at("silent").best_action

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import readings
 from partial_monitoring.kernels.gram import Functionals, Gram, gram_of, joint_gram
@@ -22,17 +23,7 @@ from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game, ReducedGame, noise_sizes
 from partial_monitoring.parameter_sets import AllParameters
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    brief,
-    frozen,
-    labels,
-    non_negative_number,
-    one_of,
-    real_array,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices
 
 
 class KernelGame(FunctionGame, Game):
@@ -89,18 +80,18 @@ class KernelGame(FunctionGame, Game):
         actions: Iterable[object] | None = None,
         noise: str = "gaussian",
     ) -> None:
-        rewards = real_array("reward_kernel", reward_kernel, ("k", "k"))
+        rewards = validation.real_array("reward_kernel", reward_kernel, ("k", "k"))
         k = len(rewards)
         if rewards.shape != (k, k) or k == 0:
             raise InvalidInput(f"reward_kernel must have shape (k, k); got {rewards.shape}.")
-        shown = real_array("observation_kernel", observation_kernel, (k, "m", k, "m"))
+        shown = validation.real_array("observation_kernel", observation_kernel, (k, "m", k, "m"))
         m = shown.shape[1]
         if shown.shape[3] != m:
             raise InvalidInput(
                 f"observation_kernel must have shape (k, m, k, m) = ({k}, m, {k}, m); got "
                 f"{shown.shape}."
             )
-        cross = real_array("cross_kernel", cross_kernel, (k, k, m))
+        cross = validation.real_array("cross_kernel", cross_kernel, (k, k, m))
         gram, reward, observation = joint_gram(rewards, shown.reshape(k * m, k * m), cross)
         options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
         self._fill(gram, reward, observation, (m,) * k, actions=actions, **options)
@@ -140,7 +131,9 @@ class KernelGame(FunctionGame, Game):
         """
         for name, reading in (("reward", reward), ("feedback", feedback)):
             if not isinstance(reading, Reading):
-                raise InvalidInput(f"{name} must be one of pm.readings; got {brief(reading)}.")
+                raise InvalidInput(
+                    f"{name} must be one of pm.readings; got {validation.brief(reading)}."
+                )
         if reward.m != 1:
             raise InvalidInput(f"reward must have one row per action; got {reward.m}.")
         if reward.k != feedback.k:
@@ -148,7 +141,7 @@ class KernelGame(FunctionGame, Game):
                 f"reward and feedback must be of the same actions; got {reward.k} and {feedback.k}."
             )
         points, axes, (earned, seen) = readings.shared(reward, feedback)
-        gram = gram_of(kernel, frozen(points), axes)
+        gram = gram_of(kernel, validation.frozen(points), axes)
         options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
         return cls.of_functionals(
             gram, earned[:, 0], seen, feedback.counts, actions=actions, **options
@@ -165,16 +158,8 @@ class KernelGame(FunctionGame, Game):
     ) -> Self:
         """Return the game whose actions earn and show weighted sums of d numbers.
 
-        Parameters
-        ----------
-        gram
-            The Gram matrix K of the numbers.
-        reward, observation
-            The weights, shapes (k, w) and (k, m, w).
-        row_counts
-            The number of rows m_a of each action.
-        options
-            noise_std, norm_bound, actions and noise, as for the class.
+        ``gram`` is that of the numbers; the weights have shapes (k, w) and (k, m, w), of which an
+        action uses m_a rows. The options are those of the class.
         """
         game = cls.__new__(cls)
         game._fill(gram, reward, observation, row_counts, **options)
@@ -193,7 +178,7 @@ class KernelGame(FunctionGame, Game):
         noise: Any = "gaussian",
     ) -> None:
         k = len(reward.index)
-        set_fields(
+        validation.set_fields(
             self,
             gram=gram,
             reward=reward,
@@ -201,12 +186,12 @@ class KernelGame(FunctionGame, Game):
             row_counts=row_counts,
             parameters=AllParameters(gram.size),
             noise_std=noise_sizes(noise_std, k),
-            norm_bound=non_negative_number("norm_bound", norm_bound),
-            actions=labels("actions", actions, k),
-            noise=one_of("noise", noise, self.NOISES),
+            norm_bound=validation.non_negative_number("norm_bound", norm_bound),
+            actions=validation.labels("actions", actions, k),
+            noise=validation.one_of("noise", noise, self.NOISES),
         )
         points = None if self.kernel_gram is None else self.kernel_gram.points
-        set_fields(self, candidates=_candidates(points, reward, observation))
+        validation.set_fields(self, candidates=_candidates(points, reward, observation))
 
     @property
     def traits(self) -> Traits:
@@ -222,12 +207,10 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def features(self) -> Array:
-        """What each action earns, as weights of the d numbers, shape (k, d)."""
         return self.reward.dense(self.d)
 
     @cached_property
     def observation_maps(self) -> Array:
-        """What each action shows, as weights of the d numbers, shape (k, m, d)."""
         return self.observation.dense(self.d)
 
     @cached_property
@@ -255,7 +238,6 @@ class KernelGame(FunctionGame, Game):
 
     @cached_property
     def reduced(self) -> ReducedGame:
-        """The game in the coordinates of :attr:`linear`."""
         return self.linear.reduced
 
     @property
@@ -290,12 +272,10 @@ class KernelGame(FunctionGame, Game):
         return Reading(gram.points[atoms], gram.axes[atoms], inside, counts)
 
     def rows(self, action: int | str) -> Array:
-        """Return what one action shows, as weights of the d numbers, shape (m_a, d)."""
         a = self.action_index(action)
         return self.observation[a].dense(self.d)[: self.row_count(a)]
 
     def reward_row(self, action: int) -> Array:
-        """Return what one action earns, as weights of the d numbers, shape (d,)."""
         return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
@@ -337,4 +317,4 @@ def _candidates(
     if lone.any():
         flat = observation.index.reshape(len(index), -1)
         index[lone] = flat[lone, entries[lone].argmax(axis=1)]
-    return frozen(np.where((known | lone)[:, None], points[index], np.nan))
+    return validation.frozen(np.where((known | lone)[:, None], points[index], np.nan))

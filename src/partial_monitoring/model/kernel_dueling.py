@@ -9,22 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring import validation
 from partial_monitoring.kernels.gram import Functionals, gram_of
 from partial_monitoring.kernels.readings import Reading, differences
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.parameter_sets import AllParameters
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    filled_array,
-    labels,
-    non_negative_number,
-    one_of,
-    positive_number,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices
 
 
 class KernelDuelingGame(Duels, KernelGame):
@@ -59,16 +51,16 @@ class KernelDuelingGame(Duels, KernelGame):
         items: Iterable[object] | None = None,
         noise: str = "gaussian",
     ) -> None:
-        x = filled_array("points", points, ("items", "p"))
-        set_fields(
+        x = validation.filled_array("points", points, ("items", "p"))
+        validation.set_fields(
             self,
             points=x,
             gram=gram_of(kernel, x),
             parameters=AllParameters(len(x)),
-            noise_std=positive_number("noise_std", noise_std),
-            norm_bound=non_negative_number("norm_bound", norm_bound),
-            items=labels("items", items, len(x)),
-            noise=one_of("noise", noise, self.NOISES),
+            noise_std=validation.positive_number("noise_std", noise_std),
+            norm_bound=validation.non_negative_number("norm_bound", norm_bound),
+            items=validation.labels("items", items, len(x)),
+            noise=validation.one_of("noise", noise, self.NOISES),
             candidates=None,
         )
 
@@ -91,17 +83,8 @@ class KernelDuelingGame(Duels, KernelGame):
     def with_kernel(self, kernel: Any) -> Self:
         return type(self)(kernel, self.points, items=self.items, **self.options)
 
-    def rows(self, action: int | str) -> Array:
-        first, second = divmod(self.action_index(action), self.item_count)
-        row = np.zeros((1, self.item_count))
-        row[0, first] += 1.0
-        row[0, second] -= 1.0
-        return row
-
-    def reward_row(self, action: int) -> Array:
-        row = np.zeros(self.item_count)
-        np.add.at(row, list(divmod(action, self.item_count)), 1.0)
-        return row
+    def item_row(self, item: int) -> Array:
+        return np.asarray(np.eye(1, self.item_count, item)[0])
 
     def point(self, action: int | str) -> Array | None:
         """A duel reads the utility at two places."""

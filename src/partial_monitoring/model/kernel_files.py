@@ -106,17 +106,14 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
         return KernelGame(**data)
     if "low" in data or "high" in data:
         known_keys("a kernel game over a box", data, BOX_KEYS, ["kernel", "low", "high"])
-        options = {key: data[key] for key in OPTIONS if key in data}
-        return KernelBoxGame(
-            kernels.from_dict(data["kernel"]), data["low"], data["high"], **options
-        )
-    if data.get("duels") is not None and boolean("duels", data["duels"]):
-        known_keys("a kernel game", data, DUEL_KEYS, ["kernel", "points"])
-        options = {key: data[key] for key in (*OPTIONS, "items") if key in data}
-        return KernelDuelingGame(kernels.from_dict(data["kernel"]), _points(data), **options)
-    known_keys("a kernel game", data, POINT_KEYS, ["kernel", "points"])
-    options = {key: data[key] for key in (*OPTIONS, "actions") if key in data}
-    kernel, x = kernels.from_dict(data["kernel"]), _points(data)
+        return KernelBoxGame(**{**data, "kernel": kernels.from_dict(data["kernel"])})
+    duels = data.get("duels") is not None and boolean("duels", data["duels"])
+    known_keys("a kernel game", data, DUEL_KEYS if duels else POINT_KEYS, ["kernel", "points"])
+    options = {key: data[key] for key in (*OPTIONS, "actions", "items") if key in data}
+    kernel = kernels.from_dict(data["kernel"])
+    x = real_array("points", data["points"], ("n", "p"))
+    if duels:
+        return KernelDuelingGame(kernel, x, **options)
     if ("reward" in data) != ("feedback" in data):
         raise InvalidInput("a kernel game has both keys 'reward' and 'feedback', or none of them.")
     if "reward" not in data:
@@ -130,10 +127,6 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
         raise InvalidInput(f"reward must have one row per action; got {brief(data['reward'])}.")
     shown = _read("feedback", data["feedback"], x, axes)
     return KernelGame.from_kernel(kernel, earned, shown, **options)
-
-
-def _points(data: Mapping[str, Any]) -> Array:
-    return real_array("points", data["points"], ("n", "p"))
 
 
 def _axes(value: Any, count: int, p: int) -> Indices:

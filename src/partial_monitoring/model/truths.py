@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,21 +44,25 @@ class Truths(ABC):
 
     @cached_property
     def _limits(self) -> Array:
-        """The uniform number below which each outcome is drawn, shape (n, outcomes).
-
-        Rounding must not pass the last outcome that has any probability.
-        """
         weights = np.maximum(self.theta, 0.0)
-        cumulative = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
-        last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
-        beyond = np.arange(weights.shape[1]) >= last[:, None]
-        return np.where(beyond, np.inf, cumulative)
+        return limits(weights / weights.sum(axis=1, keepdims=True))
 
 
-def mean_outside(means: Array, low: float, high: float, labels: tuple[str, ...]) -> str | None:
-    """Say which of the means (k, m) of labelled actions is first not between two bounds."""
-    off = np.argwhere((means < low) | (means > high))
-    if len(off) == 0:
-        return None
-    a, row = off[0]
-    return f"action {labels[a]!r} has mean {means[a, row]:g}"
+def limits(chances: Array) -> Array:
+    """Return the uniform number below which each of (..., n) is drawn with its probability.
+
+    Rounding must not pass the last one that has any probability.
+    """
+    last = chances.shape[-1] - 1 - (chances[..., ::-1] > 0).argmax(axis=-1)
+    beyond = np.arange(chances.shape[-1]) >= last[..., None]
+    return np.where(beyond, np.inf, np.cumsum(chances, axis=-1))
+
+
+def mean_outside(games: Iterable[Any], thetas: Array, low: float, high: float) -> str | None:
+    """Say which mean of an observation under parameters (n, d) is first not between two bounds."""
+    for theta in np.unique(thetas, axis=0):
+        for game in games:
+            means = game.shown(theta[None])[0]
+            for a, row in np.argwhere((means < low) | (means > high)):
+                return f"action {game.actions[a]!r} has mean {means[a, row]:g}"
+    return None

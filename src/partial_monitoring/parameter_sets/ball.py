@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.conic import Cone
-from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    ParameterSet,
-    checked_projection,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.coordinates import Coordinates, UnitBall, cube, norm_cone
 from partial_monitoring.parameter_sets.cut import BallCut
 from partial_monitoring.validation import (
@@ -29,13 +22,11 @@ from partial_monitoring.validation import (
 )
 
 
-@registered("ball", "center", "radius")
+@base.registered("ball", "center", "radius")
 @dataclass(frozen=True, eq=False, init=False)
-class Ball(ParameterSet):
+class Ball(base.ParameterSet):
     """A Euclidean ball; with radius 0 it is a single point.
 
-    Examples
-    --------
     >>> float(Ball([0, 0], 2.0).support([3.0, 4.0]))
     10.0
     """
@@ -51,14 +42,14 @@ class Ball(ParameterSet):
         set_fields(self, center=point, radius=non_negative_number("radius", radius), d=len(point))
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        away = np.linalg.norm(vectors("points", points, self.d) - self.center, axis=-1)
-        rounding = 4 * np.spacing(np.abs(self.center).max())
-        slack = MEMBERSHIP_TOLERANCE * max(1.0, self.radius) + rounding
-        inside: NDArray[np.bool_] = away <= self.radius + slack
+        away = np.linalg.norm(base.vectors("points", points, self.d) - self.center, axis=-1)
+        largest = np.abs(self.center).max()
+        rounding = base.slack(self.radius, largest) + 4 * np.spacing(largest)
+        inside: NDArray[np.bool_] = away <= self.radius + rounding
         return inside
 
     def support(self, directions: ArrayLike) -> Array:
-        c = vectors("directions", directions, self.d)
+        c = base.vectors("directions", directions, self.d)
         height: Array = c @ self.center + self.radius * np.linalg.norm(c, axis=-1)
         return height
 
@@ -76,7 +67,7 @@ class Ball(ParameterSet):
         its length is convex in mu, so Newton's method from mu = 0 climbs to the root without
         overshooting.
         """
-        target, metric = checked_projection(self.d, point, gram)
+        target, metric = base.checked_projection(self.d, point, gram)
         if self.radius == 0:
             return self.center
         if np.linalg.norm(target - self.center) <= self.radius:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,14 @@ from partial_monitoring.validation import Array, Indices, axes, known_keys, real
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
+
+
+def slack(bounds: ArrayLike, size: ArrayLike) -> Array:
+    """Return by how much points may exceed bounds (q,) of a set of this size.
+
+    Rounding errors are relative to the bound, and to the size of the set where the bound is 0.
+    """
+    return MEMBERSHIP_TOLERANCE * np.maximum(np.abs(bounds), np.minimum(size, 1.0))
 
 
 class Halfspaces(NamedTuple):
@@ -42,9 +50,6 @@ class ParameterSet(ABC):
 
     d: int
     """Length of the parameter vector."""
-
-    holds_distributions: ClassVar[bool] = False
-    """Whether the points of the set are distributions over outcomes."""
 
     @abstractmethod
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
@@ -191,21 +196,12 @@ class ParameterSet(ABC):
         for key in required:
             if key not in data:
                 raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
-        values = {key: data[key] for key in keys if key in data}
-        built: ParameterSet = known(**values) if keys else known(d)
+        built: ParameterSet = known(**{k: data[k] for k in keys if k in data}) if keys else known(d)
         return built
 
 
-class Kind(NamedTuple):
-    """A class of parameter sets as game files know it."""
-
-    known: type[Any]
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-
-
-KINDS: dict[str, Kind] = {}
-"""The parameter sets that game files keep, by their type there."""
+KINDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {}
+"""The parameter sets that game files keep, by their type there: class, required, optional keys."""
 
 Set = TypeVar("Set", bound=type[ParameterSet])
 
@@ -223,10 +219,10 @@ def registered(kind: str, *required: str, optional: Sequence[str] = ()) -> Calla
     """
 
     def register(known: Set) -> Set:
-        taken = KINDS[kind].known if kind in KINDS else known
+        taken = KINDS[kind][0] if kind in KINDS else known
         if (taken.__module__, taken.__qualname__) != (known.__module__, known.__qualname__):
             raise InvalidInput(f"kind must be a new type of parameters; {kind!r} is taken.")
-        KINDS[kind] = Kind(known, required, tuple(optional))
+        KINDS[kind] = known, required, tuple(optional)
         return known
 
     return register

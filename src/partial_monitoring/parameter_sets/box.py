@@ -12,12 +12,7 @@ from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.rational import Integers, simplest
 from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    Halfspaces,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, Indices, real_array, set_fields
@@ -28,8 +23,6 @@ from partial_monitoring.validation import Array, Indices, real_array, set_fields
 class Box(Polyhedral):
     """A product of intervals; a coordinate with low = high is known.
 
-    Examples
-    --------
     >>> Box([0, 0, 1], [1, 1, 1]).dimension
     2
     """
@@ -53,10 +46,10 @@ class Box(Polyhedral):
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
-        below = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.low))
-        above = MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(self.high))
-        between = (x >= self.low - below) & (x <= self.high + above)
-        inside: NDArray[np.bool_] = np.all(between, axis=-1)
+        sizes = np.maximum(abs(self.low), abs(self.high))
+        sizes = np.where(sizes > 0, sizes, sizes.max())
+        low, high = self.low - slack(self.low, sizes), self.high + slack(self.high, sizes)
+        inside: NDArray[np.bool_] = np.all((x >= low) & (x <= high), axis=-1)
         return inside
 
     def support(self, directions: ArrayLike) -> Array:

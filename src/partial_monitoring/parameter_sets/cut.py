@@ -79,48 +79,32 @@ class Cut(ABC):
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k)."""
-        starts = rewards.groups
-        own = [slice(start, end) for start, end in pairwise(starts.tolist())]
         each = [
-            self._group_gaps(metric, center, beta, rewards, group, where)
-            for group, where in enumerate(own)
+            self._group_gaps(metric, center, beta, rewards, group, slice(start, end))
+            for group, (start, end) in enumerate(pairwise(rewards.groups.tolist()))
         ]
-        gaps = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
-        return np.maximum(gaps, 0.0, out=gaps)
+        return np.maximum(each[0] if len(each) == 1 else np.concatenate(each, axis=1), 0.0)
 
     def _group_gaps(
         self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
-        """Return the gaps of the actions of one group, shape (n, q)."""
-        return self._gaps_by_pairs(
-            metric, center, beta, rewards.slopes[own], rewards.offsets[own], None
-        )
-
-    def _gaps_by_pairs(
-        self,
-        metric: Metric,
-        center: Array,
-        beta: Array,
-        slopes: Array,
-        offsets: Array,
-        ceiling: Array | None,
-    ) -> Array:
-        """Return the gaps by one support for each pair, in blocks of actions, shape (n, q).
-
-        No pair is further apart than on all of Theta, by ``ceiling`` (q, q).
-        """
-        (k, dim), n = slopes.shape, len(center)
+        """Return the gaps of one group by one support for each pair, in blocks, shape (n, q)."""
+        slopes, offsets, n = rewards.slopes[own], rewards.offsets[own], len(center)
+        k, dim = slopes.shape
+        ceiling = self._ceiling(rewards, group)
         gaps = np.zeros((n, k))
         block = max(1, PAIRS // max(1, k * dim))
         for start in range(0, k, block):
-            own = slice(start, start + block)
-            away = (slopes[None] - slopes[own, None]).reshape(-1, dim)
+            some = slice(start, start + block)
+            away = (slopes[None] - slopes[some, None]).reshape(-1, dim)
             values = self.supports(metric, center, beta, away)[0].reshape(n, -1, k)
-            ahead = values + offsets - offsets[own, None]
-            if ceiling is not None:
-                ahead = np.minimum(ahead, ceiling[own])
-            gaps[:, own] = ahead.max(axis=2)
+            ahead = values + offsets - offsets[some, None]
+            gaps[:, some] = np.minimum(ahead, ceiling[some]).max(axis=2)
         return gaps
+
+    def _ceiling(self, rewards: Rewards, group: int) -> Array:
+        """Return how far pairs of one group can be apart at most, (q, q) or (q, 1)."""
+        return np.full((int(np.diff(rewards.groups)[group]), 1), np.inf)
 
 
 class Uncut(Cut):
@@ -290,18 +274,21 @@ class PolyhedralCut(Cut):
     def _group_gaps(
         self, metric: Metric, center: Array, beta: Array, rewards: Rewards, group: int, own: slice
     ) -> Array:
-        """Return the gaps of one group, with pairs pruned by upper bounds, shape (n, q)."""
+        """Return the gaps of one group, with pairs pruned by upper bounds."""
         from partial_monitoring.numerics.compiled import polyhedron
 
         slopes = np.ascontiguousarray(rewards.slopes[own])
-        offsets, ceiling = rewards.offsets[own], rewards.pair_ceiling(group)
+        offsets, ceiling = rewards.offsets[own], self._ceiling(rewards, group)
         ellipsoids = metric.inverse, center, beta, metric.regularization
         gaps, certified = polyhedron.exact_gaps(
             *ellipsoids, slopes, offsets, self.facets, self.bounds, ceiling
         )
         if not certified.all():
             open_ = ~certified
-            gaps[open_] = self._gaps_by_pairs(
-                metric.of(open_), center[open_], beta[open_], slopes, offsets, ceiling
+            gaps[open_] = super()._group_gaps(
+                metric.of(open_), center[open_], beta[open_], rewards, group, own
             )
         return np.asarray(gaps)
+
+    def _ceiling(self, rewards: Rewards, group: int) -> Array:
+        return rewards.pair_ceiling(group)

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.numerics import conic
-from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    KINDS,
-    Halfspaces,
-    ParameterSet,
-    checked_projection,
-)
+from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
 from partial_monitoring.parameter_sets.cut import PolyhedralCut
 from partial_monitoring.validation import Array, Indices, real_array
@@ -27,11 +21,11 @@ NEARLY_FLAT = 1e-7
 """At most this fraction of a row may be an implied equality, which exact arithmetic decides."""
 
 
-class Polyhedral(ParameterSet):
+class Polyhedral(base.ParameterSet):
     """A parameter set that is cut out by finitely many halfspaces."""
 
     @abstractmethod
-    def halfspaces(self) -> Halfspaces:
+    def halfspaces(self) -> base.Halfspaces:
         """Return the inequalities and equalities that define the set."""
 
     def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:
@@ -40,7 +34,7 @@ class Polyhedral(ParameterSet):
         With theta = center + Q x the set has interior points, and the nearest point of its affine
         hull solves Q' G Q x = Q' G (point - center); the rest is a projection in that norm.
         """
-        target, metric = checked_projection(self.d, point, gram)
+        target, metric = base.checked_projection(self.d, point, gram)
         center, q = self.relative_interior_point(), self.difference_basis()
         if q.shape[1] == 0:
             return center
@@ -99,9 +93,9 @@ class Polyhedral(ParameterSet):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry in a game file: a polytope if the class has no entry of its own."""
-        if any(kind.known is type(self) for kind in KINDS.values()):
+        if any(known is type(self) for known, _, _ in base.KINDS.values()):
             return super().to_dict()
-        rows = zip(Halfspaces._fields, self.halfspaces(), strict=True)
+        rows = zip(base.Halfspaces._fields, self.halfspaces(), strict=True)
         kept = {key: real_array(key, value, np.shape(value)) for key, value in rows}
         filled = {key: value.tolist() for key, value in kept.items() if value.size}
         return {"type": "polytope"} | filled

@@ -12,12 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import null_space, unit_rows
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    Halfspaces,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
@@ -36,8 +31,6 @@ class Polytope(Polyhedral):
     Inequalities that can only hold with equality are found at construction, so that the
     dimension is right even when the equalities are hidden.
 
-    Examples
-    --------
     A triangle in the plane, and the same written as a flat set in space:
 
     >>> Polytope(a_ub=[[-1, 0], [0, -1], [1, 1]], b_ub=[0, 0, 1]).dimension
@@ -86,15 +79,18 @@ class Polytope(Polyhedral):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
         a_ub, b_ub, a_eq, b_eq = self._unit
-        below = x @ a_ub.T <= b_ub + MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_ub))
-        equal = abs(x @ a_eq.T - b_eq) <= MEMBERSHIP_TOLERANCE * np.maximum(1.0, abs(b_eq))
+        largest = np.abs(np.append(b_ub, b_eq)).max() or 1.0  # a cone has no size of its own
+        size = np.maximum(largest, np.abs(x).max(axis=-1, keepdims=True))
+        below = x @ a_ub.T <= b_ub + slack(b_ub, size)
+        equal = abs(x @ a_eq.T - b_eq) <= slack(b_eq, size)
         inside: NDArray[np.bool_] = np.all(below, axis=-1) & np.all(equal, axis=-1)
         return inside
 
     def support(self, directions: ArrayLike) -> Array:
         """Return the support function, by one linear program per direction."""
         c = vectors("directions", directions, self.d)
-        program = self._program
+        free = np.full(self.d, np.inf)
+        program = _program(self._unit, -free, free)
         flat = c.reshape(-1, self.d)
         sizes = np.abs(flat).max(axis=1)
         heights = np.zeros(len(flat))
@@ -144,16 +140,7 @@ class Polytope(Polyhedral):
     @cached_property
     def _unit(self) -> Halfspaces:
         """The halfspaces with rows of length 1 (rows of zeros unchanged)."""
-        ub, eq = _lengths(self.a_ub), _lengths(self.a_eq)
-        return Halfspaces(
-            self.a_ub / ub[:, None], self.b_ub / ub, self.a_eq / eq[:, None], self.b_eq / eq
-        )
-
-    @property
-    def _program(self) -> conic.LinearProgram:
-        """The linear programs over the set."""
-        free = np.full(self.d, np.inf)
-        return _program(self._unit, -free, free)
+        return Halfspaces(*_scaled(self.a_ub, self.b_ub), *_scaled(self.a_eq, self.b_eq))
 
     @cached_property
     def _bounding_box(self) -> tuple[Array, Array]:
@@ -198,9 +185,10 @@ def _pair(
     return rows, real_array(vector_name, vector, (len(rows),))
 
 
-def _lengths(rows: Array) -> Array:
+def _scaled(rows: Array, right: Array) -> tuple[Array, Array]:
     lengths = np.linalg.norm(rows, axis=1)
-    return np.asarray(np.where(lengths > 0, lengths, 1.0))
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    return rows / lengths[:, None], right / lengths
 
 
 def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearProgram:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    MEMBERSHIP_TOLERANCE,
-    Halfspaces,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, Indices, real_array, set_fields, whole_number
@@ -27,22 +21,19 @@ from partial_monitoring.validation import Array, Indices, real_array, set_fields
 class Simplex(Polyhedral):
     """All probability distributions over d outcomes.
 
-    Examples
-    --------
     >>> Simplex(3).contains([0.2, 0.3, 0.5])
     np.True_
     """
 
     d: int
-    holds_distributions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         set_fields(self, d=whole_number("d", self.d, at_least=1))
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = vectors("points", points, self.d)
-        near_one = abs(x.sum(axis=-1) - 1.0) <= MEMBERSHIP_TOLERANCE
-        inside: NDArray[np.bool_] = near_one & (x >= -MEMBERSHIP_TOLERANCE).all(axis=-1)
+        room = slack(1.0, 1.0)
+        inside: NDArray[np.bool_] = (abs(x.sum(axis=-1) - 1.0) <= room) & (x >= -room).all(axis=-1)
         return inside
 
     def support(self, directions: ArrayLike) -> Array:
@@ -83,9 +74,6 @@ class Simplex(Polyhedral):
         d, one = self.d, np.ones(1)
         local = Polyhedron(np.ones((1, d)), one, one, np.zeros(d), np.ones(d))
         return Coordinates(np.zeros(d), None, 1.0, local)
-
-    def apparent_equalities(self) -> list[int]:
-        return []
 
     def exact_minimum(self, vector: Integers) -> Fraction | None:
         return Fraction(int(vector.min()))

@@ -10,26 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.numerics.rational import Integers
-from partial_monitoring.parameter_sets import sampling
-from partial_monitoring.parameter_sets.base import (
-    Halfspaces,
-    ParameterSet,
-    checked_projection,
-    registered,
-    vectors,
-)
+from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
 from partial_monitoring.parameter_sets.cut import Uncut
 from partial_monitoring.validation import Array, Indices, set_fields, whole_number
 
 
-@registered("all")
+@base.registered("all")
 @dataclass(frozen=True)
-class AllParameters(ParameterSet):
+class AllParameters(base.ParameterSet):
     """All of R^d.
 
-    Examples
-    --------
     >>> AllParameters(3).dimension
     3
     """
@@ -40,10 +31,10 @@ class AllParameters(ParameterSet):
         set_fields(self, d=whole_number("d", self.d, at_least=1))
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        return np.ones(vectors("points", points, self.d).shape[:-1], dtype=bool)
+        return np.ones(base.vectors("points", points, self.d).shape[:-1], dtype=bool)
 
     def support(self, directions: ArrayLike) -> Array:
-        moves = vectors("directions", directions, self.d).any(axis=-1)
+        moves = base.vectors("directions", directions, self.d).any(axis=-1)
         return np.where(moves, np.inf, 0.0)
 
     def relative_interior_point(self) -> Array:
@@ -53,10 +44,10 @@ class AllParameters(ParameterSet):
         return np.eye(self.d)
 
     def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:
-        return checked_projection(self.d, point, gram)[0]
+        return base.checked_projection(self.d, point, gram)[0]
 
     def norm_bound(self, prior_mean: ArrayLike) -> float:
-        vectors("prior_mean", prior_mean, self.d)
+        base.vectors("prior_mean", prior_mean, self.d)
         return np.inf
 
     def diameter(self) -> float:
@@ -78,9 +69,9 @@ class AllParameters(ParameterSet):
         """Return the coordinates of a cube around 0, where all rewards agree: cells are cones."""
         return Coordinates(np.zeros(self.d), np.eye(self.d), 1.0, cube(self.d))
 
-    def halfspaces(self) -> Halfspaces:
+    def halfspaces(self) -> base.Halfspaces:
         nothing = np.zeros((0, self.d)), np.zeros(0)
-        return Halfspaces(*nothing, *nothing)
+        return base.Halfspaces(*nothing, *nothing)
 
     def exact_minimum(self, vector: Integers) -> Fraction | None:
         return None if vector.any() else Fraction(0)
