@@ -81,6 +81,10 @@ def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -
     Traceback (most recent call last):
     partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
     """
+    if type(value) is list and (len(value),) == shape:
+        # What most programs report takes no more than comparisons, which nan fails.
+        if all(type(x) is float and abs(x) <= LARGEST_OBSERVATION for x in value):
+            return frozen(np.array(value))
     array = real_array(name, value, shape)
     largest = max(map(abs, array.ravel().tolist()), default=0.0)
     if largest > LARGEST_OBSERVATION:
@@ -128,7 +132,9 @@ def whole_number(name: str, value: object, *, at_least: int) -> int:
 
 def is_whole(value: object) -> bool:
     """Whether ``value`` is an integer (a NumPy one counts, a boolean does not)."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    return type(value) is int or (
+        isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    )
 
 
 def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, ...]:

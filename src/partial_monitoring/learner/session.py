@@ -120,9 +120,10 @@ def open_decision(session: Session, decision: Decision | int) -> Waiting:
 def _recognize(decision: Decision, own: Waiting) -> None:
     """Refuse a decision that only shares its number with an open one."""
     asked, name = own.event, decision.context
-    same = all(getattr(decision, key) == asked[key] for key in ("round", "label", "probability"))
+    given = decision.round, decision.action, decision.label, decision.probability
+    known = asked["round"], own.action, asked["label"], asked["probability"]
     there = name is own.context.name or written(name) == asked.get("context")
-    if same and there and decision.action == own.action:
+    if given == known and there:
         return
     raise InvalidInput(
         f"decision must be one of this learner, whose decision {decision.id} was "

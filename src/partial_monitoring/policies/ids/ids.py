@@ -20,7 +20,7 @@ from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.gaps import GapEstimate
 from partial_monitoring.policies.ids.information import InformationGain
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
-from partial_monitoring.policies.ids.lazy_gaps import LazySet
+from partial_monitoring.policies.ids.lazy_gaps import lazy_exact
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
@@ -82,10 +82,11 @@ class IDS(EstimatingPolicy):
         information = asked("information", self.information, confidence)
         gaps = self._gaps(confidence, information, rule)
         best, k = confidence.always_best, gaps.shape[1]
-        if best.any():
+        first = best.argmax()
+        if best[first]:
             gaps = np.where(best, 0.0, gaps)
-        if best.any() and (view.alone or not rule.explores_for_others):
-            action = np.full(len(gaps), best.argmax())
+        if best[first] and (view.alone or not rule.explores_for_others):
+            action = np.full(len(gaps), first)
             distribution, ratio = point_mass(action, k), np.zeros(len(gaps))
         else:
             answer = rule.solve(gaps, information, confidence)
@@ -96,13 +97,11 @@ class IDS(EstimatingPolicy):
         )
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
-        """Return the gaps, exact ones only where the rule needs them if there are many actions."""
-        many = len(confidence.gap_ceiling) >= LAZY_FROM
-        if many and rule.minimizes_ratio and confidence.uncut is confidence:
-            lazy = LazySet(confidence, information, rule)
-            gaps = asked("gap", self.gap, lazy)
-            if lazy.answer is None or gaps is lazy.answer:
-                return gaps
+        """Return the gaps; among many actions, exact ones only where the rule needs them."""
+        many = information.shape[1] >= LAZY_FROM
+        if many and self.gap is gap_estimates.exact and rule.minimizes_ratio:
+            if confidence.uncut is confidence:
+                return lazy_exact(confidence, information, rule)[0]
         return asked("gap", self.gap, confidence)
 
 

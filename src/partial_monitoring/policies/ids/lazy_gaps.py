@@ -9,8 +9,6 @@ others.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
@@ -19,26 +17,6 @@ from partial_monitoring.validation import Array
 
 FROM = 300
 """Number of actions from which this pays."""
-
-
-class LazySet:
-    """E_t whose exact gaps are exact only where a sampling rule needs them.
-
-    All other questions go to the set itself. ``answer`` are the gaps that were handed out; whoever
-    changes them must ask the set itself again.
-    """
-
-    def __init__(self, confidence: ConfidenceSet, information: Array, rule: SamplingRule) -> None:
-        self.confidence, self.information, self.rule = confidence, information, rule
-        self.answer: Array | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.confidence, name)
-
-    def exact_gaps(self) -> Array:
-        """Return gaps that give the same distribution as the exact ones, shape (n, k)."""
-        self.answer, _ = lazy_exact(self.confidence, self.information, self.rule)
-        return self.answer
 
 
 def lazy_exact(

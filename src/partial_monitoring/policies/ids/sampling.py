@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -230,8 +230,7 @@ class Mixture:
         return draw(self.probabilities, uniforms)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """Distributions on at most two actions each, for n problems."""
 
     first: Indices
@@ -260,7 +259,7 @@ def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -
 
     rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
     *answer, usable = minimize_rows(*rows, kappa, exact, ZERO_GAP)
-    if not usable.all():
+    if not usable:
         explain_misfit(gaps, information)
     return Pairs(*answer)
 
