@@ -64,7 +64,8 @@ def observe(spec: Spec, session: Session, request: Request) -> Event:
 def ask_step(spec: Spec, session: Session, request: Request) -> Step:
     """Return the step of the next decision."""
     context = spec.context(request.get("context"))
-    mask, offered = _available(spec, context, request.get("available"))
+    available = request.get("available")
+    mask, offered = (None, None) if available is None else _available(spec, context, available)
     uniforms = spec.uniforms(session.asked)
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
     decision = _decision(session, context, choice)
@@ -165,11 +166,9 @@ def _decision(session: Session, context: Context, choice: Choices) -> Decision:
 
 
 def _available(
-    spec: Spec, context: Context, available: Iterable[int | str] | None
-) -> tuple[Array | None, list[str] | None]:
+    spec: Spec, context: Context, available: Iterable[int | str]
+) -> tuple[Array, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
-    if available is None:
-        return None, None
     if isinstance(available, str) or not isinstance(available, Iterable):
         raise InvalidInput(f"available must be a list of actions; got {available!r}.")
     if context.game.k > MOST_MASKED:

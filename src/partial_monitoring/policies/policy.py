@@ -15,7 +15,7 @@ from partial_monitoring.validation import Array, Indices
 State = TypeVar("State")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Choices:
     """What a policy chose for n replicates in one round, and why."""
 

@@ -201,3 +201,9 @@ def spread_rows(first, second, share, k):
         spread[row, first[row]] = 1.0 - share[row]
         spread[row, second[row]] += share[row]
     return spread
+
+
+@compiled
+def play_rows(first, second, share, uniforms, k):
+    """Return the actions that are drawn (n,) and the distributions (n, k) on pairs of actions."""
+    return draw_rows(first, second, share, uniforms), spread_rows(first, second, share, k)

@@ -90,7 +90,7 @@ class IDS(EstimatingPolicy):
             distribution, ratio = point_mass(action, k), np.zeros(len(gaps))
         else:
             answer = rule.solve(gaps, information, confidence)
-            action, distribution = answer.draw(uniforms), answer.distribution(k)
+            action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
         return Choices(
             action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate

@@ -206,8 +206,11 @@ class Answer(Protocol):
         """Return the distributions over all k actions, shape (n, k)."""
         ...
 
-    def draw(self, uniforms: Array) -> Indices:
-        """Draw one action each by inverting the cumulative distribution, shape (n,)."""
+    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        """Draw one action each by inverting the cumulative distribution, shape (n,).
+
+        Return the distributions (n, k) as well.
+        """
         ...
 
 
@@ -226,8 +229,8 @@ class Mixture:
     def distribution(self, k: int) -> Array:
         return self.probabilities
 
-    def draw(self, uniforms: Array) -> Indices:
-        return draw(self.probabilities, uniforms)
+    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        return draw(self.probabilities, uniforms), self.probabilities
 
 
 class Pairs(NamedTuple):
@@ -241,16 +244,14 @@ class Pairs(NamedTuple):
     """The information ratio, gap^kappa / information."""
 
     def distribution(self, k: int) -> Array:
-        """Return the distributions over all k actions, shape (n, k)."""
         from partial_monitoring.numerics.compiled.ratio import spread_rows
 
         return np.asarray(spread_rows(self.first, self.second, self.share, k))
 
-    def draw(self, uniforms: Array) -> Indices:
-        """Draw one action each by inverting the cumulative distribution."""
-        from partial_monitoring.numerics.compiled.ratio import draw_rows
+    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        from partial_monitoring.numerics.compiled.ratio import play_rows
 
-        return np.asarray(draw_rows(self.first, self.second, self.share, uniforms))
+        return play_rows(self.first, self.second, self.share, uniforms, k)  # type: ignore[no-any-return]
 
 
 def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -> Pairs:
