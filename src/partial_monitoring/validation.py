@@ -74,17 +74,17 @@ def filled_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Arr
     return array
 
 
-def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+def observation_array(name: str, value: Any, shape: Sequence[int | str]) -> Array:
     """Return what was seen as a float64 array, if its squares do not overflow.
 
     >>> observation_array("observation", [1e200], (1,))
     Traceback (most recent call last):
     partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
     """
-    if type(value) is list and (len(value),) == shape:
-        # What most programs report takes no more than comparisons, which nan fails.
-        if all(type(x) is float and abs(x) <= LARGEST_OBSERVATION for x in value):
-            return frozen(np.array(value))
+    plain = type(value) is list and (len(value),) == shape
+    # Of floats in a list, as most programs report them, comparisons say it all; nan fails them.
+    if plain and all(type(x) is float and abs(x) <= LARGEST_OBSERVATION for x in value):
+        return frozen(np.array(value, dtype=float))
     array = real_array(name, value, shape)
     largest = max(map(abs, array.ravel().tolist()), default=0.0)
     if largest > LARGEST_OBSERVATION:

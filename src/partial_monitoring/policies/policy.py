@@ -121,11 +121,11 @@ def gathered(chosen: Sequence[tuple[View, Choices]]) -> Choices:
         whole = np.empty((n, first.width) if over_actions else (n, *shown.shape[1:]), shown.dtype)
         whole.fill(filler)
         for rows, view, own in each:
-            values = getattr(own, name)
+            values, numbers = getattr(own, name), np.asarray(view.actions)
             if over_actions:
-                whole[rows[:, None], view.actions] = values
+                whole[rows[:, None], numbers] = values
             else:
-                whole[rows] = view.actions[values] if name == "action" else values
+                whole[rows] = numbers[values] if name == "action" else values
         filled[name] = whole
     return Choices(**filled)
 

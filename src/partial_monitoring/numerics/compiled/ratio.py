@@ -161,7 +161,7 @@ def minimize_row(gaps, information, kappa, exact, zero, d, i):
 
 @compiled
 def minimize_rows(gaps, information, kappa, exact, zero):
-    """Solve one problem per row: first, second, share, ratio, each (n,), and whether all are usable.
+    """Solve one problem per row: first, second, share, ratio, each (n,), and whether all can be.
 
     Gaps up to ``zero`` times the largest one of their row count as zero. Not exact: the pair is
     anchored at the greedy action, the most informative among ties (E24). A row with a number that

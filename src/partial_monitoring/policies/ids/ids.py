@@ -98,10 +98,9 @@ class IDS(EstimatingPolicy):
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
-        many = information.shape[1] >= LAZY_FROM
-        if many and self.gap is gap_estimates.exact and rule.minimizes_ratio:
-            if confidence.uncut is confidence:
-                return lazy_exact(confidence, information, rule)[0]
+        lazy = information.shape[1] >= LAZY_FROM and self.gap is gap_estimates.exact
+        if lazy and rule.minimizes_ratio and confidence.uncut is confidence:
+            return lazy_exact(confidence, information, rule)[0]
         return asked("gap", self.gap, confidence)
 
 
