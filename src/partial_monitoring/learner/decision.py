@@ -53,6 +53,8 @@ class Decision:
     the gaps of whole plans, one action for each context."""
     considered: Indices | None = None
     """The numbers of the actions that were considered, if not all were; arrays are over these."""
+    available: NDArray[np.bool_] | None = None
+    """Which of the actions could be played, shape (k,), if not all could."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -97,6 +99,8 @@ class Decision:
 
     def _unavailable(self) -> NDArray[np.bool_]:
         """Return which of the actions could not be played, shape (k,)."""
+        if self.available is not None:
+            return ~self.available
         if self.gaps is None:
             return np.zeros(len(self.labels), dtype=bool)
         return np.isposinf(self.gaps)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
@@ -68,7 +69,7 @@ def ask_step(spec: Spec, session: Session, request: Request) -> Step:
     mask, offered = (None, None) if available is None else _available(spec, context, available)
     uniforms = spec.uniforms(session.asked)
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
-    decision = _decision(session, context, choice)
+    decision = _decision(session, context, choice, mask)
     event = {
         "seq": session.seq + 1,
         "kind": "ask",
@@ -133,7 +134,9 @@ def _recognize(decision: Decision, own: Waiting) -> None:
     )
 
 
-def _decision(session: Session, context: Context, choice: Choices) -> Decision:
+def _decision(
+    session: Session, context: Context, choice: Choices, mask: NDArray[np.bool_] | None
+) -> Decision:
     """Return what a policy chose, and why."""
     action = context.local(int(choice.action[0]))
     where = context.local(int(choice.positions[0]))
@@ -143,6 +146,9 @@ def _decision(session: Session, context: Context, choice: Choices) -> Decision:
         labels = game.actions
     else:
         labels = [game.action_label(number) for number in considered.tolist()]
+    if mask is not None:
+        mask = mask if context.positions is None else mask[context.positions]
+        mask = mask if considered is None else mask[considered]
     distribution = context.own(choice.distribution)
     return Decision(
         session.asked,
@@ -162,12 +168,13 @@ def _decision(session: Session, context: Context, choice: Choices) -> Decision:
         context.name,
         choice.decided_by,
         considered,
+        mask,
     )
 
 
 def _available(
     spec: Spec, context: Context, available: Iterable[int | str]
-) -> tuple[Array, list[str]]:
+) -> tuple[NDArray[np.bool_], list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
     if isinstance(available, str) or not isinstance(available, Iterable):
         raise InvalidInput(f"available must be a list of actions; got {available!r}.")
