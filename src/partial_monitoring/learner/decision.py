@@ -139,15 +139,13 @@ class Decision:
             return "nothing else can be better, so there is nothing to explore"
         if a == greedy:
             rivals = [self.labels[b] for b in played if b != a]
-            if not rivals:
+            rest = "and no other action tells enough to pay for more"
+            if rivals:
                 return (
-                    "the least may be lost with it, and no other action tells enough to pay for "
-                    "more"
+                    f"the least may be lost with it; '{rivals[0]}' is tried now and then because "
+                    f"it tells more"
                 )
-            return (
-                f"the least may be lost with it; '{rivals[0]}' is tried now and then because it "
-                f"tells more"
-            )
+            return f"the least may be lost with it, {rest}"
         if gaps[a] <= gaps[greedy] * (1 + 1e-9):
             return "no action may lose less, and it tells more than others that lose as little"
         worth = "is worth that price"

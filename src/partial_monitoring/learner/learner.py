@@ -20,8 +20,8 @@ from partial_monitoring.learner.observations import one_per_action
 from partial_monitoring.learner.session import (
     Request,
     advance,
-    ask_step,
-    observation_step,
+    decide,
+    observe,
     open_decision,
     replay,
     restore,
@@ -168,8 +168,10 @@ class Learner:
         rows: list[dict[str, Any]] = []
         for event in self.events:
             match event:
-                case {"kind": "ask"}:
-                    rows.append(_history_row(event))
+                case {"kind": "ask", "decision": number}:
+                    kept = ("round", "action", "label", "probability", "context")
+                    row = {"id": number} | {name: event[name] for name in kept if name in event}
+                    rows.append(row | {"observation": None})
                 case {"kind": "tell", "decision": number}:
                     rows[number]["observation"] = event["observation"]
         return rows
@@ -225,7 +227,7 @@ class Learner:
         """
         with self._lock:
             request = {"context": context, "available": available}
-            step = ask_step(self._spec, self._session, request)
+            step = decide(self._spec, self._session, request)
             self._publish(advance(self._spec, self._session, step), [step.event])
         assert step.decision is not None
         return step.decision
@@ -284,7 +286,7 @@ class Learner:
         """Accept all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
         for request in requests:
-            step = observation_step(self._spec, session, request)
+            step = observe(self._spec, session, request)
             session = advance(self._spec, session, step)
             events.append(step.event)
         self._publish(session, events)
@@ -369,10 +371,3 @@ class Learner:
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             raise InvalidInput(f"{path}: is not a saved learner.") from None
         return learner
-
-
-def _history_row(event: Event) -> dict[str, Any]:
-    """Return the row of the history of an ask whose observation is still to come."""
-    kept = ("round", "action", "label", "probability", "context")
-    row = {"id": event["decision"]} | {name: event[name] for name in kept if name in event}
-    return row | {"observation": None}

@@ -150,12 +150,9 @@ def joined(choices: Sequence[Choices]) -> Choices:
         if each[0] is None:
             continue
         if each[0].ndim == 2:
-            most = max(part.shape[1] for part in each)
-            room = [[(0, 0), (0, most - part.shape[1])] for part in each]
-            each = [
-                np.pad(part, own, constant_values=filler)
-                for part, own in zip(each, room, strict=True)
-            ]
+            most = max(own.shape[1] for own in each)
+            room = [((0, 0), (0, most - own.shape[1])) for own in each]
+            each = [np.pad(*pair, constant_values=filler) for pair in zip(each, room, strict=True)]
         values[name] = np.concatenate(each)
     return Choices(**values)
 

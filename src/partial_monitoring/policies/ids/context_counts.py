@@ -101,10 +101,6 @@ class CountingState(ContextualState):
         grown = replace(self, unlisted=kept, contexts=AllContexts.of(self, kept))
         return grown, np.full(n, len(self.parts) + len(kept) - 1)
 
-    def answered(self, context: Any) -> int:
-        """Return the number of actions of an answer in a context."""
-        return int(context.k if is_unlisted(context) else self.game.k)
-
     def counted(self, context: Indices) -> CountingState:
         """Return the state after the contexts (n,) have come once more."""
         counts = self.counts.copy()

@@ -127,7 +127,7 @@ class ContextualIDS(IDS):
         distribution, ratio, decided_by = self._distribution(
             state, known, offered, own, whole=available is None
         )
-        shown = slice(state.answered(context))
+        shown = slice(context.k if is_unlisted(context) else state.game.k)
         return Choices(
             draw(distribution, uniforms),
             distribution[:, shown],

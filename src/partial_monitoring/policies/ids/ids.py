@@ -100,7 +100,7 @@ class IDS(EstimatingPolicy):
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
         lazy = information.shape[1] >= LAZY_FROM and self.gap is gap_estimates.exact
         if lazy and rule.minimizes_ratio and confidence.uncut is confidence:
-            return lazy_exact(confidence, information, rule)[0]
+            return lazy_exact(confidence, information, rule)
         return asked("gap", self.gap, confidence)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,7 +76,7 @@ class Rule(ABC):
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         """Return distributions, shape (..., k)."""
 
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         """Return the distributions of n problems, shape (n, k), given E_t."""
         return Mixture.of(self(gaps, information), gaps, information)
 
@@ -95,7 +95,7 @@ class PairRule(Rule):
         k = d.shape[-1]
         return self.pairs(d.reshape(-1, k), i.reshape(-1, k)).distribution(k).reshape(d.shape)
 
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         return self.pairs(gaps, information)
 
     def pairs(self, gaps: Array, information: Array) -> Pairs:
@@ -158,7 +158,7 @@ class AnytimeE2D(Rule):
 
     explores_for_others = True
 
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         gained = 0.5 * confidence.log_det
         mu = self.after(gaps, information, confidence.round, gained)
         return Mixture.of(mu, gaps, information)
@@ -185,32 +185,12 @@ def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     return E2D(real_number("tradeoff", tradeoff))
 
 
-class Answer(Protocol):
-    """Distributions over actions, for n problems."""
-
-    @property
-    def ratio(self) -> Array:
-        """The information ratio, shape (n,)."""
-        ...
-
-    def distribution(self, k: int) -> Array:
-        """Return the distributions over all k actions, shape (n, k)."""
-        ...
-
-    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
-        """Draw one action each by inverting the cumulative distribution, shape (n,).
-
-        Return the distributions (n, k) as well.
-        """
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Distributions on any number of actions."""
+class Mixture(NamedTuple):
+    """Distributions on any number of actions each, for n problems."""
 
     probabilities: Array
     ratio: Array
+    """The information ratio, shape (n,)."""
 
     @classmethod
     def of(cls, probabilities: Array, gaps: Array, information: Array) -> Mixture:
@@ -218,9 +198,11 @@ class Mixture:
         return cls(probabilities, ratios.information_ratio(probabilities, gaps, information))
 
     def distribution(self, k: int) -> Array:
+        """Return the distributions over all k actions, shape (n, k)."""
         return self.probabilities
 
     def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        """Draw one action each (n,), and return the distributions (n, k) as well."""
         return draw(self.probabilities, uniforms), self.probabilities
 
 
