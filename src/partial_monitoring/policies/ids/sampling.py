@@ -20,13 +20,7 @@ from partial_monitoring.policies.ids import ratio as ratios
 from partial_monitoring.policies.ids.context_kernel import contextual as contextual
 from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe as frank_wolfe
 from partial_monitoring.policies.policy import draw, point_mass
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    non_negative_number,
-    real_number,
-    set_fields,
-)
+from partial_monitoring.validation import Array, Indices, non_negative_number, set_fields
 
 SamplingRule = Callable[[Array, Array], Array]
 
@@ -182,7 +176,7 @@ def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     """Return the E2D rule with a fixed tradeoff, or with "anytime" one chosen in each round."""
     if isinstance(tradeoff, str) and tradeoff == "anytime":
         return AnytimeE2D()
-    return E2D(real_number("tradeoff", tradeoff))
+    return E2D(tradeoff)  # type: ignore[arg-type]
 
 
 class Mixture(NamedTuple):
