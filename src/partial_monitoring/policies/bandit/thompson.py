@@ -23,7 +23,7 @@ from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
-from partial_monitoring.policies.duels import DuelPolicy, duels_of
+from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, one_of, positive_number

@@ -18,8 +18,8 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
-from partial_monitoring.policies.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.ids import sampling as sampling_rules
+from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.ids.sampling import SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
