@@ -74,13 +74,17 @@ def filled_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Arr
     return array
 
 
-def observation_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+def observation_array(name: str, value: Any, shape: Sequence[int | str]) -> Array:
     """Return what was seen as a float64 array, if its squares do not overflow.
 
     >>> observation_array("observation", [1e200], (1,))
     Traceback (most recent call last):
     partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
     """
+    plain = type(value) is list and (len(value),) == shape
+    # Of floats in a list, as most programs report them, comparisons say it all; nan fails them.
+    if plain and all(type(x) is float and abs(x) <= LARGEST_OBSERVATION for x in value):
+        return frozen(np.array(value, dtype=float))
     array = real_array(name, value, shape)
     largest = max(map(abs, array.ravel().tolist()), default=0.0)
     if largest > LARGEST_OBSERVATION:
@@ -128,7 +132,9 @@ def whole_number(name: str, value: object, *, at_least: int) -> int:
 
 def is_whole(value: object) -> bool:
     """Whether ``value`` is an integer (a NumPy one counts, a boolean does not)."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    return type(value) is int or (
+        isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    )
 
 
 def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, ...]:

@@ -12,15 +12,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring import policies as registry
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.session import (
-    ask_step,
-    decide,
-    fold,
-    observe,
-    replay,
-    restore,
-    snapshot,
-)
+from partial_monitoring.learner.session import decide, fold, observe, replay, restore, snapshot
 from partial_monitoring.learner.spec import Session, Spec
 from tests.golden import runs
 
@@ -57,22 +49,22 @@ def lived(spec: Spec) -> tuple[list[Any], list[Session]]:
 
     for t in range(rounds):
         given = {} if contexts is None else {"context": t % len(contexts)}
-        step = ask_step(spec, session, given)
+        step = decide(spec, session, given)
         happen(step.event)
         waiting.append((t, runs.answer(spec.game, step.decision, rng, **given)))
         if t % 3 == 0:
             seen = {"action": step.action, "observation": waiting[-1][1]}
-            happen(observe(spec, session, seen | given))
+            happen(observe(spec, session, seen | given).event)
         if t % 3 == 2:
             for number, answer in (waiting.pop(), waiting.pop(0)):
-                happen(observe(spec, session, {"decision": number, "observation": answer}))
+                happen(observe(spec, session, {"decision": number, "observation": answer}).event)
     return events, sessions
 
 
 def fingerprint(spec: Spec, session: Session) -> Any:
     """Return all of a session that can be said, and the bits of what it decides next."""
     contexts = getattr(spec.game, "contexts", None)
-    step = ask_step(spec, session, {} if contexts is None else {"context": 0})
+    step = decide(spec, session, {} if contexts is None else {"context": 0})
     made = step.decision
     assert made is not None
     arrays = (made.distribution, made.gaps, made.information, made.estimate)
@@ -110,7 +102,7 @@ def test_the_log_makes_the_same_learner_again(case: tuple[str, str]) -> None:
     for event, kept_session in zip(logged, sessions, strict=False):
         if event["kind"] == "ask":  # an ask can be computed again alone
             context = spec.read_context(event.get("context")).name
-            assert decide(spec, kept_session, {"context": context}) == event
+            assert decide(spec, kept_session, {"context": context}).event == event
         assert kept_session.seq == early.seq
         early = fold(spec, kept_session, event)
 
@@ -285,9 +277,9 @@ def test_states_of_ones_own_policies_are_saved_if_their_arrays_are_all() -> None
         spec = Spec(pm.games.apple_tasting(), policy)  # type: ignore[arg-type]
         session, events = spec.start, []
         for _ in range(3):
-            request = {"action": decide(spec, session, {})["label"]}
+            request = {"action": decide(spec, session, {}).event["label"]}
             symbol = spec.game.symbols[spec.game.action_index(request["action"])][0]
-            events.append(observe(spec, session, request | {"observation": symbol}))
+            events.append(observe(spec, session, request | {"observation": symbol}).event)
             session = fold(spec, session, events[-1])
         kept = plain(snapshot(spec, session))
         assert (kept["state"] is not None) == is_saved

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,3 +208,20 @@ def test_duels_have_a_status_too() -> None:
     status = learner.status()
     assert status.round == 2
     assert status.best in learner.game.actions or status.best in ("0", "1", "2")
+
+
+class Unlisted(pm.Game):
+    """A game that says its actions cannot be listed, and is not one over a box."""
+
+    @property
+    def traits(self) -> Any:
+        return replace(super().traits, listed=False)
+
+
+def test_unlisted_actions_need_not_be_points_of_a_box() -> None:
+    game = Unlisted(np.eye(2), np.eye(2)[:, None], pm.AllParameters(2), noise_std=0.1)
+    learner = pm.Learner(game, pm.IDS(), seed=0)
+    learner.tell_past([0, 1] * 30, [0.9, 0.1] * 30)
+    status = learner.status()
+    assert (status.best, status.action) == ("0", 0)
+    assert status.warnings == []

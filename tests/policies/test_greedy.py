@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ POLICIES: list[Any] = [
     pm.SquareCB(),
 ]
 BANDIT = pm.games.linear_bandit()
+
+
+class Unlisted(pm.Game):
+    """A game that says its actions cannot be listed, and is not one over a box."""
+
+    @property
+    def traits(self) -> Any:
+        return replace(super().traits, listed=False)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["greedy", "epsilon", "decay", "squarecb"])
@@ -79,3 +88,18 @@ def test_bad_input_is_refused(make: Any, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=["greedy", "epsilon", "decay", "squarecb"])
+def test_actions_that_are_not_available_are_not_called_ruled_out(policy: Any) -> None:
+    decision = pm.Learner(BANDIT, policy, seed=0).ask(available=["0", "2"])
+    text = decision.explain()
+    assert "ruled out" not in text
+    assert "it has the largest index" in text
+    (sheet,) = decision.sheets()
+    assert {row[0].text.removesuffix(" <") for row in sheet.rows} == {"0", "2"}
+
+
+def test_listed_actions_are_asked_for_whatever_the_kind_of_game() -> None:
+    with pytest.raises(InvalidInput, match="Greedy plays games whose actions can be listed; got"):
+        pm.Greedy().init(Unlisted(BANDIT.features, BANDIT.observation_maps, BANDIT.parameters), 1)

@@ -168,8 +168,8 @@ def test_contexts_that_join_are_as_if_they_had_been_listed(kind: str) -> None:
         listed = policy.update(listed, places[two.action], shown, context=np.full(2, z))
         joined = policy.update(joined, two.action, shown, context=context)
     counts = dict(zip(whole.contexts, np.asarray(listed.seen[0]).tolist(), strict=True))
-    assert [counts[whole.contexts[0]]] == joined.seen[0].tolist()
-    assert sorted(own.seen[0] for own in joined.unlisted) == sorted(
+    assert [counts[whole.contexts[0]]] == joined.seen[0, :1].tolist()
+    assert sorted(joined.seen[0, 1:].tolist()) == sorted(
         counts[name] for name in whole.contexts[1:]
     )
 
@@ -185,8 +185,8 @@ def test_of_contexts_that_joined_the_last_are_kept(monkeypatch: pytest.MonkeyPat
         choice = policy.decide(state, np.array([0.5]), context=fresh)
         assert choice.distribution.shape == (1, 2)
         state = policy.update(state, choice.action, np.zeros((1, 1)), context=fresh)
-    assert [own.design.game.features[0, 0] for own in state.unlisted] == [4, 5, 6]
-    assert [own.seen[0] for own in state.unlisted] == [1, 1, 1]
+    assert [own.game.features[0, 0] for own in state.unlisted] == [4, 5, 6]
+    assert state.seen[0, len(state.parts) :].tolist() == [1, 1, 1]
 
 
 def test_frank_wolfe_plays_nearly_the_same_kernel() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -135,7 +136,7 @@ def squared_radius(schedule: Schedule, scale: Scale, rounds: Indices, log_det: A
 def _squared_radius(scale: Scale, logarithms: Array, log_det: Array) -> Array:
     radius = (
         scale.noise_std * np.sqrt(np.maximum(2.0 * logarithms + log_det, 0.0))
-        + np.sqrt(scale.regularization) * scale.norm_bound
+        + sqrt(scale.regularization) * scale.norm_bound
     )
     return np.asarray(radius**2)
 

@@ -53,6 +53,8 @@ class Decision:
     the gaps of whole plans, one action for each context."""
     considered: Indices | None = None
     """The numbers of the actions that were considered, if not all were; arrays are over these."""
+    available: NDArray[np.bool_] | None = None
+    """Which of the actions could be played, shape (k,), if not all could."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -97,6 +99,8 @@ class Decision:
 
     def _unavailable(self) -> NDArray[np.bool_]:
         """Return which of the actions could not be played, shape (k,)."""
+        if self.available is not None:
+            return ~self.available
         if self.gaps is None:
             return np.zeros(len(self.labels), dtype=bool)
         return np.isposinf(self.gaps)
@@ -135,15 +139,13 @@ class Decision:
             return "nothing else can be better, so there is nothing to explore"
         if a == greedy:
             rivals = [self.labels[b] for b in played if b != a]
-            if not rivals:
+            rest = "and no other action tells enough to pay for more"
+            if rivals:
                 return (
-                    "the least may be lost with it, and no other action tells enough to pay for "
-                    "more"
+                    f"the least may be lost with it; '{rivals[0]}' is tried now and then because "
+                    f"it tells more"
                 )
-            return (
-                f"the least may be lost with it; '{rivals[0]}' is tried now and then because it "
-                f"tells more"
-            )
+            return f"the least may be lost with it, {rest}"
         if gaps[a] <= gaps[greedy] * (1 + 1e-9):
             return "no action may lose less, and it tells more than others that lose as little"
         worth = "is worth that price"

@@ -15,7 +15,7 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.observations import from_log, from_vector
-from partial_monitoring.learner.session import fold
+from partial_monitoring.learner.session import encoded, fold
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import with_arrays
 from partial_monitoring.model.files import game_to_dict
@@ -71,9 +71,6 @@ def _key(action: int, vector: list[float], context: Any) -> Any:
 
 def _shown(spec: Spec, row: Mapping[str, Any], observation: Any) -> list[float]:
     """Return the vector of what was observed after a decision."""
-    game, action = spec.read_context(row.get("context")).game, row["action"]
-    seen = from_log(game, action, observation)
-    shown: list[float] = (
-        game.feedback().encode(game, action, seen, max(spec.game.m, game.m)).tolist()
-    )
-    return shown
+    context, action = spec.read_context(row.get("context")), row["action"]
+    seen = from_log(context.game, action, observation)
+    return encoded(spec, context, action, seen).tolist()  # type: ignore[no-any-return]

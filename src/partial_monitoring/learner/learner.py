@@ -15,18 +15,10 @@ from partial_monitoring import disk
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import format_1
+from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.observations import one_per_action
-from partial_monitoring.learner.session import (
-    Request,
-    advance,
-    ask_step,
-    observation_step,
-    open_decision,
-    replay,
-    restore,
-    snapshot,
-)
+from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, status
 from partial_monitoring.model.any_game import AnyGame, Context
@@ -80,7 +72,7 @@ class Learner:
         if not allow_hopeless:
             refuse_hopeless(game)
         storage = Memory() if storage is None else storage
-        self._begin(spec, restore(spec, storage.latest(), storage.after()), storage)
+        self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
 
     def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
         self._spec, self._session, self._storage = spec, session, storage
@@ -169,8 +161,10 @@ class Learner:
         rows: list[dict[str, Any]] = []
         for event in self.events:
             match event:
-                case {"kind": "ask"}:
-                    rows.append(_history_row(event))
+                case {"kind": "ask", "decision": number}:
+                    kept = ("round", "action", "label", "probability", "context")
+                    row = {"id": number} | {name: event[name] for name in kept if name in event}
+                    rows.append(row | {"observation": None})
                 case {"kind": "tell", "decision": number}:
                     rows[number]["observation"] = event["observation"]
         return rows
@@ -198,7 +192,7 @@ class Learner:
             Compute every decision again, and refuse events in which one is different.
         """
         learner, rows = cls(game, policy, seed, allow_hopeless=allow_hopeless), list(events)
-        session, differences = replay(learner._spec, rows, check=boolean("check", check))
+        session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(
                 f"events must be what this learner decides; it decides {computed['label']!r} with "
@@ -226,8 +220,8 @@ class Learner:
         """
         with self._lock:
             request = {"context": context, "available": available}
-            step = ask_step(self._spec, self._session, request)
-            self._publish(advance(self._spec, self._session, step), [step.event])
+            step = steps.decide(self._spec, self._session, request)
+            self._publish(steps.advance(self._spec, self._session, step), [step.event])
         assert step.decision is not None
         return step.decision
 
@@ -285,8 +279,8 @@ class Learner:
         """Accept all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
         for request in requests:
-            step = observation_step(self._spec, session, request)
-            session = advance(self._spec, session, step)
+            step = steps.observe(self._spec, session, request)
+            session = steps.advance(self._spec, session, step)
             events.append(step.event)
         self._publish(session, events)
 
@@ -341,7 +335,7 @@ class Learner:
         data = {
             "format": FORMAT,
             **self._spec.to_dict(),
-            "snapshot": snapshot(self._spec, session),
+            "snapshot": steps.snapshot(self._spec, session),
             "events": events,
         }
         disk.write_text(path, json.dumps(data))
@@ -363,7 +357,7 @@ class Learner:
                 spec, events = Spec.from_dict(data), data["events"]
                 # A state is in the units of the game as it was written.
                 kept = data["snapshot"] if game_to_dict(spec.game) == data["game"] else None
-                session = restore(spec, kept, events)
+                session = steps.restore(spec, kept, events)
             else:
                 spec, session, events = format_1.restored(data)
             learner._begin(spec, session, Memory(events))
@@ -372,10 +366,3 @@ class Learner:
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             raise InvalidInput(f"{path}: is not a saved learner.") from None
         return learner
-
-
-def _history_row(event: Event) -> dict[str, Any]:
-    """Return the row of the history of an ask whose observation is still to come."""
-    kept = ("round", "action", "label", "probability", "context")
-    row = {"id": event["decision"]} | {name: event[name] for name in kept if name in event}
-    return row | {"observation": None}

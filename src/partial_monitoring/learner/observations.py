@@ -15,12 +15,20 @@ from partial_monitoring.validation import Array
 
 def log_form(observation: Any) -> Any:
     """Return an observation as plain data, with None for numbers that are not finite (padding)."""
-    if type(observation) is str:
+    kind = type(observation)
+    if kind is str:
         return observation
-    found = plain(observation)
-    if isinstance(found, list):
-        return [log_form(item) for item in found]
-    return None if isinstance(found, float) and not isfinite(found) else found
+    if kind is float:
+        return observation if isfinite(observation) else None
+    if isinstance(observation, np.ndarray | np.generic):
+        native = observation.tolist()
+        if type(native) is not kind:  # long doubles stay what they are
+            return log_form(native)
+    if isinstance(observation, list | tuple):
+        return [log_form(item) for item in observation]
+    if observation is None or isinstance(observation, str | int):
+        return observation
+    return log_form(float(observation)) if isinstance(observation, Real) else str(observation)
 
 
 def from_log(game: Any, action: int, observation: Any) -> Any:
@@ -37,19 +45,6 @@ def from_vector(game: Any, action: int, vector: Array) -> Any:
 def symbols(game: Any, action: int) -> Sequence[Any]:
     """Return the signals that an action may show; none if it shows numbers."""
     return game.symbols[action] if game.traits.finite else ()
-
-
-def plain(observation: Any) -> Any:
-    """Return an observation as plain data: strings, numbers, lists of them."""
-    if isinstance(observation, np.ndarray | np.generic):
-        native = observation.tolist()
-        if type(native) is not type(observation):  # long doubles stay what they are
-            return plain(native)
-    if isinstance(observation, list | tuple):
-        return [plain(item) for item in observation]
-    if observation is None or isinstance(observation, str | int | float):
-        return observation
-    return float(observation) if isinstance(observation, Real) else str(observation)
 
 
 def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -51,23 +51,14 @@ class Step(NamedTuple):
 # -- requests to events ----------------------------------------------------------------------
 
 
-def decide(spec: Spec, session: Session, request: Request) -> Event:
+def decide(spec: Spec, session: Session, request: Request) -> Step:
     """Return the ask that answers a request: what the policy chooses."""
-    return ask_step(spec, session, request).event
-
-
-def observe(spec: Spec, session: Session, request: Request) -> Event:
-    """Return the tell of an open decision, or the history of an action, that a request reports."""
-    return observation_step(spec, session, request).event
-
-
-def ask_step(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the step of the next decision."""
     context = spec.context(request.get("context"))
-    mask, offered = _available(spec, context, request.get("available"))
+    available = request.get("available")
+    mask, offered = (None, None) if available is None else _available(spec, context, available)
     uniforms = spec.uniforms(session.asked)
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
-    decision = _decision(session, context, choice)
+    decision = _decision(session, context, choice, mask)
     event = {
         "seq": session.seq + 1,
         "kind": "ask",
@@ -84,8 +75,8 @@ def ask_step(spec: Spec, session: Session, request: Request) -> Step:
     return Step(event, context, decision.action, None, decision)
 
 
-def observation_step(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the step of an observation."""
+def observe(spec: Spec, session: Session, request: Request) -> Step:
+    """Return the tell of an open decision, or the history of an action, that a request reports."""
     seen, seq = request["observation"], session.seq + 1
     event: Event
     if "decision" in request:
@@ -98,7 +89,7 @@ def observation_step(spec: Spec, session: Session, request: Request) -> Step:
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
         if context.name is not None:
             event["context"] = written(context.name)
-    vector = _vector(spec, context, action, seen)
+    vector = encoded(spec, context, action, seen)
     event["observation"] = log_form(seen)
     return Step(event, context, action, vector)
 
@@ -120,9 +111,10 @@ def open_decision(session: Session, decision: Decision | int) -> Waiting:
 def _recognize(decision: Decision, own: Waiting) -> None:
     """Refuse a decision that only shares its number with an open one."""
     asked, name = own.event, decision.context
-    same = all(getattr(decision, key) == asked[key] for key in ("round", "label", "probability"))
+    given = decision.round, decision.action, decision.label, decision.probability
+    known = asked["round"], own.action, asked["label"], asked["probability"]
     there = name is own.context.name or written(name) == asked.get("context")
-    if same and there and decision.action == own.action:
+    if given == known and there:
         return
     raise InvalidInput(
         f"decision must be one of this learner, whose decision {decision.id} was "
@@ -131,16 +123,17 @@ def _recognize(decision: Decision, own: Waiting) -> None:
     )
 
 
-def _decision(session: Session, context: Context, choice: Choices) -> Decision:
+def _decision(session: Session, context: Context, choice: Choices, mask: Any) -> Decision:
     """Return what a policy chose, and why."""
     action = context.local(int(choice.action[0]))
     where = context.local(int(choice.positions[0]))
     considered = None if choice.candidates is None else choice.candidates[0]
-    game = context.game
-    if considered is None:
-        labels = game.actions
-    else:
+    game, labels = context.game, None
+    if considered is not None:
         labels = [game.action_label(number) for number in considered.tolist()]
+    if mask is not None:
+        mask = mask if context.positions is None else mask[context.positions]
+        mask = mask if considered is None else mask[considered]
     distribution = context.own(choice.distribution)
     return Decision(
         session.asked,
@@ -154,21 +147,20 @@ def _decision(session: Session, context: Context, choice: Choices) -> Decision:
         float("nan") if choice.ratio is None else float(choice.ratio[0]),
         float("nan") if choice.beta is None else float(choice.beta[0]),
         None if choice.estimate is None else choice.estimate[0],
-        labels,
+        game.actions if labels is None else labels,
         where,
         None if choice.index is None else context.own(choice.index),
         context.name,
         choice.decided_by,
         considered,
+        mask,
     )
 
 
 def _available(
-    spec: Spec, context: Context, available: Iterable[int | str] | None
-) -> tuple[Array | None, list[str] | None]:
+    spec: Spec, context: Context, available: Iterable[int | str]
+) -> tuple[Any, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
-    if available is None:
-        return None, None
     if isinstance(available, str) or not isinstance(available, Iterable):
         raise InvalidInput(f"available must be a list of actions; got {available!r}.")
     if context.game.k > MOST_MASKED:
@@ -181,7 +173,8 @@ def _available(
     return mask, [context.game.action_label(action) for action in chosen]
 
 
-def _vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+    """Return what an action of a context showed as a vector (m,), or refuse it."""
     length = max(spec.game.m, context.game.m)
     vector: Array = context.game.feedback().encode(context.game, action, observation, length)
     return vector
@@ -236,7 +229,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {event!r}.") from None
-    return Step(event, context, action, _vector(spec, context, action, seen))
+    return Step(event, context, action, encoded(spec, context, action, seen))
 
 
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:
@@ -311,7 +304,7 @@ def replay(
         following = fold(spec, session, event)
         if check and event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
-            computed = decide(spec, session, event | {"context": name})
+            computed = decide(spec, session, event | {"context": name}).event
             if any(event.get(name) != value for name, value in computed.items()):
                 differences.append(Difference(event, computed))
         session = following

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ class Spec:
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
-        self._drawn: tuple[int, Callable[[int], Array]] = -1, np.zeros
+        self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
 
     def context(self, given: Any) -> Context:
@@ -100,12 +100,14 @@ class Spec:
 
         Threads may call it at the same time: they share only numbers that are drawn.
         """
-        block, draw = self._drawn
-        if block != number // randomness.BLOCK:
+        block, place = divmod(number, randomness.BLOCK)
+        drawn, numbers = self._drawn
+        if block != drawn:
             draw = uniform_stream(self.policy, self.start.state, np.array([self.seed]))
-            draw(number)
-            self._drawn = number // randomness.BLOCK, draw
-        return draw(number)
+            start = block * randomness.BLOCK
+            numbers = [draw(start + t) for t in range(randomness.BLOCK)]
+            self._drawn = block, numbers
+        return numbers[place]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""

@@ -19,14 +19,10 @@ import numpy as np
 def saved(state: Any, start: Any) -> dict[str, Any] | None:
     """Return the arrays of a state as nested lists, or None if it is made again from events.
 
-    Parameters
-    ----------
-    state, start
-        The state, and the one before the first round. JSON keeps every bit of a float.
+    ``start`` is the state before the first round. JSON keeps every bit of a float.
     """
-    if not is_dataclass(state) or type(state) is not type(start):
-        return None
-    if getattr(state, "replayed", False):
+    same_kind = is_dataclass(state) and type(state) is type(start)
+    if not same_kind or getattr(state, "replayed", False):
         return None
     found: dict[str, Any] = {}
     for field in fields(state):

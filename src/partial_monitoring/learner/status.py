@@ -142,9 +142,14 @@ def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
     return float(change) > SUSPICIOUS * float(np.sqrt(1 / early + 1 / late))
 
 
+def _at_points(game: Any) -> bool:
+    """Whether a confidence set is over points, candidates among actions that are not listed."""
+    return game.traits.function and not game.traits.listed
+
+
 def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
     """Return the function from actions to what they show on average by the estimate, (m_a,)."""
-    if game.traits.listed:
+    if not _at_points(game):
         return lambda a: np.asarray(confidence.expected(game, a)[0])
     # The numbers of the estimate are values at points, among them all that were played.
     points = confidence.game.computed.points
@@ -154,6 +159,6 @@ def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
 
 def _number(game: Any, confidence: Any, action: int) -> int:
     """Return the number in the game of an action (in duels, an item) of the confidence set."""
-    if game.traits.listed:
+    if not _at_points(game):
         return action
     return int(game.nearest(confidence.game.point(action)[None])[0])

@@ -113,11 +113,11 @@ def name_of(policy: Policy[Any]) -> str:
 
 def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
     """Return a policy as plain data; parts without a name are refused."""
-    for name, build in POLICIES.items():
-        if type(policy) is build:
-            options = {field.name: getattr(policy, field.name) for field in fields(policy)}  # type: ignore[arg-type]
-            return {"policy": name} | {key: _name(key, value) for key, value in options.items()}
-    raise InvalidInput(f"policy must be one of the library's to be saved; got {policy!r}.")
+    if type(policy) not in POLICIES.values():
+        raise InvalidInput(f"policy must be one of the library's to be saved; got {policy!r}.")
+    options = {field.name: getattr(policy, field.name) for field in fields(policy)}  # type: ignore[arg-type]
+    own = {key: _name(key, value) for key, value in options.items()}
+    return {"policy": name_of(policy)} | own
 
 
 def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:

@@ -22,7 +22,7 @@ class Needs:
     """What a policy needs of the games it plays; True: only these, False: all but these."""
 
     listed: bool = True
-    """Actions that can be listed; if not needed, it plays over boxes, too."""
+    """Actions that can be listed."""
     finite: bool = False
     """A finite game."""
     function: bool = False
@@ -74,7 +74,7 @@ def refuse(policy: Any, game: AnyGame) -> None:
     for own in games:
         refuse_actions(policy, own, contexts=traits.contexts)
     if needs.listed and not traits.listed:
-        raise InvalidInput(f"{name} does not play games over a box, only lists of candidates.")
+        raise InvalidInput(f"{name} plays games whose actions can be listed; got {game!r}.")
 
 
 def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:

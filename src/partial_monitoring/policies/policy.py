@@ -15,7 +15,7 @@ from partial_monitoring.validation import Array, Indices
 State = TypeVar("State")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Choices:
     """What a policy chose for n replicates in one round, and why."""
 
@@ -71,6 +71,10 @@ FILLERS: Mapping[str, float] = {
 """The fields of choices, and their values for an action that was not considered."""
 
 
+OVER_ACTIONS = ("distribution", "gaps", "information", "index")
+"""The fields of choices with one column per action."""
+
+
 class Policy(Protocol[State]):
     """What ``simulate`` and ``Learner`` drive. All arrays carry a leading axis of n replicates.
 
@@ -107,10 +111,22 @@ def gathered(chosen: Sequence[tuple[View, Choices]]) -> Choices:
     if first.actions is None:
         return choice
     n = len(choice.action) if len(chosen) == 1 else len(first.rows)
+    each = [(np.arange(n)[view.rows], view, own) for view, own in chosen]
     filled: dict[str, Any] = {"decided_by": choice.decided_by}
-    for name in FILLERS:
-        if getattr(choice, name) is not None:
-            filled[name] = _filled(name, [(view, getattr(own, name)) for view, own in chosen], n)
+    for name, filler in FILLERS.items():
+        shown = getattr(choice, name)
+        if shown is None:
+            continue
+        over_actions = name in OVER_ACTIONS
+        whole = np.empty((n, first.width) if over_actions else (n, *shown.shape[1:]), shown.dtype)
+        whole.fill(filler)
+        for rows, view, own in each:
+            values, numbers = getattr(own, name), np.asarray(view.actions)
+            if over_actions:
+                whole[rows[:, None], numbers] = values
+            else:
+                whole[rows] = numbers[values] if name == "action" else values
+        filled[name] = whole
     return Choices(**filled)
 
 
@@ -118,26 +134,6 @@ def _among_candidates(view: View, choice: Choices) -> Choices:
     """Return a choice among candidates, whose actions are numbered as in the game."""
     assert view.actions is not None
     return replace(choice, action=view.actions[choice.action], candidates=view.actions[None])
-
-
-def _filled(name: str, own: Sequence[tuple[View, Any]], replicates: int) -> Any:
-    """Return one field of the choices of all replicates, over all actions."""
-    view, values = own[0]
-    over_actions = name in ("distribution", "gaps", "information", "index")
-    width = (view.width,) if over_actions else values.shape[1:]
-    whole = np.full((replicates, *width), FILLERS[name], dtype=values.dtype)
-    for view, values in own:
-        assert view.actions is not None
-        if over_actions:
-            whole[_block(view.rows, view.actions, replicates)] = values
-        else:
-            whole[view.rows] = view.actions[values] if name == "action" else values
-    return whole
-
-
-def _block(rows: Any, actions: Indices, replicates: int) -> Any:
-    """Return the index of some replicates and actions in an array (n, k)."""
-    return np.ix_(np.arange(replicates)[rows], actions)
 
 
 def joined(choices: Sequence[Choices]) -> Choices:
@@ -154,12 +150,9 @@ def joined(choices: Sequence[Choices]) -> Choices:
         if each[0] is None:
             continue
         if each[0].ndim == 2:
-            most = max(part.shape[1] for part in each)
-            room = [[(0, 0), (0, most - part.shape[1])] for part in each]
-            each = [
-                np.pad(part, own, constant_values=filler)
-                for part, own in zip(each, room, strict=True)
-            ]
+            most = max(own.shape[1] for own in each)
+            room = [((0, 0), (0, most - own.shape[1])) for own in each]
+            each = [np.pad(*pair, constant_values=filler) for pair in zip(each, room, strict=True)]
         values[name] = np.concatenate(each)
     return Choices(**values)
 

@@ -102,7 +102,6 @@ class Refitted:
             raise InvalidInput(f"growth must be above 1; got {self.growth!r}.")
 
     def init(self, game: Any, replicates: int) -> RefittedState:
-        """Return the state before the first round."""
         refuse(self, game)
         kernel = game.computed.kernel
         if not kernel.parameters:
@@ -113,23 +112,16 @@ class Refitted:
                 f"inner must be a policy that estimates the function, such as IDS(); got "
                 f"{self.inner!r}."
             )
-        blank = Fitted(
-            game,
-            state,
-            AppendOnly.empty(1, dtype=np.int64),
-            AppendOnly.empty(max(game.m, 1)),
-            self.first,
-        )
+        actions, shown = AppendOnly.empty(1, dtype=np.int64), AppendOnly.empty(max(game.m, 1))
+        blank = Fitted(game, state, actions, shown, self.first)
         return RefittedState((blank,) * replicates, kernel, 2 * game.d)
 
     def draws(self, state: RefittedState) -> int:
-        """Return how many uniform numbers the inner policy needs per round."""
         return 1 if draws_needed(self.inner, state.runs[0].state) is None else state.most_draws
 
     def decide(
         self, state: RefittedState, uniforms: Array, available: Array | None = None
     ) -> Choices:
-        """Let the inner policy choose, each replicate with its own kernel."""
         each = []
         for run, own in zip(state.runs, uniforms, strict=True):
             width = draws_needed(self.inner, run.state)
@@ -138,15 +130,16 @@ class Refitted:
         return joined(each)
 
     def update(self, state: RefittedState, action: Indices, observation: Array) -> RefittedState:
-        """Return the state after one more observation, with a new fit where it is due."""
         runs = []
         for i, run in enumerate(state.runs):
             own = slice(i, i + 1)
+            full = np.zeros(run.shown.buffer.shape[1])
+            full[: observation.shape[1]] = observation[i]
             moved = replace(
                 run,
                 state=self.inner.update(run.state, action[own], observation[own]),
                 actions=run.actions.added(action[own]),
-                shown=run.shown.added(_filled(observation[i], run.shown.buffer.shape[1])),
+                shown=run.shown.added(full),
             )
             due = moved.actions.count + 1 >= moved.due
             runs.append(self._fitted(moved, state.start) if due else moved)
@@ -192,9 +185,3 @@ def _grouped(run: Fitted) -> tuple[Array, Array, Indices]:
     kept = np.sort(np.argsort(last)[:MOST_FITTED])
     means = sums[kept] / often[kept, None]
     return often[kept].astype(float), means, different[kept]
-
-
-def _filled(shown: Array, width: int) -> Array:
-    full = np.zeros(width)
-    full[: len(shown)] = shown
-    return full

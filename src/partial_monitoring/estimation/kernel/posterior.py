@@ -111,13 +111,12 @@ def shown_by(
     design: KernelDesign, action: Indices, observation: Array
 ) -> list[tuple[Functionals, Array]]:
     """Return the whitened rows (m, w) of the actions (n,) and what they showed (m,)."""
-    game = design.game
-    scale = np.broadcast_to(design.whitening, (game.k,))
+    game, whitening = design.game, design.whitening  # one number, or one per action
     seen = []
     for i, a in enumerate(action.tolist()):
-        rows = game.observation[a, : game.row_count(a)]
-        whitened = Functionals(rows.index, rows.weight * scale[a])
-        seen.append((whitened, observation[i, : len(rows.index)] * scale[a]))
+        rows, scale = game.observation[a, : game.row_count(a)], whitening[a % len(whitening)]
+        whitened = Functionals(rows.index, rows.weight * scale)
+        seen.append((whitened, observation[i, : len(rows.index)] * scale))
     return seen
 
 

@@ -60,7 +60,7 @@ class KernelState:
         """Return the state when each replicate has observed rows."""
         lam, pairs = self.design.regularization, zip(self.roots, seen, strict=False)
         roots = tuple(root.after(rows, lam) for root, (rows, _) in pairs)
-        return replace(self, estimate=posterior.updated_by_rows(self.estimate, seen), roots=roots)
+        return type(self)(posterior.updated_by_rows(self.estimate, seen), roots)
 
     def views(
         self,

@@ -116,11 +116,11 @@ class ContextualState:
             Met(
                 self.parts[z],
                 indices == z,
-                self.game.positions(int(z)),
+                self.game.positions(z),
                 self.game.k,
-                partial(self._local, int(z)),
+                partial(self._local, z),
             )
-            for z in np.unique(indices)
+            for z in sorted(set(indices.tolist()))
         ]
 
     def _local(self, z: int, action: Indices) -> Indices:

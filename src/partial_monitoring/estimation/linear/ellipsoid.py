@@ -76,10 +76,12 @@ class Ellipsoid(ConfidenceSet):
         inner = self.data.gram - design.regularization * np.eye(design.rank)
         return np.asarray(w @ inner @ w.T + design.regularization * np.eye(design.game.d))
 
-    @cached_property
+    @property
     def means(self) -> Array:
-        if self.cut.whole:
-            return self.data.means
+        return self.data.means if self.cut.whole else self._cut_means
+
+    @cached_property
+    def _cut_means(self) -> Array:
         return self.data.design.offsets + applied(self.data.design.slopes, self.local_center)
 
     @property

@@ -46,7 +46,7 @@ class LinearState:
     def after(
         self, action: Indices, observation: Array, context: Context | None = None
     ) -> LinearState:
-        return replace(self, estimate=updated(self.estimate, action, observation))
+        return LinearState(updated(self.estimate, action, observation))
 
     def views(
         self,

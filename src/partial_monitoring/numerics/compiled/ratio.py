@@ -161,7 +161,7 @@ def minimize_row(gaps, information, kappa, exact, zero, d, i):
 
 @compiled
 def minimize_rows(gaps, information, kappa, exact, zero):
-    """Solve one problem per row: (first, second, share, ratio, usable), each of length n.
+    """Solve one problem per row: first, second, share, ratio, each (n,), and whether all can be.
 
     Gaps up to ``zero`` times the largest one of their row count as zero. Not exact: the pair is
     anchored at the greedy action, the most informative among ties (E24). A row with a number that
@@ -170,12 +170,13 @@ def minimize_rows(gaps, information, kappa, exact, zero):
     n, k = gaps.shape
     first, second = np.empty(n, np.int64), np.empty(n, np.int64)
     share, value = np.empty(n), np.empty(n)
-    usable = np.empty(n, np.bool_)
+    usable = True
     d, i = np.empty(k), np.empty(k)
     for row in range(n):
-        first[row], second[row], share[row], value[row], usable[row] = minimize_row(
+        first[row], second[row], share[row], value[row], own = minimize_row(
             gaps[row], information[row], kappa, exact, zero, d, i
         )
+        usable = usable and own
     return first, second, share, value, usable
 
 
@@ -200,3 +201,9 @@ def spread_rows(first, second, share, k):
         spread[row, first[row]] = 1.0 - share[row]
         spread[row, second[row]] += share[row]
     return spread
+
+
+@compiled
+def play_rows(first, second, share, uniforms, k):
+    """Return the actions that are drawn (n,) and the distributions (n, k) on pairs of actions."""
+    return draw_rows(first, second, share, uniforms), spread_rows(first, second, share, k)

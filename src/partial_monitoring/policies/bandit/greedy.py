@@ -57,7 +57,6 @@ class Greedy(EstimatingPolicy):
         return point_mass(means.argmax(axis=1), means.shape[1])
 
     def choose(self, view: View, uniforms: Array) -> Choices:
-        """Choose actions."""
         confidence = view.confidence
         mu = self.distribution(confidence.means, confidence.round)
         return Choices(
@@ -89,7 +88,6 @@ class EpsilonGreedy(Greedy):
             raise InvalidInput(f"epsilon must lie between 0 and 1; got {self.epsilon!r}.")
 
     def distribution(self, means: Array, rounds: Indices) -> Array:
-        """Return the greedy distribution mixed with the uniform one."""
         count = means.shape[1]
         share = np.full(len(means), float(self.epsilon))
         if self.decay:
@@ -125,7 +123,6 @@ class SquareCB(Greedy):
         positive_number("exploration", self.exploration)
 
     def distribution(self, means: Array, rounds: Indices) -> Array:
-        """Return the inverse-gap weights."""
         count = means.shape[1]
         best = super().distribution(means, rounds) > 0
         top = means.max(axis=1, keepdims=True)

@@ -54,7 +54,6 @@ class ExpectedImprovement(FunctionIndexPolicy):
         non_negative_number("jitter", self.jitter)
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
-        """Return the expected improvements."""
         best = confidence.means.max(axis=1, keepdims=True)
         std = confidence.noise_std * confidence.lengths
         return expected_gain(confidence.means - best - self.jitter, std)

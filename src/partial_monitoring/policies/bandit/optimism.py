@@ -54,7 +54,6 @@ class LinUCB(LinearIndexPolicy):
         boolean("relative", self.relative)
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
-        """Return upper bounds of the rewards, or of what is ahead of the greedy action."""
         if not self.relative:
             reach = np.sqrt(confidence.beta)[:, None]
             return np.asarray(confidence.means + reach * confidence.lengths)
@@ -104,7 +103,6 @@ class GPUCB(FunctionIndexPolicy):
         positive_number("factor", self.factor)
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
-        """Return upper bounds of the values."""
         if self.width == "confidence":
             reach = np.sqrt(confidence.beta)
         else:

@@ -13,22 +13,20 @@ brought along from round to round (``estimation.kernel.root``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import checked_options
-from partial_monitoring.estimation.state import Prior, State, initial_duels
-from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
-from partial_monitoring.policies.ids.ratio import information_ratio
-from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
-from partial_monitoring.validation import Array, Indices, one_of, positive_number
+from partial_monitoring.validation import Array, one_of, positive_number
 
 WIDTHS = ("posterior", "confidence")
 """How widely is drawn: c is rho, the size of the noise, or beta_t^(1/2)."""
@@ -41,7 +39,6 @@ class Sampling:
     factor: float
 
     def draws(self, state: State) -> int:
-        """Return the number of uniform numbers per round."""
         return state.normals
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
@@ -136,7 +133,7 @@ class GPTS(FunctionIndexPolicy, Sampling):
 
 
 @dataclass(frozen=True)
-class DuelingTS(Sampling):
+class DuelingTS(DuelPolicy, Sampling):
     """Thompson sampling for duels: draw two utilities, let their best items meet.
 
     Parameters
@@ -159,6 +156,7 @@ class DuelingTS(Sampling):
     """
 
     needs: ClassVar[Needs] = Needs(function=True, duels=True, contexts=False)
+    drawing: ClassVar[bool] = True
 
     confidence: Schedule = field(default_factory=schedules.paper)
     regularization: float | None = None
@@ -166,49 +164,20 @@ class DuelingTS(Sampling):
     width: str = "posterior"
     factor: float = 1.0
 
+    prior_mean = None
+
     def __post_init__(self) -> None:
         checked_options(self, ("confidence",))
         self.check_draws()
 
-    def init(self, game: AnyGame, replicates: int) -> Any:
-        """Return the state before the first round."""
-        refuse(self, game)
-        prior = Prior(self.regularization, None, self.norm_bound)
-        return initial_duels(game, replicates, prior, draws=True)
-
     def draws(self, state: State) -> int:
-        """Return the number of uniform numbers per round."""
         return 2 * state.normals
 
-    def decide(self, state: State, uniforms: Array, available: Array | None = None) -> Choices:
-        """Choose duels."""
-        if available is not None:
-            raise InvalidInput("available cannot be given with DuelingTS, which chooses items.")
-        confidence = self.confidence_set(state)
-        one, two = (self.index(confidence, part) for part in np.split(uniforms, 2, axis=1))
+    def choose(self, view: View, uniforms: Array) -> Choices:
+        confidence = view.confidence
+        one, two = (self.index(confidence, half) for half in np.split(uniforms, 2, axis=1))
         first, second = one.argmax(axis=1), two.argmax(axis=1)
-        count = one.shape[1]
         base = np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling)
-        gaps = base + np.take_along_axis(base, first[:, None], axis=1)
-        psi = [confidence.distances(row, int(a)) for row, a in enumerate(first)]
-        information = 0.5 * np.log1p(np.array(psi))
-        distribution = point_mass(second, count)
-        return Choices(
-            first * count + second,
-            distribution,
-            gaps,
-            information,
-            information_ratio(distribution, gaps, information),
-            confidence.beta,
-            confidence.estimate,
-            candidates=first[:, None] * count + np.arange(count),
-            index=two,
-        )
-
-    def update(self, state: State, action: Indices, observation: Array) -> State:
-        """Return the state after the outcomes of duels."""
-        return state.after(action, observation)
-
-    def confidence_set(self, state: State) -> ConfidenceSet:
-        """Return E_t of the utilities."""
-        return state.confidence(self.confidence)
+        psi = np.array([confidence.distances(row, int(a)) for row, a in enumerate(first)])
+        distribution = point_mass(second, one.shape[1])
+        return duels_of(confidence, first, second, distribution, base, psi, two)

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.design import Design, design
@@ -33,15 +34,7 @@ from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, g
 from partial_monitoring.policies.finite.patterns import Patterns, Signs
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    boolean,
-    one_of,
-    positive_number,
-    real_number,
-    whole_number,
-)
+from partial_monitoring.validation import Array, Indices
 
 TIE = 1e-8
 """Indices closer than this fraction (estimation vectors are hardly more exact) are tied, and the
@@ -106,35 +99,25 @@ class CBP:
     norm: str = "sup"
 
     def __post_init__(self) -> None:
-        positive_number("alpha", self.alpha)
-        one_of("norm", self.norm, NORMS)
+        validation.positive_number("alpha", self.alpha)
+        validation.one_of("norm", self.norm, NORMS)
 
     def init(self, game: FiniteGame, replicates: int) -> CBPState:
-        """Return the state before the first round."""
         refuse(self, game)
         shape = geometry(game, type(self).__name__, self.norm)
         n, k, count = replicates, game.k, len(shape.pairs)
         patterns = Patterns(shape)
         signs = np.zeros((n, count), dtype=np.int8)
         candidates, observers, _ = patterns.masks(signs)
-        return CBPState(
-            design(game),
-            patterns,
-            np.ones(n, dtype=np.int64),
-            np.zeros((n, k), dtype=np.int64),
-            np.zeros((n, k, game.m)),
-            signs,
-            candidates,
-            observers,
-        )
+        rounds, plays = np.ones(n, dtype=np.int64), np.zeros((n, k), dtype=np.int64)
+        sums = np.zeros((n, k, game.m))
+        return CBPState(design(game), patterns, rounds, plays, sums, signs, candidates, observers)
 
     def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
-        """Choose actions."""
         self._refuse(available)
         return self._choices(state, state.candidates, state.observers)
 
     def update(self, state: CBPState, action: Indices, observation: Array) -> CBPState:
-        """Return the state after one more observation, with the comparisons decided by now."""
         each = np.arange(len(action))
         plays, sums = state.plays.copy(), state.sums.copy()
         plays[each, action] += 1
@@ -219,18 +202,16 @@ class RandCBP(CBP):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive_number("spread", self.spread)
-        whole_number("levels", self.levels, at_least=2)
-        if not 0 < real_number("top", self.top) < 1:
+        validation.positive_number("spread", self.spread)
+        validation.whole_number("levels", self.levels, at_least=2)
+        if not 0 < validation.real_number("top", self.top) < 1:
             raise InvalidInput(f"top must lie between 0 and 1; got {self.top!r}.")
-        boolean("coupled", self.coupled)
+        validation.boolean("coupled", self.coupled)
 
     def draws(self, state: CBPState) -> int:
-        """Return the number of uniform numbers per round: one for each pair, if not coupled."""
         return 1 if self.coupled else len(state.geometry.pairs)
 
     def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
-        """Choose actions after random decisions, with uniforms (n, draws)."""
         self._refuse(available)
         signs = decided(state, self.factors(state.round, uniforms))
         candidates, observers, consistent = state.patterns.masks(signs)

@@ -28,7 +28,7 @@ from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
-from partial_monitoring.validation import Array, frozen, one_of
+from partial_monitoring.validation import Array, frozen
 
 Mask = NDArray[np.bool_]
 
@@ -58,7 +58,6 @@ class Geometry:
 
     @property
     def game(self) -> Game:
-        """The game."""
         return self.analysis.game
 
     @cached_property
@@ -93,26 +92,12 @@ class Geometry:
 
 
 def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
-    """Return the geometry of a finite game, or refuse the game in the name of a policy.
+    """Return the geometry of a finite game, or refuse a hopeless one in the name of a policy.
 
-    Parameters
-    ----------
-    game
-        A finite game that is not hopeless.
-    policy
-        Who wants to play, for the message.
-    norm
-        "sup" for vectors with the least largest entry (of these the shortest, which is unique),
-        "euclidean" for the shortest ones.
-
-    Notes
-    -----
-    Pairs that are locally observable are observed by their neighbourhood, others by all actions.
-    One linear and one quadratic program per pair.
+    Estimation vectors have the least largest entry (norm "sup"; of these the shortest one, which is
+    unique), or the least length ("euclidean"). Pairs that are locally observable are observed by
+    their neighbourhood, others by all actions. One linear and one quadratic program per pair.
     """
-    if not game.traits.finite:
-        raise InvalidInput(f"{policy} plays finite games (pm.FiniteGame); got {game!r}.")
-    one_of("norm", norm, NORMS)
     analysis = analyze(game)
     if analysis.category == "hopeless":
         a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
@@ -164,13 +149,8 @@ def _flattest(rows: Array, shortest: Array) -> Array:
     matrix = np.concatenate([np.hstack([free, -one]), np.hstack([-free, -one])])
     right = np.concatenate([-shortest, shortest])
     endless = np.full(dimension, np.inf)
-    program = conic.LinearProgram(
-        matrix,
-        np.full(2 * q, -np.inf),
-        right,
-        np.append(-endless, 0.0),
-        np.append(endless, np.inf),
-    )
+    least, most = np.append(-endless, 0.0), np.append(endless, np.inf)
+    program = conic.LinearProgram(matrix, np.full(2 * q, -np.inf), right, least, most)
     best = program.maximize(-np.append(np.zeros(dimension), 1.0))
     if best is None:
         raise SolverError("the program of the estimation vectors has no answer.")

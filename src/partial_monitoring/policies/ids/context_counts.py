@@ -32,11 +32,11 @@ class AllContexts:
     """A(z) of every context as a mask, shape (contexts, actions)."""
 
     @classmethod
-    def of(cls, state: ContextualState, unlisted: tuple[UnlistedContext, ...] = ()) -> AllContexts:
+    def of(cls, state: ContextualState, unlisted: tuple[Design, ...] = ()) -> AllContexts:
         """Return the contexts of a game and those that came besides."""
-        designs = [*state.parts, *(own.design for own in unlisted)]
+        designs = [*state.parts, *unlisted]
         listed = [state.game.positions(z) for z in range(len(state.parts))]
-        positions = [*listed, *(np.arange(own.design.game.k) for own in unlisted)]
+        positions = [*listed, *(np.arange(own.game.k) for own in unlisted)]
         context = np.repeat(np.arange(len(designs)), [len(own) for own in positions])
         width = max([state.game.k, *(int(own.max()) + 1 for own in positions)])
         offered = np.zeros((len(designs), width), dtype=bool)
@@ -52,35 +52,21 @@ class AllContexts:
 
 
 @dataclass(frozen=True, eq=False)
-class UnlistedContext:
-    """A context that the game does not list, but that has come."""
-
-    design: Design
-    """Its game as the estimate sees it."""
-    seen: Indices
-    """How often it has come, shape (n,)."""
-
-
-@dataclass(frozen=True, eq=False)
 class CountingState(ContextualState):
     """What contextual IDS knows, and how often each context has come."""
 
     seen: Indices
-    """Shape (n, contexts of the game)."""
+    """How often, first those of the game, shape (n, contexts)."""
     contexts: AllContexts
     plans: Plans | None = None
     """What gaps are estimated over, if they are integrated over contexts."""
-    unlisted: tuple[UnlistedContext, ...] = ()
+    unlisted: tuple[Design, ...] = ()
+    """The games of contexts that came without being listed, as the estimate sees them."""
 
     @property
     def replayed(self) -> bool:
         """Whether the state is saved as its observations, because it has grown since the start."""
         return len(self.unlisted) > 0 or super().replayed
-
-    @property
-    def counts(self) -> Indices:
-        """How often each context has come, first those of the game, shape (n, contexts)."""
-        return np.column_stack([self.seen, *(own.seen for own in self.unlisted)])
 
     def everywhere(self, schedule: Schedule) -> Ellipsoid:
         """Return E_t, seen through the actions of all contexts."""
@@ -93,27 +79,21 @@ class CountingState(ContextualState):
             self.met(context)
             return self, np.asarray(context, dtype=np.int64)
         for z, own in enumerate(self.unlisted):
-            if same_context(own.design.game, context):
+            if same_context(own.game, context):
                 return self, np.full(n, len(self.parts) + z)
         (met,) = self.met(context)
-        kept = (*self.unlisted, UnlistedContext(met.design, np.zeros(n, dtype=np.int64)))
-        kept = kept[-MOST_UNLISTED:]
-        grown = replace(self, unlisted=kept, contexts=AllContexts.of(self, kept))
-        return grown, np.full(n, len(self.parts) + len(kept) - 1)
-
-    def answered(self, context: Any) -> int:
-        """Return the number of actions of an answer in a context."""
-        return int(context.k if is_unlisted(context) else self.game.k)
+        kept = (*self.unlisted, met.design)[-MOST_UNLISTED:]
+        listed, late = np.split(self.seen, [len(self.parts)], axis=1)
+        late = np.column_stack([late, np.zeros(n, dtype=np.int64)])[:, -MOST_UNLISTED:]
+        seen, contexts = np.column_stack([listed, late]), AllContexts.of(self, kept)
+        grown = replace(self, seen=seen, unlisted=kept, contexts=contexts)
+        return grown, np.full(n, seen.shape[1] - 1)
 
     def counted(self, context: Indices) -> CountingState:
         """Return the state after the contexts (n,) have come once more."""
-        counts = self.counts.copy()
-        counts[np.arange(len(context)), context] += 1
-        listed = len(self.parts)
-        unlisted = tuple(
-            replace(own, seen=counts[:, listed + z]) for z, own in enumerate(self.unlisted)
-        )
-        return replace(self, seen=counts[:, :listed], unlisted=unlisted)
+        seen = self.seen.copy()
+        seen[np.arange(len(context)), context] += 1
+        return replace(self, seen=seen)
 
 
 def chances(state: CountingState, context: Indices, *, kind: str) -> Array:
@@ -121,8 +101,8 @@ def chances(state: CountingState, context: Indices, *, kind: str) -> Array:
     if kind == "known":
         listed = state.game.context_distribution
         blank = np.zeros(len(state.unlisted))
-        return np.broadcast_to(np.append(listed, blank), state.counts.shape)
-    counts: Any = state.counts.astype(float)
+        return np.broadcast_to(np.append(listed, blank), state.seen.shape)
+    counts: Any = state.seen.astype(float)
     if kind == "estimated":
         counts += 1.0
     else:

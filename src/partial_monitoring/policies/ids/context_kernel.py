@@ -6,20 +6,17 @@ z): regret in one context may be paid for by information in another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.policies.ids.ratio import ZERO_GAP
-from partial_monitoring.validation import Array, probabilities, real_array, real_number
+from partial_monitoring.policies.ids.ratio import ZERO_GAP, checked_kappa, refuse_misfits
+from partial_monitoring.validation import Array, probabilities, real_array
 
 
-@dataclass(frozen=True, eq=False)
-class Contexts:
+class Contexts(NamedTuple):
     """Gaps and information of all contexts, checked."""
 
     gaps: Array
@@ -68,19 +65,12 @@ def contextual(
     array([[0., 1.],
            [1., 0.]])
     """
-    return best_kernel(checked(gaps, information, context_distribution, available, kappa))
-
-
-def best_kernel(problem: Contexts) -> Array:
-    """Return the best kernel of a problem that was checked, shape (contexts, actions)."""
     from partial_monitoring.numerics.compiled.contexts import minimize_jointly
     from partial_monitoring.numerics.compiled.ratio import spread_rows
 
-    p = problem
-    first, second, share, _ = minimize_jointly(
-        p.gaps, p.information, p.weights, p.available, p.kappa, ZERO_GAP
-    )
-    return np.asarray(spread_rows(first, second, share, p.gaps.shape[1]))
+    problem = checked(gaps, information, context_distribution, available, kappa)
+    first, second, share, _ = minimize_jointly(*problem, ZERO_GAP)
+    return np.asarray(spread_rows(first, second, share, problem.gaps.shape[1]))
 
 
 def joint_ratio(
@@ -103,7 +93,7 @@ def joint_ratio(
 def averaged(chi: Array, table: Array) -> float:
     """Return the sum over contexts of chi times the sum of a row.
 
-    Added up in one way wherever the numbers stand in memory, which a product with chi is not.
+    Its order does not depend on the layout in memory, as that of a product with chi does.
     """
     return float((chi * table.sum(axis=1)).sum())
 
@@ -116,48 +106,27 @@ def checked(
     kappa: float,
 ) -> Contexts:
     """Validate a problem; what is not available may hold anything."""
-    d = _table("gaps", gaps, ("contexts", "actions"))
+    shape: tuple[int | str, ...] = ("contexts", "actions")
+    d = np.ascontiguousarray(real_array("gaps", gaps, shape, finite=False))
     if d.size == 0:
         raise InvalidInput(f"gaps must hold at least one context and action; got shape {d.shape}.")
-    i = _table("information", information, d.shape)
-    mask = np.ones(d.shape, dtype=bool)
-    if available is not None:
-        mask = _checked_mask(available, d.shape)
-    for name, array in (("gaps", d), ("information", i)):
-        # Without a mask the extremes are found much faster.
-        some: Any = {} if available is None else {"where": mask, "initial": 0.0}
-        least, most = array.min(**some), array.max(**some)
-        if not (least >= 0 and most < np.inf):
-            real_array(name, np.where(mask, array, 0.0), array.shape)
-            raise InvalidInput(f"{name} must not be negative; got {least:g}.")
+    i = np.ascontiguousarray(real_array("information", information, d.shape, finite=False))
+    mask = np.ones(d.shape, dtype=bool) if available is None else _mask(available, d.shape)
+    refuse_misfits(np.where(mask, d, 0.0), np.where(mask, i, 0.0))
     chi = probabilities("context_distribution", context_distribution, len(d))
-    if not real_number("kappa", kappa) >= 2:
-        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    return Contexts(d, i, chi, mask, float(kappa))
+    return Contexts(d, i, chi, mask, checked_kappa(kappa))
 
 
-def _table(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
-    """Return numbers of a given shape, finite or not; a table of floats is not copied."""
-    floats = isinstance(value, np.ndarray) and value.dtype == np.float64
-    if floats and np.ndim(value) == 2 and (np.shape(value) == shape or isinstance(shape[0], str)):
-        return np.ascontiguousarray(value)
-    return real_array(name, value, shape, finite=False)
-
-
-def _checked_mask(available: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Validate that every context has an action."""
+def _mask(available: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the available actions (contexts, actions), at least one in every context."""
+    needed = f"available must be a boolean mask of shape {shape}"
     try:
-        mask = np.asarray(available)
+        mask = np.ascontiguousarray(available)
     except ValueError:
-        raise InvalidInput(
-            f"available must be a boolean mask of shape {shape}; got rows of unequal length."
-        ) from None
+        raise InvalidInput(f"{needed}; got rows of unequal length.") from None
     if mask.dtype != bool or mask.shape != shape:
-        raise InvalidInput(
-            f"available must be a boolean mask of shape {shape}; got {mask.dtype} of shape "
-            f"{mask.shape}."
-        )
+        raise InvalidInput(f"{needed}; got {mask.dtype} of shape {mask.shape}.")
     if not mask.any(axis=1).all():
         empty = int(np.flatnonzero(~mask.any(axis=1))[0])
         raise InvalidInput(f"available must leave an action in every context; {empty} has none.")
-    return np.ascontiguousarray(mask)
+    return mask

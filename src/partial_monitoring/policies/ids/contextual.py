@@ -18,7 +18,7 @@ from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
 from partial_monitoring.policies.ids.ids import IDS, asked
 from partial_monitoring.policies.ids.plans import Plans, plans_of
-from partial_monitoring.policies.ids.ratio import ZERO_GAP, explain_misfit
+from partial_monitoring.policies.ids.ratio import ZERO_GAP, refuse_misfits
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw
@@ -95,17 +95,11 @@ class ContextualIDS(IDS):
             )
 
     @property
-    def kappa(self) -> float:
-        """The exponent of the information ratio."""
-        return self._rule.kappa
-
-    @property
     def _rule(self) -> Generalized:
         rule: Any = as_rule(self.sampling)
         return rule  # type: ignore[no-any-return]
 
     def init(self, game: AnyGame, replicates: int) -> CountingState:
-        """Return the state before the first round."""
         state = super().init(game, replicates)
         seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
         plans = plans_of(state.game, state.design) if self.integrated else None
@@ -133,7 +127,7 @@ class ContextualIDS(IDS):
         distribution, ratio, decided_by = self._distribution(
             state, known, offered, own, whole=available is None
         )
-        shown = slice(state.answered(context))
+        shown = slice(context.k if is_unlisted(context) else state.game.k)
         return Choices(
             draw(distribution, uniforms),
             distribution[:, shown],
@@ -169,53 +163,49 @@ class ContextualIDS(IDS):
             if planned.all():
                 return shares, ratios, "plans"
         chi = np.array(chances(state, own, kind=self.chances))
-        solve = self._iterated if self.solver == "frank_wolfe" else self._exactly
-        distribution, ratio = solve(state, known, chi, offered, own)
+        if self.solver == "exact":
+            distribution, ratio = self._exactly(known, chi, offered, own)
+        else:
+            distribution, ratio = self._iterated(state.estimate.round, known, chi, offered, own)
         if planned.any():
             distribution[planned], ratio[planned] = shares[planned], ratios[planned]
         return distribution, ratio, "contexts"
 
     def _exactly(
-        self,
-        state: CountingState,
-        known: Everywhere,
-        chi: Array,
-        offered: NDArray[np.bool_],
-        own: Indices,
+        self, known: Everywhere, chi: Array, offered: NDArray[np.bool_], own: Indices
     ) -> tuple[Array, Array]:
         """Return the rows of the best kernels, and the ratios of the kernels."""
         from partial_monitoring.numerics.compiled.contexts import minimize_rows_jointly
         from partial_monitoring.numerics.compiled.ratio import spread_rows
 
         first, second, share, ratio = minimize_rows_jointly(
-            known.gaps, known.information, chi, offered, own, self.kappa, ZERO_GAP
+            known.gaps, known.information, chi, offered, own, self._rule.kappa, ZERO_GAP
         )
         rows = spread_rows(first, second, share, known.gaps.shape[2])
         return np.asarray(rows), np.asarray(ratio)
 
     def _iterated(
         self,
-        state: CountingState,
+        rounds: Indices,
         known: Everywhere,
         chi: Array,
         offered: NDArray[np.bool_],
         own: Indices,
     ) -> tuple[Array, Array]:
         """Return the rows of the kernels of Frank-Wolfe, and the ratios of the kernels."""
+        kappa = self._rule.kappa
         distribution, ratio = np.zeros(offered[:, 0].shape), np.zeros(len(own))
-        for row, z in enumerate(own):
+        for row, (t, z) in enumerate(zip(rounds.tolist(), own, strict=True)):
+            how = Iteration(self.steps, step=self.step)
+            if self.smoothed:
+                how = how._replace(steps=min(self.steps, t * t), smoothing=1.0 / t)
             gaps, information = known.gaps[row], known.information[row]
-            problem = Contexts(gaps, information, chi[row], offered[row], self.kappa)
-            kernel = iterated_kernel(problem, self._iteration(int(state.estimate.round[row])))
+            kernel = iterated_kernel(
+                Contexts(gaps, information, chi[row], offered[row], kappa), how
+            )
             distribution[row] = kernel[z]
-            ratio[row] = joint_ratio(kernel, gaps, information, chi[row], kappa=self.kappa)
+            ratio[row] = joint_ratio(kernel, gaps, information, chi[row], kappa=kappa)
         return distribution, ratio
-
-    def _iteration(self, t: int) -> Iteration:
-        """Return how Frank-Wolfe goes in round t."""
-        if self.smoothed:
-            return Iteration(min(self.steps, t * t), step=self.step, smoothing=1.0 / t)
-        return Iteration(self.steps, step=self.step)
 
     def _planned(
         self, state: CountingState, plans: Plans, known: Everywhere, own: Indices
@@ -237,7 +227,6 @@ class ContextualIDS(IDS):
     def update(
         self, state: Any, action: Indices, observation: Array, context: Context | None = None
     ) -> Any:
-        """Return the state after one more observation."""
         following = state.after(action, observation, context)
         if self._alone(context):
             return following
@@ -249,10 +238,7 @@ class ContextualIDS(IDS):
         whole = state.everywhere(self.confidence)
         told = _of_all("information", self.information, whole)
         lost = _of_all("gap", self.gap, whole)
-        if not (
-            lost.min() >= 0 and told.min() >= 0 and lost.max() < np.inf and told.max() < np.inf
-        ):
-            explain_misfit(lost, told)
+        refuse_misfits(lost, told)
         best = whole.always_best
         if best.any():
             lost = np.where(best, 0.0, lost)

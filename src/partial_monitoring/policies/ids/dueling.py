@@ -2,33 +2,32 @@
 
 The gap of a pair is the sum of the gaps of its items, and psi(a, b) = |phi_a - phi_b|^2 in the norm
 of V_t^-1 is the square of a metric. So for any pair (a, b) one of (ah, a), (ah, b) with the greedy
-item ah has a gap no larger and at least a quarter of the information: looking only at pairs with ah
-costs at most a factor of 4 in the information ratio.
+item ah has a gap no larger and at least a quarter of the information: considering only pairs with
+ah costs at most a factor of 4 in the information ratio.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import checked_options
-from partial_monitoring.estimation.state import Prior, State, initial_duels
+from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.ids import sampling as sampling_rules
-from partial_monitoring.policies.ids.ratio import information_ratio
+from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.ids.sampling import SamplingRule, as_rule
-from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array
 
 
 @dataclass(frozen=True)
-class DuelingIDS:
+class DuelingIDS(DuelPolicy):
     """Information-directed sampling among the duels of the greedy item with every item.
 
     Parameters
@@ -58,44 +57,17 @@ class DuelingIDS:
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
 
-    def init(self, game: Any, replicates: int) -> Any:
-        """Return the state before the first round."""
-        refuse(self, game)
-        prior = Prior(self.regularization, self.prior_mean, self.norm_bound)
-        return initial_duels(game, replicates, prior)
-
-    def decide(self, state: State, uniforms: Array, available: Array | None = None) -> Choices:
-        """Choose duels."""
-        if available is not None:
-            raise InvalidInput("available cannot be given with DuelingIDS, which chooses items.")
-        confidence = self.confidence_set(state)
+    def choose(self, view: View, uniforms: Array) -> Choices:
+        confidence = view.confidence
         base, greedy, psi = confidence.duels()
         base = np.minimum(base, confidence.gap_ceiling)
-        best, count = confidence.always_best, base.shape[1]
+        best = confidence.always_best
         if best.any():  # such an item loses nothing against any other
             base = np.where(best, 0.0, base)
-        gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
-        information = 0.5 * np.log1p(psi)
-        if best.any():
-            distribution = point_mass(greedy, count)
+            distribution = point_mass(greedy, base.shape[1])
         else:
-            answer = as_rule(self.sampling).solve(gaps, information, confidence)
-            distribution = answer.distribution(count)
-        return Choices(
-            greedy * count + draw(distribution, uniforms),
-            distribution,
-            gaps,
-            information,
-            information_ratio(distribution, gaps, information),
-            confidence.beta,
-            confidence.estimate,
-            candidates=greedy[:, None] * count + np.arange(count),
-        )
-
-    def confidence_set(self, state: State) -> ConfidenceSet:
-        """Return E_t of the utilities."""
-        return state.confidence(self.confidence)
-
-    def update(self, state: State, action: Indices, observation: Array) -> State:
-        """Return the state after the outcomes of duels."""
-        return state.after(action, observation)
+            gaps = base + np.take_along_axis(base, greedy[:, None], axis=1)
+            answer = as_rule(self.sampling).solve(gaps, 0.5 * np.log1p(psi), confidence)
+            distribution = answer.distribution(base.shape[1])
+        second = draw(distribution, uniforms)
+        return duels_of(confidence, greedy, second, distribution, base, psi)

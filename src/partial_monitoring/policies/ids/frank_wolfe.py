@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,20 +15,13 @@ STEPS = ("line", "classic")
 """How far Frank-Wolfe goes: to the best point ahead, or 2 / (i + 2) of the way in step i."""
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(NamedTuple):
     """How Frank-Wolfe goes on, and when it stops."""
 
     steps: int
     tolerance: float = 1e-9
     step: str = "line"
     smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        whole_number("steps", self.steps, at_least=0)
-        non_negative_number("tolerance", self.tolerance)
-        one_of("step", self.step, STEPS)
-        non_negative_number("smoothing", self.smoothing)
 
 
 def frank_wolfe(
@@ -60,7 +53,12 @@ def frank_wolfe(
     smoothing
         Added to the information (1/t in the paper), so that the gradient is bounded.
     """
-    iteration = Iteration(steps, tolerance, step, smoothing)
+    iteration = Iteration(
+        whole_number("steps", steps, at_least=0),
+        non_negative_number("tolerance", tolerance),
+        one_of("step", step, STEPS),
+        non_negative_number("smoothing", smoothing),
+    )
     problem = checked(gaps, information, context_distribution, available, kappa)
     return iterated_kernel(problem, iteration)
 
@@ -74,36 +72,22 @@ def iterated_kernel(problem: Contexts, iteration: Iteration) -> Array:
     from partial_monitoring.numerics.compiled.contexts import minimize_each
     from partial_monitoring.numerics.compiled.ratio import spread_rows
 
-    chi, offered = problem.weights, problem.available
-    d, i, extra = _scaled(problem, iteration.smoothing)
+    gaps, information, chi, offered, kappa = problem
+    counted = (chi > 0)[:, None] & offered
+    lost, told = (np.where(counted, table, 0.0) for table in (gaps, information))
+    # In these units nothing overflows; tiny gaps become zero.
+    gap_unit, gain_unit = (max(float(table.max()), 1e-300) for table in (lost, told))
+    d, i = np.where(lost > ZERO_GAP * gap_unit, lost / gap_unit, 0.0), told / gain_unit
     each, apart = np.arange(len(chi)), np.flatnonzero(chi <= 0)
     cheapest = np.where(offered, d, np.inf).argmin(axis=1)
     if chi @ d[each, cheapest] <= 0 or chi @ i.max(axis=1) <= 0:
         kernel = spread_rows(cheapest, cheapest, np.zeros(len(chi)), d.shape[1])
     else:
-        kernel = _iterate(d, i + extra, chi, offered, problem.kappa, iteration)
-    first, second, share = minimize_each(
-        problem.gaps, problem.information, offered, apart, problem.kappa, ZERO_GAP
-    )
+        smooth = i + np.where(counted, iteration.smoothing / gain_unit, 0.0)
+        kernel = _iterate(d, smooth, chi, offered, kappa, iteration)
+    first, second, share = minimize_each(gaps, information, offered, apart, kappa, ZERO_GAP)
     kernel[apart] = spread_rows(first, second, share, d.shape[1])
     return np.asarray(kernel)
-
-
-def _scaled(problem: Contexts, smoothing: float) -> tuple[Array, Array, Array]:
-    """Return gaps, information and what smooths it in units in which nothing overflows.
-
-    Tiny gaps become zero; so does all that is not available or has no weight.
-    """
-    counted = (problem.weights > 0)[:, None] & problem.available
-    gap_unit, gain_unit = (
-        max(float(table.max(where=counted, initial=0.0)), 1e-300)
-        for table in (problem.gaps, problem.information)
-    )
-    gaps, information = (
-        np.where(counted, table, 0.0) for table in (problem.gaps, problem.information)
-    )
-    d = np.where(gaps > ZERO_GAP * gap_unit, gaps / gap_unit, 0.0)
-    return d, information / gain_unit, np.where(counted, smoothing / gain_unit, 0.0)
 
 
 def _iterate(

@@ -82,22 +82,23 @@ class IDS(EstimatingPolicy):
         information = asked("information", self.information, confidence)
         gaps = self._gaps(confidence, information, rule)
         best, k = confidence.always_best, gaps.shape[1]
-        if best.any():
+        first = best.argmax()
+        if best[first]:
             gaps = np.where(best, 0.0, gaps)
-        if best.any() and (view.alone or not rule.explores_for_others):
-            action = np.full(len(gaps), best.argmax())
+        if best[first] and (view.alone or not rule.explores_for_others):
+            action = np.full(len(gaps), first)
             distribution, ratio = point_mass(action, k), np.zeros(len(gaps))
         else:
             answer = rule.solve(gaps, information, confidence)
-            action, distribution = answer.draw(uniforms), answer.distribution(k)
+            action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
         return Choices(
             action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
         )
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
-        """Return the gaps, exact ones only where the rule needs them if there are many actions."""
-        many = len(confidence.gap_ceiling) >= LAZY_FROM
+        """Return the gaps; among many actions, exact ones only where the rule needs them."""
+        many = information.shape[1] >= LAZY_FROM
         if many and rule.minimizes_ratio and confidence.uncut is confidence:
             lazy = LazySet(confidence, information, rule)
             gaps = asked("gap", self.gap, lazy)

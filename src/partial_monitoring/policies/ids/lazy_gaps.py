@@ -37,27 +37,20 @@ class LazySet:
 
     def exact_gaps(self) -> Array:
         """Return gaps that give the same distribution as the exact ones, shape (n, k)."""
-        self.answer, _ = lazy_exact(self.confidence, self.information, self.rule)
+        self.answer = lazy_exact(self.confidence, self.information, self.rule)
         return self.answer
 
 
-def lazy_exact(
-    confidence: ConfidenceSet, information: Array, rule: SamplingRule
-) -> tuple[Array, Array]:
-    """Return (gaps, distribution), each (n, k): the distribution that the exact gaps would give.
+def lazy_exact(confidence: ConfidenceSet, information: Array, rule: SamplingRule) -> Array:
+    """Return gaps (n, k) that give the same distribution as the exact ones.
 
-    Gaps on the support of the distribution are exact, the others are lower bounds of the exact
-    ones.
+    Gaps on its support are exact, the others are lower bounds of the exact ones.
     """
-    solved = [
-        _one(confidence, row, information[row : row + 1], rule) for row in range(len(information))
-    ]
-    return np.concatenate([g for g, _ in solved]), np.concatenate([mu for _, mu in solved])
+    return np.stack([_one(confidence, row, own, rule) for row, own in enumerate(information)])
 
 
-def _one(
-    confidence: ConfidenceSet, row: int, information: Array, rule: SamplingRule
-) -> tuple[Array, Array]:
+def _one(confidence: ConfidenceSet, row: int, information: Array, rule: SamplingRule) -> Array:
+    """Return the gaps (k,) of one replicate, given its information (k,)."""
     means = confidence.means[row]
     exact = np.zeros(len(means), dtype=bool)
     tried = np.zeros(len(means), dtype=bool)
@@ -78,9 +71,8 @@ def _one(
         rival = strongest[-1]
         if not tried[rival]:
             compare(rival)
-        mu = rule(lower[None], information)
-        todo = np.flatnonzero((mu[0] > 0) & ~exact)
+        todo = np.flatnonzero((rule(lower, information) > 0) & ~exact)
         if len(todo) == 0:
-            return lower[None], mu
+            return lower
         for a in todo:
             compare(int(a))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, axes, real_array
+from partial_monitoring.validation import Array, axes, real_array, real_number
 
 ZERO_GAP = 1e-9
 """A gap below this fraction of the largest one is solver noise and counts as zero."""
@@ -40,8 +40,7 @@ def right_shape(name: str, values: Any, shape: tuple[int, ...]) -> Array:
 def checked(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
     """Validate gaps and information of one shape (..., k), not negative; tiny gaps become zero."""
     d, i = as_arrays(gaps, information)
-    if not (d.min() >= 0 and i.min() >= 0 and d.max() < np.inf and i.max() < np.inf):
-        explain_misfit(d, i)
+    refuse_misfits(d, i)
     return without_noise(d), i
 
 
@@ -63,14 +62,22 @@ def as_arrays(gaps: ArrayLike, information: ArrayLike) -> tuple[Array, Array]:
     return d, i
 
 
-def explain_misfit(gaps: Array, information: Array) -> None:
-    """Say which number cannot be used."""
+def refuse_misfits(gaps: Array, information: Array) -> None:
+    """Refuse numbers that are negative or not finite, and say which."""
     for name, array in (("gaps", gaps), ("information", information)):
-        real_array(name, array, array.shape)
-        if (array < 0).any():
+        if not (array.min() >= 0 and array.max() < np.inf):
+            real_array(name, array, array.shape)
             raise InvalidInput(f"{name} must not be negative; got {array.min():g}.")
 
 
 def without_noise(gaps: Array) -> Array:
     """Set gaps that are noise to zero, shape (..., k)."""
     return np.where(gaps <= ZERO_GAP * gaps.max(axis=-1, keepdims=True), 0.0, gaps)
+
+
+def checked_kappa(kappa: float) -> float:
+    """Return the exponent of the ratio, a number of at least 2."""
+    number = real_number("kappa", kappa)
+    if not number >= 2:
+        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
+    return number

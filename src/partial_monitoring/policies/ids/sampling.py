@@ -9,32 +9,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet
-from partial_monitoring.policies.ids.context_kernel import contextual
-from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe
-from partial_monitoring.policies.ids.ratio import (
-    ZERO_GAP,
-    as_arrays,
-    checked,
-    explain_misfit,
-    information_ratio,
-    right_shape,
-    without_noise,
-)
-from partial_monitoring.policies.policy import draw
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    non_negative_number,
-    real_number,
-    set_fields,
-)
+from partial_monitoring.policies.ids import ratio as ratios
+from partial_monitoring.policies.ids.context_kernel import contextual as contextual
+from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe as frank_wolfe
+from partial_monitoring.policies.policy import draw, point_mass
+from partial_monitoring.validation import Array, Indices, non_negative_number, set_fields
 
 SamplingRule = Callable[[Array, Array], Array]
 
@@ -61,7 +47,7 @@ def approximate(gaps: ArrayLike, information: ArrayLike) -> Array:
 
 def deterministic(gaps: ArrayLike, information: ArrayLike) -> Array:
     """Return the single action with the least ratio gap^2 / information."""
-    d, i = checked(gaps, information)
+    d, i = ratios.checked(gaps, information)
     d = d / np.maximum(d.max(axis=-1, keepdims=True), 1e-300)
     i = i / np.maximum(i.max(axis=-1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,47 +70,49 @@ class Rule(ABC):
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         """Return distributions, shape (..., k)."""
 
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         """Return the distributions of n problems, shape (n, k), given E_t."""
         return Mixture.of(self(gaps, information), gaps, information)
 
 
 @dataclass(frozen=True)
-class Generalized(Rule):
+class PairRule(Rule):
+    """A rule whose distributions have at most two actions."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, kappa=ratios.checked_kappa(self.kappa))
+
+    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
+        d, i = ratios.as_arrays(gaps, information)
+        k = d.shape[-1]
+        return self.pairs(d.reshape(-1, k), i.reshape(-1, k)).distribution(k).reshape(d.shape)
+
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
+        return self.pairs(gaps, information)
+
+    def pairs(self, gaps: Array, information: Array) -> Pairs:
+        """Return the best pair of each row of gaps and information, shape (n, k)."""
+        from partial_monitoring.numerics.compiled.ratio import minimize_rows
+
+        rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
+        *answer, usable = minimize_rows(*rows, self.kappa, self.minimizes_ratio, ratios.ZERO_GAP)
+        if not usable:
+            ratios.refuse_misfits(gaps, information)
+        return Pairs(*answer)
+
+
+@dataclass(frozen=True)
+class Generalized(PairRule):
     """The distribution with the least ratio gap^kappa / information."""
 
     minimizes_ratio = True
 
-    kappa: float = 2.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, kappa=_checked_kappa(self.kappa))
-
-    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        return _pair_rule(gaps, information, self.kappa, exact=True)
-
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
-        return self.pairs(gaps, information)
-
-    def pairs(self, gaps: Array, information: Array) -> Pairs:
-        """Return the answers as pairs of actions, for gaps and information of shape (n, k)."""
-        return solve_pairs(gaps, information, self.kappa, exact=True)
-
 
 @dataclass(frozen=True)
-class Approximate(Rule):
+class Approximate(PairRule):
     """The best mixture of the greedy action with one other, for any kappa."""
-
-    kappa: float = 2.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, kappa=_checked_kappa(self.kappa))
-
-    def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        return _pair_rule(gaps, information, self.kappa, exact=False)
-
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
-        return solve_pairs(gaps, information, self.kappa, exact=False)
 
 
 def generalized(kappa: float) -> Generalized:
@@ -144,7 +132,7 @@ class E2D(Rule):
         set_fields(self, tradeoff=non_negative_number("tradeoff", self.tradeoff))
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        d, i = checked(gaps, information)
+        d, i = ratios.checked(gaps, information)
         return _dirac(d - self.tradeoff * i)
 
 
@@ -164,74 +152,55 @@ class AnytimeE2D(Rule):
 
     explores_for_others = True
 
-    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Answer:
+    def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         gained = 0.5 * confidence.log_det
         mu = self.after(gaps, information, confidence.round, gained)
         return Mixture.of(mu, gaps, information)
 
     def after(self, gaps: Array, information: Array, rounds: Indices, gained: Array) -> Array:
         """Return the distribution in round t = rounds (n,), after gaining information (n,)."""
-        ratio = solve_pairs(gaps, information, 2.0, exact=True).ratio
+        ratio = _EXACT.pairs(gaps, information).ratio
         known = np.maximum(gained, information.max(axis=1))
         usable = np.isfinite(ratio) & (known > 0)
         scale = np.where(usable, ratio, 0.0) * rounds / np.where(known > 0, known, 1.0)
-        return _dirac(without_noise(gaps) - 0.5 * np.sqrt(scale)[:, None] * information)
+        return _dirac(ratios.without_noise(gaps) - 0.5 * np.sqrt(scale)[:, None] * information)
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
-        d, i = as_arrays(gaps, information)
+        d, i = ratios.as_arrays(gaps, information)
         k = d.shape[-1]
-        pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), 2.0, exact=True)
-        action = np.where(pairs.share > 0, pairs.second, pairs.first)
-        mu = np.zeros((len(action), k))
-        mu[np.arange(len(action)), action] = 1.0
-        return mu.reshape(d.shape)
+        pairs = _EXACT.pairs(d.reshape(-1, k), i.reshape(-1, k))
+        return point_mass(np.where(pairs.share > 0, pairs.second, pairs.first), k).reshape(d.shape)
 
 
 def e2d(tradeoff: float | str) -> E2D | AnytimeE2D:
     """Return the E2D rule with a fixed tradeoff, or with "anytime" one chosen in each round."""
     if isinstance(tradeoff, str) and tradeoff == "anytime":
         return AnytimeE2D()
-    return E2D(real_number("tradeoff", tradeoff))
+    return E2D(tradeoff)  # type: ignore[arg-type]
 
 
-class Answer(Protocol):
-    """Distributions over actions, for n problems."""
-
-    @property
-    def ratio(self) -> Array:
-        """The information ratio, shape (n,)."""
-        ...
-
-    def distribution(self, k: int) -> Array:
-        """Return the distributions over all k actions, shape (n, k)."""
-        ...
-
-    def draw(self, uniforms: Array) -> Indices:
-        """Draw one action each by inverting the cumulative distribution, shape (n,)."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Distributions on any number of actions."""
+class Mixture(NamedTuple):
+    """Distributions on any number of actions each, for n problems."""
 
     probabilities: Array
     ratio: Array
+    """The information ratio, shape (n,)."""
 
     @classmethod
     def of(cls, probabilities: Array, gaps: Array, information: Array) -> Mixture:
         """Return distributions with their information ratio."""
-        return cls(probabilities, information_ratio(probabilities, gaps, information))
+        return cls(probabilities, ratios.information_ratio(probabilities, gaps, information))
 
     def distribution(self, k: int) -> Array:
+        """Return the distributions over all k actions, shape (n, k)."""
         return self.probabilities
 
-    def draw(self, uniforms: Array) -> Indices:
-        return draw(self.probabilities, uniforms)
+    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        """Draw one action each (n,), and return the distributions (n, k) as well."""
+        return draw(self.probabilities, uniforms), self.probabilities
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """Distributions on at most two actions each, for n problems."""
 
     first: Indices
@@ -242,27 +211,14 @@ class Pairs:
     """The information ratio, gap^kappa / information."""
 
     def distribution(self, k: int) -> Array:
-        """Return the distributions over all k actions, shape (n, k)."""
         from partial_monitoring.numerics.compiled.ratio import spread_rows
 
         return np.asarray(spread_rows(self.first, self.second, self.share, k))
 
-    def draw(self, uniforms: Array) -> Indices:
-        """Draw one action each by inverting the cumulative distribution."""
-        from partial_monitoring.numerics.compiled.ratio import draw_rows
+    def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
+        from partial_monitoring.numerics.compiled.ratio import play_rows
 
-        return np.asarray(draw_rows(self.first, self.second, self.share, uniforms))
-
-
-def solve_pairs(gaps: Array, information: Array, kappa: float, *, exact: bool) -> Pairs:
-    """Return the best pair of each row of gaps and information, shape (n, k)."""
-    from partial_monitoring.numerics.compiled.ratio import minimize_rows
-
-    rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
-    *answer, usable = minimize_rows(*rows, kappa, exact, ZERO_GAP)
-    if not usable.all():
-        explain_misfit(gaps, information)
-    return Pairs(*answer)
+        return play_rows(self.first, self.second, self.share, uniforms, k)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -273,7 +229,7 @@ class Own(Rule):
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         own: Callable[..., Any] = self.function
-        mu = right_shape("sampling", own(gaps, information), np.shape(gaps))
+        mu = ratios.right_shape("sampling", own(gaps, information), np.shape(gaps))
         if not (mu.min() >= 0 and np.abs(mu.sum(axis=-1) - 1.0).max() <= 1e-9):
             raise InvalidInput(
                 f"what sampling returns must be probabilities; got a row with entries from "
@@ -293,13 +249,6 @@ def as_rule(rule: SamplingRule) -> Rule:
     return Own(rule)
 
 
-def _pair_rule(gaps: ArrayLike, information: ArrayLike, kappa: float, *, exact: bool) -> Array:
-    d, i = as_arrays(gaps, information)
-    k = d.shape[-1]
-    pairs = solve_pairs(d.reshape(-1, k), i.reshape(-1, k), kappa, exact=exact)
-    return pairs.distribution(k).reshape(d.shape)
-
-
 def _dirac(score: Array) -> Array:
     """Put all probability on the least score, the lowest index among ties."""
     mu = np.zeros(score.shape)
@@ -307,28 +256,5 @@ def _dirac(score: Array) -> Array:
     return mu
 
 
-def _checked_kappa(kappa: float) -> float:
-    number = real_number("kappa", kappa)
-    if not number >= 2:
-        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    return number
-
-
 _EXACT, _APPROXIMATE = Generalized(), Approximate()
 _FUNCTIONS: tuple[tuple[SamplingRule, Rule], ...] = ((exact, _EXACT), (approximate, _APPROXIMATE))
-
-__all__ = [
-    "E2D",
-    "AnytimeE2D",
-    "Approximate",
-    "Generalized",
-    "Pairs",
-    "SamplingRule",
-    "approximate",
-    "contextual",
-    "deterministic",
-    "e2d",
-    "exact",
-    "frank_wolfe",
-    "generalized",
-]
