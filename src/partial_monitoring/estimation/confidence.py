@@ -167,6 +167,11 @@ class ConfidenceSet(ABC):
         return self.data.design.groups  # type: ignore[no-any-return]
 
     @property
+    def k(self) -> int:
+        """The number of actions."""
+        return self.data.variances.shape[1]  # type: ignore[no-any-return]
+
+    @property
     def round(self) -> Indices:
         """t, shape (n,)."""
         return self.data.round  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from partial_monitoring.parameter_sets.base import (
 )
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
 from partial_monitoring.parameter_sets.cut import PolyhedralCut
-from partial_monitoring.validation import Array, Indices, real_array
+from partial_monitoring.validation import Array, Indices, frozen, real_array
 
 FLAT = 1e-9
 """A row whose component along the affine hull is a smaller fraction of it does not cut."""
@@ -56,7 +56,7 @@ class Polyhedral(ParameterSet):
         rows, right = self.facets()
         q, center = self.difference_basis(), self.relative_interior_point()
         return PolyhedralCut(
-            np.ascontiguousarray(rows @ (q.T @ basis)),
+            frozen(np.ascontiguousarray(rows @ (q.T @ basis))),
             right - rows @ (q.T @ (origin - center)),
             basis.T @ (center - origin),
             origin,

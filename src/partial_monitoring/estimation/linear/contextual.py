@@ -85,8 +85,7 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            data = self.estimate if met.positions is None else self.estimate.of(met.rows)
-            seen = Ellipsoid.around(data.through(met.design), schedule)
+            seen = Ellipsoid.around(self.estimate.through(met.design, met.rows), schedule)
             found.append(
                 offered(
                     seen,

@@ -97,7 +97,7 @@ class IDS(EstimatingPolicy):
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps, exact ones only where the rule needs them if there are many actions."""
-        many = len(confidence.gap_ceiling) >= LAZY_FROM
+        many = confidence.k >= LAZY_FROM
         if many and rule.minimizes_ratio and confidence.uncut is confidence:
             lazy = LazySet(confidence, information, rule)
             gaps = asked("gap", self.gap, lazy)
@@ -109,5 +109,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    shape = len(confidence.beta), len(confidence.gap_ceiling)
-    return right_shape(name, values, shape)
+    return right_shape(name, values, (len(confidence.beta), confidence.k))
