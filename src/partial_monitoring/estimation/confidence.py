@@ -33,22 +33,14 @@ Schedule = Callable[[Array], Array]
 
 
 class Scale(Protocol):
-    """The constants that the width of a confidence set depends on."""
+    """The constants rho, lambda and B that the width of a confidence set depends on."""
 
     @property
-    def noise_std(self) -> float:
-        """Rho."""
-        ...
-
+    def noise_std(self) -> float: ...
     @property
-    def regularization(self) -> float:
-        """Lambda."""
-        ...
-
+    def regularization(self) -> float: ...
     @property
-    def norm_bound(self) -> float:
-        """B."""
-        ...
+    def norm_bound(self) -> float: ...
 
 
 class Width(ABC):

@@ -77,10 +77,7 @@ class State(Protocol):
         ...
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Iterable[View]:
         """Return what the replicates decide from in this round."""
         ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,9 +60,7 @@ class ContextualState:
     def normals(self) -> int:
         return int(self.design.basis.shape[1])
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> ContextualState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         estimate, (n, m) = self.estimate, observation.shape
         rows, residual = np.zeros((n, m, self.design.rank)), np.zeros((n, m))
         for met in self.met(context):
@@ -74,10 +72,7 @@ class ContextualState:
         return replace(self, estimate=updated_by_rows(estimate, rows, residual))
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
         found = []
         for met in self.met(context):

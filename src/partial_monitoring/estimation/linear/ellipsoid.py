@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.analysis.advantage import advantage_program
+from partial_monitoring.analysis.alignment import region_cones
+from partial_monitoring.analysis.coordinates import local_coordinates
+from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
-from partial_monitoring.estimation.linear import closed_form, rivals
+from partial_monitoring.estimation.linear import closed_form
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
+
+Mask = NDArray[np.bool_]
+
+PLAUSIBLE = 1e-9
+"""An action that falls short of being best by less than this fraction still counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +151,11 @@ class Ellipsoid(ConfidenceSet):
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = np.eye(len(self.beta), dtype=bool)
-        each = [rivals.directed(self.of(row), relaxed=relaxed) for row in rows]
+        each = [self.of(row)._directed(relaxed=relaxed) for row in rows]
         return np.concatenate(each) if each else np.zeros(self.means.shape)
 
-    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
-        return rivals.ahead(self.of(np.arange(len(self.beta)) == row))
+    def ahead(self, row: int) -> tuple[Array, Mask, Callable[[], Mask]]:
+        return self.of(np.arange(len(self.beta)) == row)._ahead()
 
     def expected(self, game: Any, action: int) -> Array:
         rows = game.linear.rows(action)
@@ -170,7 +179,7 @@ class Ellipsoid(ConfidenceSet):
 
     # -- parts of it -----------------------------------------------------------------------------
 
-    def of(self, rows: NDArray[np.bool_]) -> Ellipsoid:
+    def of(self, rows: Mask) -> Ellipsoid:
         """Return the confidence sets of some replicates."""
         return Ellipsoid(self.data.of(rows), self.cut, self.beta[rows], self.local_center[rows])
 
@@ -187,6 +196,65 @@ class Ellipsoid(ConfidenceSet):
         """Return what a function says about one group after the other, shape (n, k)."""
         each = [gaps(self.group(group)) for group in range(len(self.groups) - 1)]
         return np.concatenate(each, axis=1)
+
+    # -- which actions of a single replicate may be best (section 5.2) -----------------------------
+
+    def _ahead(self) -> tuple[Array, Mask, Callable[[], Mask]]:
+        design, greedy = self.data.design, int(self.means[0].argmax())
+        values, points = self.local_supports(design.slopes - design.slopes[greedy])
+        far = values[0] + design.offsets - design.offsets[greedy]
+        rivals = far >= 0
+        rivals[greedy] = True
+        return far, rivals, lambda: self._plausible(rivals, points[0])
+
+    def _plausible(self, rivals: Mask, points: Array) -> Mask:
+        """Return which of the rivals are best for some parameter in E_t, shape (k,).
+
+        Most are found among the points (c, D) of E_t that are at hand; a conic program decides the
+        rest.
+        """
+        design = self.data.design
+        values = design.offsets + np.concatenate([points, self.local_center]) @ design.slopes.T
+        top = values.max(axis=1, keepdims=True)
+        slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
+        found = (values >= top - slack).any(axis=0) & rivals
+        open_cases = np.flatnonzero(rivals & ~found)
+        if len(open_cases) == 0:
+            return np.asarray(found)
+        chart = local_coordinates(design.game)
+        region = chart.pulled_back(region_cones(self, design.game))
+        program = advantage_program(chart, region)
+        for a in open_cases:
+            try:
+                found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
+            except SolverError:
+                found[a] = True  # undecided: keeping it only asks for more information
+        return np.asarray(found)
+
+    def _directed(self, *, relaxed: bool) -> Array:
+        """Return |M_a (theta+ - theta-)|^2 / (2 beta), shape (1, k).
+
+        theta+ and theta- are the two plausible parameters that differ most about the rewards of two
+        actions that may both be best (``relaxed``: of which one looks best).
+        """
+        design, beta = self.data.design, float(self.beta[0])
+        information = np.zeros(self.means.shape)
+        _, rivals, decide = self._ahead()
+        if relaxed:
+            greedy = int(self.means[0].argmax())
+            pairs = design.slopes[np.flatnonzero(rivals)] - design.slopes[greedy]
+        else:
+            chosen = np.flatnonzero(decide())
+            b, c = np.triu_indices(len(chosen), 1)
+            pairs = design.slopes[chosen[b]] - design.slopes[chosen[c]]
+        if len(pairs) == 0 or beta <= 0:
+            return information
+        high, plus = self.local_supports(pairs)
+        low, minus = self.local_supports(-pairs)
+        widest = int((high[0] + low[0]).argmax())
+        omega = plus[0, widest, : design.rank] - minus[0, widest, : design.rank]
+        information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
+        return information
 
     # -- the set itself --------------------------------------------------------------------------
 

@@ -272,20 +272,9 @@ def _prior_rows(design: Design) -> Array:
 
 
 def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate:
-    """Return the estimate after one observation per replicate.
+    """Return the estimate after observations (n, m) of actions (n,), in the user's units.
 
-    Parameters
-    ----------
-    action
-        Shape (n,).
-    observation
-        In the user's units, shape (n, m); entries beyond the rows of the action are ignored.
-
-    Notes
-    -----
-    One rank-one update per row: with x = W_t^-1 w and c = 1 + <w, x> the inverse loses x x' / c,
-    the log-determinant gains log c, and products with features or maps lose the outer products of
-    their products with x. Cost O(k (r + m^2) + r^2) per row.
+    Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
     """
     from partial_monitoring.numerics.compiled import linear
 
