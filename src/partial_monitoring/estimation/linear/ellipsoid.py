@@ -15,12 +15,17 @@ from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
-from partial_monitoring.estimation.linear import closed_form
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
 
 Mask = NDArray[np.bool_]
+
+COMPILED = 128
+"""Largest number of actions whose pairs are compared by compiled loops, not by matrix products."""
+
+BLOCK = 2**22
+"""Pairs of actions that are compared at once, to bound the memory."""
 
 PLAUSIBLE = 1e-9
 """An action that falls short of being best by less than this fraction still counts."""
@@ -116,13 +121,38 @@ class Ellipsoid(ConfidenceSet):
             return self.cut.exact_gaps(
                 self.data.metric, self.local_center, self.beta, self.data.design
             )
-        found = closed_form.exact_gaps(self.data, self.beta)
-        return self._by_group(Ellipsoid.exact_gaps) if found is None else found
+        from partial_monitoring.numerics.compiled import groups, linear
+
+        data, design, features = self.data, self.data.design, self.data.design.centred_features
+        ellipsoids = data.means, data.inverse, self.beta
+        if len(design.groups) > 2:
+            if design.hidden_features.shape[1] or int(np.diff(design.groups).max()) > COMPILED:
+                return self._by_group(Ellipsoid.exact_gaps)
+            return np.asarray(groups.exact_gaps(*ellipsoids, features, design.groups))
+        if len(design.offsets) <= COMPILED:
+            return np.asarray(linear.exact_gaps(*ellipsoids, features, design.hidden_distances))
+        n, k = data.means.shape
+        gaps = np.empty((n, k))
+        block = max(1, BLOCK // k)  # the same whatever the number of replicates
+        for row in range(n):
+            pulled = features @ data.inverse[row]  # (k, r)
+            lengths = (pulled * features).sum(axis=1)
+            for start in range(0, k, block):
+                own = slice(start, start + block)
+                gaps[row, own] = linear.furthest(
+                    pulled[own] @ features.T,  # (block, k)
+                    start,
+                    lengths,
+                    data.means[row],
+                    np.sqrt(self.beta[row]),
+                    design.hidden_features,
+                    design.regularization,
+                )
+        return gaps
 
     def relaxed_gaps(self) -> Array:
         if self.cut.whole:
-            found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=False)
-            return self._by_group(Ellipsoid.relaxed_gaps) if found is None else found
+            return self._through_greedy(through_mean=False)
         if len(self.groups) > 2:
             return self._by_group(Ellipsoid.relaxed_gaps)
         design, greedy = self.data.design, self.means.argmax(axis=1)
@@ -140,14 +170,49 @@ class Ellipsoid(ConfidenceSet):
         return np.asarray(gaps)
 
     def greedy_gaps(self) -> Array:
-        found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=True)
-        return self._by_group(Ellipsoid.greedy_gaps) if found is None else found
+        return self._through_greedy(through_mean=True)
+
+    def _through_greedy(self, *, through_mean: bool) -> Array:
+        """Compare actions with the greedy one of their group, in closed form, shape (n, k)."""
+        from partial_monitoring.numerics.compiled import groups, linear
+
+        data, design = self.data, self.data.design
+        if len(design.groups) == 2:
+            return np.asarray(linear.greedy_gaps(*self._numbers, through_mean)[0])
+        if design.hidden_features.shape[1]:
+            return self._by_group(lambda own: own._through_greedy(through_mean=through_mean))
+        ellipsoids = self.means, data.variances, data.inverse, self.beta
+        features = design.observed_features
+        return np.asarray(groups.greedy_gaps(*ellipsoids, features, design.groups, through_mean))
+
+    @property
+    def _numbers(self) -> tuple[Any, ...]:
+        """What compiled comparisons with the greedy action are handed."""
+        data, design = self.data, self.data.design
+        ellipsoids = self.means, data.variances, data.inverse, self.beta
+        features = design.observed_features, design.features_by_coordinate
+        return (*ellipsoids, *features, design.hidden_features, design.regularization)
 
     def distances(self, row: int, action: int) -> Array:
-        return np.maximum(closed_form.distances(self.data, row, action), 0.0)
+        data, design = self.data, self.data.design
+        cross = design.observed_features @ (data.inverse[row] @ design.observed_features[action])
+        # Written with differences, so that it is exactly zero for copies of b.
+        squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
+        if design.hidden_features.shape[1]:
+            away = design.hidden_features - design.hidden_features[action]
+            squared = squared + (away**2).sum(axis=1) / design.regularization
+        return np.maximum(squared, 0.0)
 
     def duels(self) -> tuple[Array, Indices, Array]:
-        return closed_form.duels(self.data, self.means, self.beta)
+        from partial_monitoring.numerics.compiled import linear
+
+        design = self.data.design
+        gaps, greedy, squared = linear.duels(*self._numbers)
+        if design.always_best.any():  # such an action is the greedy one
+            greedy = np.full_like(greedy, design.always_best.argmax())
+            away = design.observed_features - design.observed_features[greedy[0]]
+            squared = np.maximum(((away @ self.data.inverse) * away).sum(axis=2), 0.0)
+        return gaps, greedy, squared
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = np.eye(len(self.beta), dtype=bool)

@@ -73,14 +73,13 @@ def contextual(
 
 def best_kernel(problem: Contexts) -> Array:
     """Return the best kernel of a problem that was checked, shape (contexts, actions)."""
-    from partial_monitoring.numerics.compiled.contexts import minimize_jointly
+    from partial_monitoring.numerics.compiled.contexts import minimize_replicates
     from partial_monitoring.numerics.compiled.ratio import spread_rows
 
     p = problem
-    first, second, share, _ = minimize_jointly(
-        p.gaps, p.information, p.weights, p.available, p.kappa, ZERO_GAP
-    )
-    return np.asarray(spread_rows(first, second, share, p.gaps.shape[1]))
+    tables = (table[None] for table in (p.gaps, p.information, p.weights, p.available))
+    first, second, share, _ = minimize_replicates(*tables, p.kappa, ZERO_GAP)
+    return np.asarray(spread_rows(first[0], second[0], share[0], p.gaps.shape[1]))
 
 
 def joint_ratio(
