@@ -201,7 +201,7 @@ class Ellipsoid(ConfidenceSet):
         if design.hidden_features.shape[1]:
             away = design.hidden_features - design.hidden_features[action]
             squared = squared + (away**2).sum(axis=1) / design.regularization
-        return np.maximum(squared, 0.0)
+        return np.asarray(np.maximum(squared, 0.0))
 
     def duels(self) -> tuple[Array, Indices, Array]:
         from partial_monitoring.numerics.compiled import linear

@@ -77,8 +77,9 @@ def best_kernel(problem: Contexts) -> Array:
     from partial_monitoring.numerics.compiled.ratio import spread_rows
 
     p = problem
-    tables = (table[None] for table in (p.gaps, p.information, p.weights, p.available))
-    first, second, share, _ = minimize_replicates(*tables, p.kappa, ZERO_GAP)
+    first, second, share, _ = minimize_replicates(
+        p.gaps[None], p.information[None], p.weights[None], p.available[None], p.kappa, ZERO_GAP
+    )
     return np.asarray(spread_rows(first[0], second[0], share[0], p.gaps.shape[1]))
 
 
