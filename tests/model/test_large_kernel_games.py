@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.kernel.rivals import plausible
 
 MANY = 12_000
 
@@ -71,7 +70,7 @@ def test_which_functions_may_be_best(seed: int) -> None:
     np.testing.assert_allclose(confidence.cross_of(0, np.arange(3, 9)), cross[3:9], atol=1e-9)
     greedy = int(means.argmax())
     rivals = means - means[greedy] + confidence.widths(0, greedy) >= 0
-    found = plausible(confidence, 0, rivals)
+    found = confidence.plausible(0, rivals)
     root = np.linalg.cholesky(cross + 1e-12 * np.eye(12)) * np.sqrt(confidence.beta[0])
     for a in range(12):
         u, least = cvxpy.Variable(12), cvxpy.Variable()

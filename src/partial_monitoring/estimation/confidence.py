@@ -34,22 +34,14 @@ Schedule = Callable[[Array], Array]
 
 
 class Scale(Protocol):
-    """The constants that the width of a confidence set depends on."""
+    """The constants rho, lambda and B that the width of a confidence set depends on."""
 
     @property
-    def noise_std(self) -> float:
-        """Rho."""
-        ...
-
+    def noise_std(self) -> float: ...
     @property
-    def regularization(self) -> float:
-        """Lambda."""
-        ...
-
+    def regularization(self) -> float: ...
     @property
-    def norm_bound(self) -> float:
-        """B."""
-        ...
+    def norm_bound(self) -> float: ...
 
 
 class Width(ABC):
@@ -166,6 +158,11 @@ class ConfidenceSet(ABC):
     def groups(self) -> Indices:
         """Where each group of competing actions starts, then k, shape (groups + 1,)."""
         return self.data.design.groups  # type: ignore[no-any-return]
+
+    @property
+    def k(self) -> int:
+        """The number of actions."""
+        return self.data.variances.shape[1]  # type: ignore[no-any-return]
 
     @property
     def round(self) -> Indices:

@@ -77,10 +77,7 @@ class State(Protocol):
         ...
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Iterable[View]:
         """Return what the replicates decide from in this round."""
         ...
@@ -119,7 +116,7 @@ def offered(
     **options: Any,
 ) -> View:
     """Return a view of the actions of a confidence set that are available (k,)."""
-    k = len(confidence.gap_ceiling) if count is None else count
+    k = confidence.k if count is None else count
     if available is None:
         return View(confidence, actions=actions, width=k, **options)
     chosen = np.flatnonzero(available)

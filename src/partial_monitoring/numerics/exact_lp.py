@@ -27,17 +27,8 @@ def maximize(objective: Integers, matrix: Integers, bounds: Integers) -> ExactSo
     """Maximise <c, x> subject to A x <= b over all x in R^n, exactly.
 
     The simplex method with Bland's rule (which cannot cycle) on an integer tableau: all entries
-    share one denominator, the last pivot, and every division is exact.
-
-    Parameters
-    ----------
-    objective, matrix, bounds
-        Integer arrays c (n,), A (m, n) and b (m,).
-
-    Returns
-    -------
-    ExactSolution | str
-        The optimum, or "infeasible", or "unbounded".
+    share one denominator, the last pivot, and every division is exact. Given c (n,), A (m, n) and
+    b (m,), return the optimum, or "infeasible", or "unbounded".
     """
     tableau = _Tableau(objective, matrix, bounds)
     if not tableau.find_feasible():

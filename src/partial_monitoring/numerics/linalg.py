@@ -18,35 +18,19 @@ def unit_rows(rows: Array) -> Array:
     """Scale every row to Euclidean length 1; rows of zeros are dropped. Shape (n, d) -> (n', d)."""
     lengths = np.linalg.norm(rows, axis=1)
     seen = lengths > 0
-    unit: Array = rows[seen] / lengths[seen, None]
-    return unit
+    return np.asarray(rows[seen] / lengths[seen, None])
 
 
 def row_space(rows: Array) -> Array:
     """Orthonormal basis of the span of the rows.
 
     The rows should be of comparable size (see :func:`unit_rows`), because the singular values are
-    compared with ``RANK_TOLERANCE`` itself: rows that are noise of size 1e-16 span nothing.
-
-    Parameters
-    ----------
-    rows
-        Shape (n, d).
-
-    Returns
-    -------
-    Array
-        Shape (d, r), orthonormal columns; r = 0 when every row is zero.
-
-    Notes
-    -----
-    Cost O(n d^2). Tall matrices are first reduced to a triangle of d rows, in blocks, so that the
-    extra memory does not grow with n.
+    compared with ``RANK_TOLERANCE`` itself: rows that are noise of size 1e-16 span nothing. Shape
+    (n, d) -> (d, r), with r = 0 if all rows are zero.
     """
     values, right = singular(rows)
     rank = int((values > RANK_TOLERANCE).sum())
-    basis: Array = right[:rank].T.copy()
-    return basis
+    return np.asarray(right[:rank].T.copy())
 
 
 def in_basis(rows: Array, basis: Array) -> Array:
@@ -64,12 +48,14 @@ def null_space(rows: Array) -> Array:
         return np.eye(d)
     values, right = singular(np.concatenate([rows, np.zeros((d, d))]))
     rank = int((values > RANK_TOLERANCE).sum())
-    basis: Array = right[rank:].T.copy()
-    return basis
+    return np.asarray(right[rank:].T.copy())
 
 
 def singular(rows: Array, block: int = 65_536) -> tuple[Array, Array]:
-    """Singular values and right singular vectors (as rows) through block-wise triangles."""
+    """Return singular values and right singular vectors (as rows) in O(n d^2).
+
+    Tall matrices are reduced to a triangle of d rows, in blocks that bound the memory.
+    """
     n, d = rows.shape
     if n > 2 * d:
         triangle = np.zeros((0, d))

@@ -131,16 +131,14 @@ def product(left: Integers, right: Integers) -> Integers:
         return np.zeros(left.shape[:-1] + right.shape[1:], dtype=np.int64)
     if max(1, magnitude(left)) * max(1, magnitude(right)) * inner < FITS:
         return left.astype(np.int64, copy=False) @ right.astype(np.int64, copy=False)
-    exact: Integers = left.astype(object) @ right.astype(object)
-    return exact
+    return np.asarray(left.astype(object) @ right.astype(object))
 
 
 def scaled(array: Integers, factor: int) -> Integers:
     """Return the array times an integer, exactly."""
     if max(1, magnitude(array)) * abs(factor) < FITS:
         return array.astype(np.int64, copy=False) * factor
-    exact: Integers = array.astype(object) * factor
-    return exact
+    return np.asarray(array.astype(object) * factor)
 
 
 def total(*arrays: Integers) -> Integers:
@@ -167,17 +165,9 @@ class Eliminated(NamedTuple):
 def eliminate(matrix: Integers, width: int | None = None) -> Eliminated:
     """Bring an integer matrix to reduced echelon form without fractions (Bareiss, Jordan).
 
-    Parameters
-    ----------
-    matrix
-        Shape (n, d).
-    width
-        Pivots are taken from the first ``width`` columns only; the others are carried along.
-
-    Notes
-    -----
-    Every division is exact and every entry is a minor of the input, so entries stay as short as
-    possible. Cost O(rank n d) integer operations.
+    Pivots of the matrix (n, d) are taken from the first ``width`` columns only; the others are
+    carried along. Every division is exact and every entry is a minor of the input, so entries stay
+    as short as possible. Cost O(rank n d) integer operations.
     """
     t = np.array(matrix, dtype=object)
     n = len(t)

@@ -22,5 +22,4 @@ def one_thread() -> AbstractContextManager[object]:
     >>> with one_thread():
     ...     pass
     """
-    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return limited
+    return _controller().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]

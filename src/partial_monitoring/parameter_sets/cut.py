@@ -20,7 +20,7 @@ from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import is_ill_conditioned
 from partial_monitoring.parameter_sets.coordinates import norm_cone
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, frozen
 
 PAIRS = 2**14
 """Largest number of entries of the directions whose supports are computed at once."""
@@ -228,7 +228,7 @@ class PolyhedralCut(Cut):
 
         ellipsoids = metric.inverse, center, beta, metric.regularization
         values, certified, points = polyhedron.pair_supports(
-            *ellipsoids, np.ascontiguousarray(directions), self.facets, self.bounds
+            *ellipsoids, frozen(np.ascontiguousarray(directions[:])), self.facets, self.bounds
         )
         for row, t in np.argwhere(~certified):
             own = metric.inverse[row], metric.regularization, center[row], float(beta[row])

@@ -12,7 +12,7 @@ from partial_monitoring.numerics import conic
 from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
 from partial_monitoring.parameter_sets.cut import PolyhedralCut
-from partial_monitoring.validation import Array, Indices, real_array
+from partial_monitoring.validation import Array, Indices, frozen, real_array
 
 FLAT = 1e-9
 """A row whose component along the affine hull is a smaller fraction of it does not cut."""
@@ -50,7 +50,7 @@ class Polyhedral(base.ParameterSet):
         rows, right = self.facets()
         q, center = self.difference_basis(), self.relative_interior_point()
         return PolyhedralCut(
-            np.ascontiguousarray(rows @ (q.T @ basis)),
+            frozen(np.ascontiguousarray(rows @ (q.T @ basis))),
             right - rows @ (q.T @ (origin - center)),
             basis.T @ (center - origin),
             origin,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -42,17 +43,12 @@ class BoxState:
     def normals(self) -> int:
         raise InvalidInput("functions over a box cannot be drawn, only at listed candidates.")
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> BoxState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         seen = zip(self.data, action.tolist(), observation[:, 0].tolist(), strict=True)
         return replace(self, data=tuple(own.after(a, y) for own, a, y in seen))
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Iterator[View]:
         """Yield one view for each replicate: its candidate points.
 

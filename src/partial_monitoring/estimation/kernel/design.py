@@ -107,7 +107,7 @@ class KernelDesign:
         """T of every action, shape (k,)."""
         return np.broadcast_to(self.largest_gap, (self.game.k,))
 
-    @property
+    @cached_property
     def groups(self) -> Indices:
         """All actions compete with each other, shape (2,)."""
         return np.array([0, self.game.k])

@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
-from partial_monitoring.estimation.kernel import rivals
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.root import Root
 from partial_monitoring.validation import Array, Indices, real_array
 
 ROUNDING = 1e-14
 """Squared distances below this fraction of the squared lengths are rounding."""
+
+Mask = NDArray[np.bool_]
+
+PLAUSIBLE = 1e-9
+"""An action that falls short of being best by less than this fraction still counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +126,8 @@ class KernelEllipsoid(ConfidenceSet):
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = range(len(self.beta))
-        each = [rivals.directed(self, row, relaxed=relaxed) for row in rows]
+        each = [self._directed(row, relaxed=relaxed) for row in rows]
         return np.array(each).reshape(self.means.shape)
-
-    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
-        return rivals.ahead(self, row)
 
     def expected(self, game: Any, action: int) -> Array:
         rows = game.rows(action)
@@ -152,6 +153,82 @@ class KernelEllipsoid(ConfidenceSet):
     def restricted(self, actions: Indices) -> KernelEllipsoid:
         return KernelEllipsoid(self.data.restricted(actions), self.beta, self.estimate, self.roots)
 
+    # -- which actions may be best (section 5.2) ---------------------------------------------------
+
+    def ahead(self, row: int) -> tuple[Array, Mask, Callable[[], Mask]]:
+        means = self.means[row]
+        greedy = int(means.argmax())
+        far = means - means[greedy] + self.widths(row, greedy)
+        rivals = far >= 0
+        rivals[greedy] = True
+        return far, rivals, lambda: self.plausible(row, rivals)
+
+    def _directed(self, row: int, *, relaxed: bool) -> Array:
+        """Return 2 |M_a V_t^-1 u|^2 / |u|^2 in the norm of V_t^-1, with u = phi_b - phi_c, (k,).
+
+        b and c are the two actions that may both be best (``relaxed``: of which one looks best)
+        whose rewards may differ most. With C = lambda V_t^-1 this takes two products with C.
+        """
+        pair = self._furthest(row, relaxed=relaxed)
+        if pair is None or self.beta[row] <= 0:
+            return np.zeros(self.means.shape[1])
+        data, game = self.data, self.data.design.game
+        own, lam = data.covariances[row], data.design.regularization
+        first, second = (own.times(game.reward[a]) for a in pair)
+        pulled = (first - second) / lam  # V_t^-1 u
+        size = float(game.reward.of(pulled)[pair[0]] - game.reward.of(pulled)[pair[1]])
+        shown = (
+            game.observation.of(pulled) * np.broadcast_to(data.design.whitening, (game.k,))[:, None]
+        )
+        return np.asarray(2 * (shown**2).sum(axis=1) / size)
+
+    def _furthest(self, row: int, *, relaxed: bool) -> tuple[int, int] | None:
+        """Return the pair of rivals furthest apart in the norm of V_t^-1, if there is one."""
+        greedy = int(self.means[row].argmax())
+        _, rivals, decide = self.ahead(row)
+        if relaxed:
+            away = np.where(rivals, self.distances(row, greedy), 0.0)
+            furthest = int(away.argmax())
+            return (furthest, greedy) if away[furthest] > 0 else None
+        chosen = np.flatnonzero(decide())
+        cross = self.cross_of(row, chosen)[:, chosen]
+        lengths = cross.diagonal()
+        squared = np.triu(lengths[:, None] + lengths - 2 * cross, 1)
+        b, c = np.unravel_index(int(squared.argmax()), squared.shape)
+        return (int(chosen[b]), int(chosen[c])) if squared[b, c] > 0 else None
+
+    def plausible(self, row: int, rivals: Mask) -> Mask:
+        """Return which of the rivals are best for some function in E_t, shape (k,).
+
+        Rivals are the actions that may be ahead of the greedy one, so nothing else can be best.
+        Most are found among the functions that are furthest ahead of the greedy action in one
+        action.
+        """
+        means, others = self.means[row][rivals], np.flatnonzero(rivals)
+        cross = self.cross_of(row, others)[:, others]
+        greedy = int(means.argmax())
+        reach = np.sqrt(self.beta[row])
+        pulled = cross - cross[greedy]  # (rivals, rivals)
+        width = np.sqrt(np.maximum(pulled.diagonal() - pulled[:, greedy], 0.0))
+        step = np.where(width > 0, reach / np.where(width > 0, width, 1.0), 0.0)
+        # The function that is highest at an action is often highest there of all.
+        heights = np.sqrt(np.maximum(cross.diagonal(), 0.0))
+        rise = np.where(heights > 0, reach / np.where(heights > 0, heights, 1.0), 0.0)
+        values = means + np.concatenate(
+            [np.zeros((1, len(means))), step[:, None] * pulled, rise[:, None] * cross]
+        )
+        top = values.max(axis=1, keepdims=True)
+        slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
+        best = (values >= top - slack).any(axis=0)
+        if not best.all():
+            spread, axes = np.linalg.eigh((cross + cross.T) / 2)
+            root = reach * axes * np.sqrt(np.maximum(spread, 0.0))
+            for a in np.flatnonzero(~best):
+                best[a] = _may_be_best(means, root, int(a))
+        found = np.zeros(len(rivals), dtype=bool)
+        found[others] = best
+        return found
+
     # -- the set itself --------------------------------------------------------------------------
 
     def support(self, directions: ArrayLike) -> Array:
@@ -175,3 +252,22 @@ class KernelEllipsoid(ConfidenceSet):
         lam = self.data.design.regularization
         each = [rows @ own.matrix @ np.swapaxes(rows, 1, 2) / lam for own in self.data.covariances]
         return np.stack(each)
+
+
+def _may_be_best(means: Array, root: Array, action: int) -> bool:
+    """Whether one of the values means + root u, |u| <= 1, is largest for some u.
+
+    The shortest u with G u >= h, where G and h compare the action with the others, has length
+    (1 / r^2 - 1)^(1/2), and there is none if r = 0, with r the distance of (0, 1) from the cone of
+    the rows of (G, h) (Lawson and Hanson, chapter 23).
+    """
+    from scipy.optimize import nnls
+
+    rows = np.column_stack([root[action] - root, means - means[action]])
+    size = np.abs(rows).max(axis=1)
+    rows = rows[size > 0] / size[size > 0, None]
+    try:
+        far = float(nnls(rows.T, np.append(np.zeros(root.shape[1]), 1.0))[1])
+    except RuntimeError:
+        return True  # undecided: keeping it only asks for more information
+    return far**2 >= 0.5 - PLAUSIBLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -51,22 +52,17 @@ class KernelState:
     def normals(self) -> int:
         return int(self.roots[0].prior.shape[1])
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> KernelState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         return self._after_rows(posterior.shown_by(self.design, action, observation))
 
-    def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> KernelState:
+    def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> Self:
         """Return the state when each replicate has observed rows."""
         lam, pairs = self.design.regularization, zip(self.roots, seen, strict=False)
         roots = tuple(root.after(rows, lam) for root, (rows, _) in pairs)
         return type(self)(posterior.updated_by_rows(self.estimate, seen), roots)
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
         return [offered(self.confidence(schedule), available)]
 
@@ -78,9 +74,7 @@ class KernelState:
 class KernelDuelState(KernelState):
     """An estimate of the utility from duels, seen through the items."""
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> KernelState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         pair, count = np.array([[1.0, -1.0]]), self.design.game.k
         return self._after_rows(
             [

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,9 +60,7 @@ class ContextualState:
     def normals(self) -> int:
         return int(self.design.basis.shape[1])
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> ContextualState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         estimate, (n, m) = self.estimate, observation.shape
         rows, residual = np.zeros((n, m, self.design.rank)), np.zeros((n, m))
         for met in self.met(context):
@@ -74,10 +72,7 @@ class ContextualState:
         return replace(self, estimate=updated_by_rows(estimate, rows, residual))
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
         found = []
         for met in self.met(context):
@@ -85,8 +80,7 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            data = self.estimate if met.positions is None else self.estimate.of(met.rows)
-            seen = Ellipsoid.around(data.through(met.design), schedule)
+            seen = Ellipsoid.around(self.estimate.through(met.design, met.rows), schedule)
             found.append(
                 offered(
                     seen,

@@ -78,10 +78,15 @@ class Design:
     """What decisions report theta_hat through, shape (q, d): the features of a kernel game that is
     played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
 
+    def __post_init__(self) -> None:
+        # Functions are compiled once more for arrays that can be written to.
+        for array in (self.offsets, self.slopes, self.maps, self.expected, self.whitening):
+            frozen(array)
+
     @cached_property
     def observed_features(self) -> Array:
         """The features in the observation basis, shape (k, r)."""
-        return np.ascontiguousarray(self.slopes[:, : self.rank])
+        return frozen(np.ascontiguousarray(self.slopes[:, : self.rank]))
 
     @cached_property
     def centred_features(self) -> Array:
@@ -101,7 +106,7 @@ class Design:
         """The seen features by coordinate, shape (r, k); empty if there are very many actions."""
         if self.game.k > MOST_IN_COLUMNS:
             return np.zeros((0, 0))
-        return np.ascontiguousarray(self.observed_features.T)
+        return self.observed_features.T.copy()
 
     @cached_property
     def shows_own_reward(self) -> bool:
@@ -183,7 +188,7 @@ class Design:
     @cached_property
     def hidden_features(self) -> Array:
         """The features in directions that no observation sees, shape (k, D - r)."""
-        return np.ascontiguousarray(self.slopes[:, self.rank :])
+        return self.slopes[:, self.rank :].copy()
 
     def through(self, game: Game) -> Design:
         """Return the design of another game over the same parameters, in the same coordinates.
@@ -200,11 +205,11 @@ class Design:
         return replace(
             self,
             game=game,
-            offsets=frozen(game.features @ self.prior_mean),
+            offsets=game.features @ self.prior_mean,
             slopes=slopes,
             maps=maps,
-            expected=frozen(rows @ self.prior_mean),
-            whitening=frozen(whitening),
+            expected=rows @ self.prior_mean,
+            whitening=whitening,
             leverage=_leverage(maps, self.regularization),
             groups=np.array([0, game.k]),
         )
@@ -312,11 +317,11 @@ def design(
         frozen(np.array(prior)),
         frozen(basis),
         game.rank,
-        frozen(game.features @ prior),
+        game.features @ prior,
         in_basis(game.features, basis),
         maps,
-        frozen(rows @ prior),
-        frozen(whitening),
+        rows @ prior,
+        whitening,
         _leverage(maps, lam),
         game.parameters.cut(prior, basis) if basis.shape[1] else Uncut(),
         np.array([0, game.k]),

@@ -10,11 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.analysis.advantage import advantage_program
+from partial_monitoring.analysis.alignment import region_cones
+from partial_monitoring.analysis.coordinates import local_coordinates
+from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
-from partial_monitoring.estimation.linear import closed_form, rivals
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
+
+Mask = NDArray[np.bool_]
+
+COMPILED = 128
+"""Largest number of actions whose pairs are compared by compiled loops, not by matrix products."""
+
+BLOCK = 2**22
+"""Pairs of actions that are compared at once, to bound the memory."""
+
+PLAUSIBLE = 1e-9
+"""An action that falls short of being best by less than this fraction still counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +123,38 @@ class Ellipsoid(ConfidenceSet):
             return self.cut.exact_gaps(
                 self.data.metric, self.local_center, self.beta, self.data.design
             )
-        found = closed_form.exact_gaps(self.data, self.beta)
-        return self._by_group(Ellipsoid.exact_gaps) if found is None else found
+        from partial_monitoring.numerics.compiled import groups, linear
+
+        data, design, features = self.data, self.data.design, self.data.design.centred_features
+        ellipsoids = data.means, data.inverse, self.beta
+        if len(design.groups) > 2:
+            if design.hidden_features.shape[1] or int(np.diff(design.groups).max()) > COMPILED:
+                return self._by_group(Ellipsoid.exact_gaps)
+            return np.asarray(groups.exact_gaps(*ellipsoids, features, design.groups))
+        if len(design.offsets) <= COMPILED:
+            return np.asarray(linear.exact_gaps(*ellipsoids, features, design.hidden_distances))
+        n, k = data.means.shape
+        gaps = np.empty((n, k))
+        block = max(1, BLOCK // k)  # the same whatever the number of replicates
+        for row in range(n):
+            pulled = features @ data.inverse[row]  # (k, r)
+            lengths = (pulled * features).sum(axis=1)
+            for start in range(0, k, block):
+                own = slice(start, start + block)
+                gaps[row, own] = linear.furthest(
+                    pulled[own] @ features.T,  # (block, k)
+                    start,
+                    lengths,
+                    data.means[row],
+                    np.sqrt(self.beta[row]),
+                    design.hidden_features,
+                    design.regularization,
+                )
+        return gaps
 
     def relaxed_gaps(self) -> Array:
         if self.cut.whole:
-            found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=False)
-            return self._by_group(Ellipsoid.relaxed_gaps) if found is None else found
+            return self._through_greedy(through_mean=False)
         if len(self.groups) > 2:
             return self._by_group(Ellipsoid.relaxed_gaps)
         design, greedy = self.data.design, self.means.argmax(axis=1)
@@ -133,22 +172,57 @@ class Ellipsoid(ConfidenceSet):
         return np.asarray(gaps)
 
     def greedy_gaps(self) -> Array:
-        found = closed_form.greedy_gaps(self.data, self.means, self.beta, through_mean=True)
-        return self._by_group(Ellipsoid.greedy_gaps) if found is None else found
+        return self._through_greedy(through_mean=True)
+
+    def _through_greedy(self, *, through_mean: bool) -> Array:
+        """Compare actions with the greedy one of their group, in closed form, shape (n, k)."""
+        from partial_monitoring.numerics.compiled import groups, linear
+
+        data, design = self.data, self.data.design
+        if len(design.groups) == 2:
+            return np.asarray(linear.greedy_gaps(*self._numbers, through_mean)[0])
+        if design.hidden_features.shape[1]:
+            return self._by_group(lambda own: own._through_greedy(through_mean=through_mean))
+        ellipsoids = self.means, data.variances, data.inverse, self.beta
+        features = design.observed_features
+        return np.asarray(groups.greedy_gaps(*ellipsoids, features, design.groups, through_mean))
+
+    @property
+    def _numbers(self) -> tuple[Any, ...]:
+        """What compiled comparisons with the greedy action are handed."""
+        data, design = self.data, self.data.design
+        ellipsoids = self.means, data.variances, data.inverse, self.beta
+        features = design.observed_features, design.features_by_coordinate
+        return (*ellipsoids, *features, design.hidden_features, design.regularization)
 
     def distances(self, row: int, action: int) -> Array:
-        return np.maximum(closed_form.distances(self.data, row, action), 0.0)
+        data, design = self.data, self.data.design
+        cross = design.observed_features @ (data.inverse[row] @ design.observed_features[action])
+        # Written with differences, so that it is exactly zero for copies of b.
+        squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
+        if design.hidden_features.shape[1]:
+            away = design.hidden_features - design.hidden_features[action]
+            squared = squared + (away**2).sum(axis=1) / design.regularization
+        return np.asarray(np.maximum(squared, 0.0))
 
     def duels(self) -> tuple[Array, Indices, Array]:
-        return closed_form.duels(self.data, self.means, self.beta)
+        from partial_monitoring.numerics.compiled import linear
+
+        design = self.data.design
+        gaps, greedy, squared = linear.duels(*self._numbers)
+        if design.always_best.any():  # such an action is the greedy one
+            greedy = np.full_like(greedy, design.always_best.argmax())
+            away = design.observed_features - design.observed_features[greedy[0]]
+            squared = np.maximum(((away @ self.data.inverse) * away).sum(axis=2), 0.0)
+        return gaps, greedy, squared
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = np.eye(len(self.beta), dtype=bool)
-        each = [rivals.directed(self.of(row), relaxed=relaxed) for row in rows]
+        each = [self.of(row)._directed(relaxed=relaxed) for row in rows]
         return np.concatenate(each) if each else np.zeros(self.means.shape)
 
-    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
-        return rivals.ahead(self.of(np.arange(len(self.beta)) == row))
+    def ahead(self, row: int) -> tuple[Array, Mask, Callable[[], Mask]]:
+        return self.of(np.arange(len(self.beta)) == row)._ahead()
 
     def expected(self, game: Any, action: int) -> Array:
         rows = game.linear.rows(action)
@@ -172,7 +246,7 @@ class Ellipsoid(ConfidenceSet):
 
     # -- parts of it -----------------------------------------------------------------------------
 
-    def of(self, rows: NDArray[np.bool_]) -> Ellipsoid:
+    def of(self, rows: Mask) -> Ellipsoid:
         """Return the confidence sets of some replicates."""
         return Ellipsoid(self.data.of(rows), self.cut, self.beta[rows], self.local_center[rows])
 
@@ -189,6 +263,65 @@ class Ellipsoid(ConfidenceSet):
         """Return what a function says about one group after the other, shape (n, k)."""
         each = [gaps(self.group(group)) for group in range(len(self.groups) - 1)]
         return np.concatenate(each, axis=1)
+
+    # -- which actions of a single replicate may be best (section 5.2) -----------------------------
+
+    def _ahead(self) -> tuple[Array, Mask, Callable[[], Mask]]:
+        design, greedy = self.data.design, int(self.means[0].argmax())
+        values, points = self.local_supports(design.slopes - design.slopes[greedy])
+        far = values[0] + design.offsets - design.offsets[greedy]
+        rivals = far >= 0
+        rivals[greedy] = True
+        return far, rivals, lambda: self._plausible(rivals, points[0])
+
+    def _plausible(self, rivals: Mask, points: Array) -> Mask:
+        """Return which of the rivals are best for some parameter in E_t, shape (k,).
+
+        Most are found among the points (c, D) of E_t that are at hand; a conic program decides the
+        rest.
+        """
+        design = self.data.design
+        values = design.offsets + np.concatenate([points, self.local_center]) @ design.slopes.T
+        top = values.max(axis=1, keepdims=True)
+        slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
+        found = (values >= top - slack).any(axis=0) & rivals
+        open_cases = np.flatnonzero(rivals & ~found)
+        if len(open_cases) == 0:
+            return np.asarray(found)
+        chart = local_coordinates(design.game)
+        region = chart.pulled_back(region_cones(self, design.game))
+        program = advantage_program(chart, region)
+        for a in open_cases:
+            try:
+                found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
+            except SolverError:
+                found[a] = True  # undecided: keeping it only asks for more information
+        return np.asarray(found)
+
+    def _directed(self, *, relaxed: bool) -> Array:
+        """Return |M_a (theta+ - theta-)|^2 / (2 beta), shape (1, k).
+
+        theta+ and theta- are the two plausible parameters that differ most about the rewards of two
+        actions that may both be best (``relaxed``: of which one looks best).
+        """
+        design, beta = self.data.design, float(self.beta[0])
+        information = np.zeros(self.means.shape)
+        _, rivals, decide = self._ahead()
+        if relaxed:
+            greedy = int(self.means[0].argmax())
+            pairs = design.slopes[np.flatnonzero(rivals)] - design.slopes[greedy]
+        else:
+            chosen = np.flatnonzero(decide())
+            b, c = np.triu_indices(len(chosen), 1)
+            pairs = design.slopes[chosen[b]] - design.slopes[chosen[c]]
+        if len(pairs) == 0 or beta <= 0:
+            return information
+        high, plus = self.local_supports(pairs)
+        low, minus = self.local_supports(-pairs)
+        widest = int((high[0] + low[0]).argmax())
+        omega = plus[0, widest, : design.rank] - minus[0, widest, : design.rank]
+        information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
+        return information
 
     # -- the set itself --------------------------------------------------------------------------
 

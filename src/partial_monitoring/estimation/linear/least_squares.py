@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.numerics.linalg import is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, frozen
 
 REFRESH = 1000
 """Number of rounds after which everything derived is recomputed from the Gram matrix."""
@@ -81,21 +81,26 @@ class Estimate:
         }
         return replace(self, **kept)
 
-    def through(self, design: Design) -> Estimate:
-        """Return what is known about the actions of another design in the same coordinates."""
-        n, (k, m) = self.replicates, design.maps.shape[:2]
-        return replace(
-            self,
+    def through(self, design: Design, rows: Any = slice(None)) -> Estimate:
+        """Return what some replicates know about the actions of another design.
+
+        It must be in the same coordinates.
+        """
+        names = ("round", "gram", "inverse", "log_det", "vector", "coordinates", "triangle")
+        kept = {name: getattr(self, name)[rows] for name in names}
+        n, (k, m) = len(kept["round"]), design.maps.shape[:2]
+        return Estimate(
             design=design,
             plays=np.zeros((n, k), dtype=np.int64),
             sums=np.zeros((n, k, m)),
-            **_of_actions(design, self.inverse, self.coordinates),
+            **kept,
+            **_of_actions(design, kept["inverse"], kept["coordinates"]),
         )
 
     def restricted(self, actions: Indices) -> Estimate:
         """Return what is known in the game that has only some of the actions."""
         names = ("plays", "sums", "means", "variances", "signals")
-        own = {name: getattr(self, name)[:, actions] for name in names}
+        own = {name: np.take(getattr(self, name), actions, axis=1) for name in names}
         return replace(self, design=self.design.restricted(actions), **own)
 
     def group(self, group: int) -> Estimate:
@@ -269,20 +274,9 @@ def _prior_rows(design: Design) -> Array:
 
 
 def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate:
-    """Return the estimate after one observation per replicate.
+    """Return the estimate after observations (n, m) of actions (n,), in the user's units.
 
-    Parameters
-    ----------
-    action
-        Shape (n,).
-    observation
-        In the user's units, shape (n, m); entries beyond the rows of the action are ignored.
-
-    Notes
-    -----
-    One rank-one update per row: with x = W_t^-1 w and c = 1 + <w, x> the inverse loses x x' / c,
-    the log-determinant gains log c, and products with features or maps lose the outer products of
-    their products with x. Cost O(k (r + m^2) + r^2) per row.
+    Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
     """
     from partial_monitoring.numerics.compiled import linear
 
@@ -369,5 +363,5 @@ def applied(matrices: Array, vectors: Array) -> Array:
     """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
     from partial_monitoring.numerics.compiled import linear
 
-    stacked = np.ascontiguousarray(matrices if matrices.ndim == 3 else matrices[None])
-    return np.asarray(linear.transform_each(stacked, vectors))
+    stacked = np.ascontiguousarray(matrices[None] if matrices.ndim == 2 else matrices[:])
+    return np.asarray(linear.transform_each(frozen(stacked), vectors))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,16 +44,11 @@ class LinearState:
     def normals(self) -> int:
         return int(self.design.basis.shape[1])
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> LinearState:
-        return LinearState(updated(self.estimate, action, observation))
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
+        return type(self)(updated(self.estimate, action, observation))
 
     def views(
-        self,
-        schedule: Schedule,
-        available: Array | None = None,
-        context: Context | None = None,
+        self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
         return [offered(self.confidence(schedule), available)]
 
@@ -64,14 +60,13 @@ class LinearState:
 class DuelState(LinearState):
     """An estimate of the parameter from duels, seen through the items."""
 
-    def after(
-        self, action: Indices, observation: Array, context: Context | None = None
-    ) -> DuelState:
+    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         items = self.design
         first, second = np.divmod(action, items.game.k)
         rows = items.observed_features[first] - items.observed_features[second]
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
-        return DuelState(updated_by_rows(self.estimate, rows[:, None, :], residual[:, None]))
+        estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
+        return replace(self, estimate=estimate)
 
 
 @initial_state.register

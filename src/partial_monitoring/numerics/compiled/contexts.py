@@ -53,40 +53,6 @@ def minimize_available(gaps, information, available, kappa, exact, zero):
     return first, second, share
 
 
-def minimize_jointly(
-    gaps: Array,
-    information: Array,
-    weights: Array,
-    available: NDArray[np.bool_],
-    kappa: float,
-    zero: float,
-) -> tuple[Indices, Indices, Array, float]:
-    """Return (first, second, share of the second), each of length Z, and their ratio."""
-    problem = (gaps[None], information[None], weights[None], available[None])
-    first, second, share, value = minimize_replicates(*problem, kappa, zero)
-    return first[0], second[0], share[0], float(value[0])
-
-
-def minimize_rows_jointly(
-    gaps: Array,
-    information: Array,
-    weights: Array,
-    available: NDArray[np.bool_],
-    own: Indices,
-    kappa: float,
-    zero: float,
-) -> tuple[Indices, Indices, Array, Array]:
-    """Solve one problem per replicate: (first, second, share) of its own context, and the ratio.
-
-    Gaps, information and available (n, Z, k), weights (n, Z), own (n,).
-    """
-    first, second, share, value = minimize_replicates(
-        gaps, information, weights, available, kappa, zero
-    )
-    rows = np.arange(len(own))
-    return first[rows, own], second[rows, own], share[rows, own], value
-
-
 def minimize_replicates(
     gaps: Array,
     information: Array,

@@ -22,17 +22,9 @@ def compiled(
 ) -> Any:
     """Compile a function when it is first called, and keep it for later processes.
 
-    Parameters
-    ----------
-    function
-        To be compiled; without it, the decorator is returned.
-    fastmath
-        What the compiler may do with sums, see Numba.
-    inline
-        "always" for functions that are called in one place: nothing is compiled for them alone.
+    ``fastmath`` is what the compiler may do with sums; ``inline`` is "always" for functions that
+    are called in one place: nothing is compiled for them alone.
 
-    Notes
-    -----
     All functions share the other options, because Numba compiles its own building blocks (such as
     ``np.empty``) anew for callers with different ones. What takes long to compile: assigning
     slices, array expressions, sorting, and the same function for other types: literals, read-only

@@ -85,9 +85,9 @@ def project(inverse, x_hat, regularization, facets, bounds, interior):
             for h in range(j):
                 entry -= root[j, h] * direction[h]
             direction[j] = entry / root[j, j]
-        _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
         # A far point is replaced by a near one on the ray from the answer, which projects alike.
-        for _ in range(2):
+        for _ in range(3):
+            _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
             far, near = 0.0, 1.0
             for j in range(dim):
                 far = max(far, abs(direction[j] - z[j]))
@@ -96,7 +96,6 @@ def project(inverse, x_hat, regularization, facets, bounds, interior):
                 break
             for j in range(dim):
                 direction[j] = z[j] + (direction[j] - z[j]) * (near / far)
-            _, done[row] = ray_path(direction, rows, room, np.inf, 1.0, z, multipliers)
         for j in range(dim):
             result[row, j] = interior[j]
             for h in range(j + 1):

@@ -131,7 +131,7 @@ def minimize(gaps, information, kappa):
     return first, second, share
 
 
-@compiled
+@compiled(inline="always")
 def minimize_row(gaps, information, kappa, exact, zero, d, i):
     """Solve one problem: (first, second, share, ratio, usable); d and i (k,) are scratch."""
     if not (usable_numbers(gaps) and usable_numbers(information)):

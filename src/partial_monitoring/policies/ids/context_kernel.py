@@ -65,12 +65,14 @@ def contextual(
     array([[0., 1.],
            [1., 0.]])
     """
-    from partial_monitoring.numerics.compiled.contexts import minimize_jointly
+    from partial_monitoring.numerics.compiled.contexts import minimize_replicates
     from partial_monitoring.numerics.compiled.ratio import spread_rows
 
-    problem = checked(gaps, information, context_distribution, available, kappa)
-    first, second, share, _ = minimize_jointly(*problem, ZERO_GAP)
-    return np.asarray(spread_rows(first, second, share, problem.gaps.shape[1]))
+    p = checked(gaps, information, context_distribution, available, kappa)
+    first, second, share, _ = minimize_replicates(
+        p.gaps[None], p.information[None], p.weights[None], p.available[None], p.kappa, ZERO_GAP
+    )
+    return np.asarray(spread_rows(first[0], second[0], share[0], p.gaps.shape[1]))
 
 
 def joint_ratio(

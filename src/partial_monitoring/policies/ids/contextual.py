@@ -175,13 +175,14 @@ class ContextualIDS(IDS):
         self, known: Everywhere, chi: Array, offered: NDArray[np.bool_], own: Indices
     ) -> tuple[Array, Array]:
         """Return the rows of the best kernels, and the ratios of the kernels."""
-        from partial_monitoring.numerics.compiled.contexts import minimize_rows_jointly
+        from partial_monitoring.numerics.compiled.contexts import minimize_replicates
         from partial_monitoring.numerics.compiled.ratio import spread_rows
 
-        first, second, share, ratio = minimize_rows_jointly(
-            known.gaps, known.information, chi, offered, own, self._rule.kappa, ZERO_GAP
+        *pairs, ratio = minimize_replicates(
+            known.gaps, known.information, chi, offered, self._rule.kappa, ZERO_GAP
         )
-        rows = spread_rows(first, second, share, known.gaps.shape[2])
+        mine = (each[np.arange(len(own)), own] for each in pairs)
+        rows = spread_rows(*mine, known.gaps.shape[2])
         return np.asarray(rows), np.asarray(ratio)
 
     def _iterated(

@@ -110,5 +110,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    shape = len(confidence.beta), len(confidence.gap_ceiling)
-    return right_shape(name, values, shape)
+    return right_shape(name, values, (len(confidence.beta), confidence.k))
