@@ -14,9 +14,7 @@ from itertools import product
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from partial_monitoring.estimation.kernel.append_only import AppendOnly, stacked
 from partial_monitoring.estimation.kernel.covariance import Covariance
@@ -213,6 +211,8 @@ def candidate_points(known: BoxPosterior, width: float) -> Indices:
 
     ``width`` is beta^(1/2), how many roots of its variance a value may be above its estimate.
     """
+    from scipy.stats import qmc  # slow to import
+
     game, p = known.game, len(known.game.low)
     spread = qmc.Sobol(p, seed=np.random.default_rng(0))
     spread.fast_forward(GLOBAL * (1 + known.rounds % CYCLE))
@@ -238,6 +238,7 @@ def _ascended(
     """Return a point with a larger score than the start: by its gradient, or closer and closer."""
     game = known.game
     if game.computed.kernel.differentiable:
+        from scipy.optimize import minimize  # slow to import
 
         def downhill(x: Array) -> tuple[float, Array]:
             value, slope = known.slope(x, *weights)

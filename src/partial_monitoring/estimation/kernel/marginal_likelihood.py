@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels import as_kernel
@@ -102,6 +101,8 @@ def fit_kernel(
     >>> 0.2 < fitted.lengthscale < 2
     True
     """
+    from scipy.optimize import minimize  # slow to import
+
     start = as_kernel(kernel)
     data = _Data.of(reading, observations, noise_std, scale)
     if not start.parameters:
