@@ -11,6 +11,9 @@ import partial_monitoring as pm
 from papers.kirschner2023.claims import Claim
 from partial_monitoring.display import number
 
+EXAMPLES = tuple(pm.games.GAMES)
+"""The example games of the page."""
+
 STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto;
        padding: 0 1rem; }
@@ -87,7 +90,7 @@ def table_1() -> str:
 def all_games() -> str:
     """Return the class and the constant of every example game."""
     rows = []
-    for name in pm.games.GAMES:
+    for name in EXAMPLES:
         game = pm.games.make(name)
         if not isinstance(game, pm.Game):
             continue

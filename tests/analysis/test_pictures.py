@@ -66,8 +66,8 @@ EXAMPLES = {
     ),
 } | {path.stem: lambda path=path: pm.load_game(path) for path in KNOWN}
 
-SELDOM = [path.stem for i, path in enumerate(KNOWN) if i % 3]
-"""Known games that are drawn at night only; every third is drawn each time."""
+SELDOM = [path.stem for i, path in enumerate(KNOWN) if i % 6]
+"""Known games that are drawn at night only; every sixth is drawn each time."""
 OFTEN = [name for name in EXAMPLES if name not in SELDOM]
 
 AREAS = {

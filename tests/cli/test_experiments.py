@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,12 @@ def test_errors_are_one_sentence_with_exit_code_2(words: tuple[str, ...], messag
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_the_demo_ends_with_the_table_and_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_the_demo_ends_with_the_table_and_the_page(
+    cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("partial_monitoring.cli.demo")  # the package has the command demo
+    monkeypatch.setattr(module, "core_count", lambda: cores)
     words = ("demo", "--out", str(tmp_path), "--horizon", "40", "--seeds", "2")
     result = pm_command(*words)
     assert result.exit_code == 0, result.output

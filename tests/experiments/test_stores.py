@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from functools import cache
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +105,11 @@ def slow_experiment() -> pm.Experiment:
     return pm.Experiment("apple_tasting", policies, [0.7, 0.3], horizon=30, seeds=150)
 
 
+@cache
+def without_store() -> Any:
+    return slow_experiment().run()
+
+
 def test_a_killed_process_loses_at_most_its_running_chunk(
     tmp_path: Path, played: list[tuple[str, list[int]]]
 ) -> None:
@@ -116,13 +123,13 @@ def test_a_killed_process_loses_at_most_its_running_chunk(
     assert 1 <= finished < 6
     table = slow_experiment().run(tmp_path)
     assert len(played) == 6 - finished
-    assert_same(table, slow_experiment().run())
+    assert_same(table, without_store())
 
 
 def test_two_processes_on_one_store(tmp_path: Path) -> None:
     both = [start(tmp_path), start(tmp_path)]
     assert [process.wait() for process in both] == [0, 0]
-    assert_same(slow_experiment().run(tmp_path), slow_experiment().run())
+    assert_same(slow_experiment().run(tmp_path), without_store())
     assert not list(tmp_path.rglob("*.unfinished"))
 
 

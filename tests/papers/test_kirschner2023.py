@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from papers.kirschner2023 import page as pages
 from papers.kirschner2023.__main__ import main
 from papers.kirschner2023.claims import CLAIMS, HERE
 from papers.kirschner2023.findings import growth_exponent, ratio
@@ -31,7 +32,10 @@ def small(folder: Path, claims: Sequence[str]) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def small_version(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    return small(tmp_path_factory.mktemp("paper"), SMALL)
+    quick = [name for name in pages.EXAMPLES if name != "kernelized_dueling"]  # takes seconds
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "EXAMPLES", quick)
+        return small(tmp_path_factory.mktemp("paper"), SMALL)
 
 
 def test_the_small_version_runs(small_version: tuple[str, str]) -> None:

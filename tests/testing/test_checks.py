@@ -45,9 +45,10 @@ def test_contexts_are_checked_together(monkeypatch: pytest.MonkeyPatch) -> None:
         pm.testing.check_game(game)
 
 
+@pytest.mark.parametrize("rounds", [8, pytest.param(30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_passes(name: str) -> None:
-    pm.testing.check_policy(POLICIES[name]())
+def test_every_policy_passes(name: str, rounds: int) -> None:
+    pm.testing.check_policy(POLICIES[name](), rounds=rounds)
 
 
 # -- what is wrong is found ------------------------------------------------------------------------

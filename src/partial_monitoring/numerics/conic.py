@@ -199,6 +199,8 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     filled = [cone for cone in cones if len(cone.bound)]
     if not filled:
         raise SolverError("the conic program was not solved: it has no constraints.")
+    rows = [cone.matrix for cone in filled]
+    stack = sparse.vstack if any(map(sparse.issparse, rows)) else np.concatenate
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
@@ -206,7 +208,7 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix((columns, columns)),
         objective,
-        sparse.csc_matrix(sparse.vstack([sparse.csr_matrix(cone.matrix) for cone in filled])),
+        sparse.csc_matrix(stack(rows)),
         np.concatenate([cone.bound for cone in filled]),
         [kinds[cone.kind](len(cone.bound)) for cone in filled],
         settings,
