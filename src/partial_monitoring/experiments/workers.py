@@ -28,7 +28,7 @@ from partial_monitoring.validation import Indices
 LOSSES = 3
 """How often a chunk may kill its worker before the experiment is abandoned."""
 
-NO_DASK = "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
+NO_DASK = "the engine 'dask' needs Dask; install it with: pip install distributed."
 
 
 class WorkersLost(PartialMonitoringError, RuntimeError):

@@ -85,7 +85,7 @@ def require_extras() -> None:
         except ImportError:
             raise InvalidInput(
                 f"a report needs {package}; install it with: "
-                f"pip install 'partial-monitoring[report]'."
+                f"pip install {' '.join(EXTRAS)}."
             ) from None
 
 
