@@ -1,4 +1,4 @@
-"""Docstrings as Markdown, for the reference; Griffe is there when ``make docs`` builds the pages."""
+"""Docstrings as Markdown, for the reference: only ``make docs`` installs Griffe."""
 
 from __future__ import annotations
 

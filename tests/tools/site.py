@@ -15,6 +15,9 @@ PACKAGE = "partial_monitoring"
 NAMES = "<!-- public names -->"
 """What the table of all public names takes the place of."""
 
+JOINED = r"^(\w+(?:, \w+)+)\n((?: {4}.*(?:\n(?= {4}))?)+)"
+"""Names in a section of a docstring that share what is said about them."""
+
 ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 """A script that the theme would load from elsewhere so that the search works without a server."""
 
@@ -89,21 +92,14 @@ def names_table() -> str:
 
 
 def as_markdown(docstring: str) -> str:
-    """Return a docstring as Markdown: examples as code, roles as names, brackets as they are.
+    """Return a docstring as Markdown: examples as code, roles as names, one name per entry.
 
-    >>> print(as_markdown("As :func:`exact`, in [0, 1].\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
-    As `exact`, in \\[0, 1].
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    More.
+    >>> as_markdown("As :func:`exact`, in [0, 1].\\n\\n>>> 1 + 1\\n2")
+    'As `exact`, in \\\\[0, 1].\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
     lines: list[str] = []
     inside = False
-    for line in docstring.splitlines():
+    for line in re.sub(JOINED, _apart, docstring, flags=re.MULTILINE).splitlines():
         if line.lstrip().startswith(">>>") and not inside:
             inside, margin = True, line[: len(line) - len(line.lstrip())]
             lines.append(f"{margin}```pycon")
@@ -112,6 +108,18 @@ def as_markdown(docstring: str) -> str:
             lines.append(f"{margin}```")
         lines.append(line if inside else _plain(line))
     return "\n".join([*lines, f"{margin}```"] if inside else lines)
+
+
+def _apart(entry: re.Match[str]) -> str:
+    """Repeat what is said about several names for each of them.
+
+    >>> print(re.sub(JOINED, _apart, "a, b\\n    Two."))
+    a
+        Two.
+    b
+        Two.
+    """
+    return "\n".join(f"{name}\n{entry[2]}" for name in entry[1].split(", "))
 
 
 def _plain(line: str) -> str:

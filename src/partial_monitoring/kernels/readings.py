@@ -24,6 +24,23 @@ from partial_monitoring.validation import (
     whole_number,
 )
 
+__all__ = [
+    "Reading",
+    "averages",
+    "derivatives",
+    "differences",
+    "nothing",
+    "one_after_another",
+    "sums",
+    "together",
+    "values",
+    "weighted",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:

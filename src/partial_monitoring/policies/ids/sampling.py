@@ -332,3 +332,7 @@ __all__ = [
     "frank_wolfe",
     "generalized",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
