@@ -123,9 +123,13 @@ def _apart(entry: re.Match[str]) -> str:
 
 
 def _plain(line: str) -> str:
-    """Take the roles out of a line, and escape brackets outside of code."""
+    """Take the roles out of a line, and escape outside of code what Markdown would read.
+
+    >>> print(_plain("max of <x, y>, see :func:`exact`"))
+    max of &lt;x, y>, see `exact`
+    """
     line = re.sub(r":\w+:`~?\.?([^`]+)`", r"`\1`", line)
     return "".join(
-        part if part.startswith("`") else re.sub(r"\[(?=[^\]]*\])", r"\\[", part)
+        part if part.startswith("`") else re.sub(r"([*[])", r"\\\1", part).replace("<", "&lt;")
         for part in re.split(r"(`+[^`]+`+)", line)
     )
