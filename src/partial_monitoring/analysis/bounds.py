@@ -36,11 +36,8 @@ class Bounds:
     """
 
     horizon: Array
-    """n: the numbers of rounds for which the bounds hold."""
     rank: int
-    """r: the dimension of what can be observed of the parameter."""
     regularization: float
-    """lambda, of the least squares estimate."""
     norm_bound: float
     """B: the largest distance of the truth from the prior mean."""
     noise_std: float

@@ -36,7 +36,6 @@ class ContextualBounds:
     """Regret bounds with their constants; arrays are over the horizons."""
 
     horizon: Array
-    """n: the numbers of rounds for which the bounds hold."""
     alignment: float
     """alpha(chi), or an upper bound of it."""
     conditional_alignment: float
@@ -46,9 +45,7 @@ class ContextualBounds:
     contextual_local_alignment: float
     """A bound of alpha(E, chi) that holds for every convex E."""
     total_information: Array
-    """gamma_n, as for games without contexts."""
     beta: Array
-    """beta_n, the squared radius of the confidence set."""
     conditional_global: Array
     """n^(2/3) (54 mean alpha(z) beta gamma (Delta_max + 4B))^(1/3) + ..."""
     conditional_local: Array
