@@ -42,7 +42,7 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation: site/index.html"
 
 clean:
@@ -54,14 +54,17 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.report: $(VENV)/bin/python pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
 	$(PIP) install --quiet --editable '.[report]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
+	@echo "Installing the peers into $(VENV); this takes some minutes ..."
 	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
 	$(PIP) install --quiet --editable '.[docs]'
 	@touch $@
 
@@ -71,5 +74,6 @@ $(VENV)/.warm: $(VENV)/.report $(wildcard src/partial_monitoring/numerics/compil
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
 	$(PIP) install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.report

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+__all__ = ["InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 class PartialMonitoringError(Exception):
     """Base class of every error this library raises on purpose."""

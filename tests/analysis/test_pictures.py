@@ -370,7 +370,7 @@ def test_missing_matplotlib_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
     with pytest.raises(pm.errors.InvalidInput) as caught:
         analysis("apple tasting").plot()
     assert str(caught.value) == (
-        "drawing needs matplotlib; install it with: pip install 'partial-monitoring[plots]'."
+        "drawing needs matplotlib; install it with: pip install matplotlib."
     )
 
 

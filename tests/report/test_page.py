@@ -226,7 +226,9 @@ def test_a_missing_extra_is_named(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(pm.errors.InvalidInput, match=rf"needs {package};.*\[report\]"):
+    with pytest.raises(
+        pm.errors.InvalidInput, match=rf"needs {package};.* pip install .*{package}"
+    ):
         pm.write_report(comparison(made_up({"ids": 0.5})), tmp_path)
 
 

@@ -67,10 +67,13 @@ class Advice:
     """Which measurements lift a game to the target class."""
 
     target: str
+    """The class to reach: "easy" or "hard"."""
     before: Analysis
+    """The analysis of the game as it is."""
     after: Analysis
     """The analysis of the game with the measurements added."""
     measurements: tuple[Measurement, ...]
+    """What to measure."""
     optimal: bool
     """Whether no cheaper set of the candidates reaches the target."""
 

@@ -29,6 +29,13 @@ from partial_monitoring.validation import (
     set_fields,
 )
 
+__all__ = ["ConfidenceSet", "deviations", "fixed", "paper"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Schedule = Callable[[Array], Array]
 """t (n,) -> log(1 / delta_t) (n,), the logarithm of one over the failure probability."""
 

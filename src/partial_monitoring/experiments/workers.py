@@ -178,7 +178,7 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise InvalidInput(
-            "the engine 'dask' needs Dask; install it with: pip install 'partial-monitoring[dask]'."
+            "the engine 'dask' needs Dask; install it with: pip install distributed."
         ) from None
     return distributed
 

@@ -93,6 +93,10 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
 __all__ += ["GAMES", "make", "options_of", "summary"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def make(name: str, **options: object) -> Game | ContextualGame:
     """Build a game by name.
 

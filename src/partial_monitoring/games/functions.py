@@ -20,6 +20,13 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.validation import Array, frozen, real_array, whole_number
 
+__all__ = ["KNOWN", "Known", "ackley", "branin", "hartmann3", "hartmann6", "named"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Function = Callable[[Array], Any]
 """(n, p) -> (n,)."""
 

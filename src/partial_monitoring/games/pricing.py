@@ -16,6 +16,7 @@ def dynamic_pricing(
 
     Model: an offer a to a customer who would pay x earns a - x if a <= x (what was given away
     compared with the best price) and -cost if a > x (no sale); the signal is "yes" or "no".
+    Regret is that of a shop that books a for a sale and x - cost, unseen, for a customer it loses.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def dynamic_pricing(
     valuations
         What customers may be willing to pay; the prices unless given.
     cost
-        What a lost sale costs.
+        What a lost sale costs, compared with the best price for that customer.
 
     Example
     -------

@@ -30,3 +30,7 @@ __all__ = [
     "from_function",
     "readings",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

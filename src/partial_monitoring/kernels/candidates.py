@@ -11,6 +11,13 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.validation import Array, known_keys, real_array, whole_number
 
+__all__ = ["grid", "sampled", "sobol"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 MOST_CANDIDATES = 1_000_000
 """Largest number of points of a grid."""
 

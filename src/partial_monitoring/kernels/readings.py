@@ -18,6 +18,23 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.validation import Array, Indices
 
+__all__ = [
+    "Reading",
+    "averages",
+    "derivatives",
+    "differences",
+    "nothing",
+    "one_after_another",
+    "sums",
+    "together",
+    "values",
+    "weighted",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:

@@ -19,42 +19,69 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What to do next, and why; what the policy does not know is None or nan."""
+    """What to do next, and why; what the policy does not know is None or nan.
+
+    Attributes
+    ----------
+    id
+        The number of the decision, by which its observation is reported.
+    round
+        t: one more than the number of observations so far.
+    action
+        The number of the action to play; in duels, of the pair of items.
+    label
+        Its label.
+    distribution
+        mu_t, the probabilities from which it was drawn, shape (k,).
+    probability
+        That of this action.
+    gaps
+        The gap estimates that were used, what each action may lose per round in units of reward,
+        shape (k,); infinite for actions that are not available.
+    information
+        The information gains that were used, shape (k,), in nats for ``pm.information.log_det``.
+    ratio
+        The information ratio of the distribution.
+    beta
+        beta_t, the squared radius of the confidence set.
+    estimate
+        theta_hat, shape (d,); in games with a list of actions ``game.features @ estimate`` is what
+        each is estimated to earn.
+    labels
+        The labels of the actions that were considered.
+    place
+        The index of the action among them.
+    index
+        The index whose maximum the policy played, shape (k,), if it decides in that way.
+    context
+        The label of the context in which it was made, or its game if the context is unlisted.
+    decided_by
+        What else decided: "contexts", regret and information of all contexts together, or
+        "plans", the gaps of whole plans, one action for each context.
+    considered
+        The numbers of the actions that were considered, if not all were; arrays are over these.
+    available
+        Which of the actions could be played, shape (k,), if not all could.
+    """
 
     id: int
-    """The number of the decision, by which its observation is reported."""
     round: int
-    """t: one more than the number of observations so far."""
     action: int
     label: str
     distribution: Array
-    """mu_t, shape (k,)."""
     probability: float
-    """The probability with which this action was chosen."""
     gaps: Array | None
-    """The gap estimates that were used, shape (k,)."""
     information: Array | None
-    """The information gains that were used, shape (k,)."""
     ratio: float
     beta: float
-    """beta_t, the squared radius of the confidence set."""
     estimate: Array | None
-    """theta_hat, shape (d,)."""
     labels: Sequence[str]
-    """The actions that were considered."""
     place: int
-    """The index of the action among them."""
     index: Array | None = None
-    """The index whose maximum the policy played, shape (k,), if it decides in that way."""
     context: Any = None
-    """The label of the context in which it was made, or its game if the context is unlisted."""
     decided_by: str | None = None
-    """What else decided: "contexts", regret and information of all contexts together, or "plans",
-    the gaps of whole plans, one action for each context."""
     considered: Indices | None = None
-    """The numbers of the actions that were considered, if not all were; arrays are over these."""
     available: NDArray[np.bool_] | None = None
-    """Which of the actions could be played, shape (k,), if not all could."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

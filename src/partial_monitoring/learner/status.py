@@ -26,25 +26,39 @@ SUSPICIOUS = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Status:
-    """What a learner knows by now."""
+    """What a learner knows by now.
+
+    Attributes
+    ----------
+    round
+        t: one more than the number of observations.
+    best
+        The label of the action (in duels, the item) that looks best.
+    action
+        Its number (in duels, that of the item).
+    plausible
+        The actions (in duels, the items) that may still be best: for some parameter in E_t no
+        other is better. If more than 200 may beat the best-looking one, they are not checked
+        against each other, see ``decided``.
+    at_risk
+        What playing the best-looking action loses per round, at most, if the model holds; in
+        units of reward.
+    exploring
+        What the next decision loses in expectation, at most.
+    warnings
+        Where the data contradict the model.
+    decided
+        Whether every plausible action was shown to be best for some parameter in E_t.
+    """
 
     round: int
     best: str
-    """The action that looks best."""
     action: int
-    """Its number (in duels, that of the item)."""
     plausible: list[str]
-    """The actions (in duels, the items) that may still be best: for some parameter in E_t no other
-    is better. If more than 200 may beat the best-looking one, they are not checked against each
-    other, see ``decided``."""
     at_risk: float
-    """What playing the best-looking action loses per round, at most, if the model holds."""
     exploring: float
-    """What the next decision loses in expectation, at most."""
     warnings: list[str]
-    """Where the data contradict the model."""
     decided: bool = True
-    """Whether every plausible action was shown to be best for some parameter in E_t."""
 
     def explain(self) -> str:
         """Say it in plain sentences."""

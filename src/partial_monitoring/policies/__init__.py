@@ -23,6 +23,21 @@ from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.refitted import Refitted
 
+__all__ = [
+    "POLICIES",
+    "make",
+    "name_of",
+    "options_of",
+    "policy_from_dict",
+    "policy_to_dict",
+    "summary",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     {
         "ids": IDS,

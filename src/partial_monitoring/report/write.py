@@ -84,8 +84,7 @@ def require_extras() -> None:
             import_module(package)
         except ImportError:
             raise InvalidInput(
-                f"a report needs {package}; install it with: "
-                f"pip install 'partial-monitoring[report]'."
+                f"a report needs {package}; install it with: pip install {' '.join(EXTRAS)}."
             ) from None
 
 

@@ -64,20 +64,35 @@ class Exponent:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Regret and more of several policies on the same seeds."""
+    """Regret and more of several policies on the same seeds.
+
+    Attributes
+    ----------
+    seeds
+        The seeds, one run each.
+    checkpoints
+        The rounds that are recorded, increasing; the last is the horizon.
+    theta
+        The true parameters, shape (seeds, d).
+    regret
+        By policy: cumulative pseudo-regret, shape (seeds, checkpoints).
+    information
+        By policy: information gained, shape (seeds, checkpoints); nan without such a measure.
+    ratio
+        By policy: average information ratio so far, shape (seeds, checkpoints).
+    plays
+        By policy: how often each action was played, shape (seeds, checkpoints, k).
+    seconds
+        By policy: how long all seeds together took.
+    """
 
     seeds: Indices
     checkpoints: Indices
     theta: Array
-    """The true parameters, shape (seeds, d)."""
     regret: dict[str, Array]
-    """By policy: cumulative pseudo-regret, shape (seeds, checkpoints)."""
     information: dict[str, Array]
-    """By policy: information gained, shape (seeds, checkpoints)."""
     ratio: dict[str, Array]
-    """By policy: average information ratio so far, shape (seeds, checkpoints)."""
     plays: dict[str, Indices]
-    """By policy: how often each action was played, shape (seeds, checkpoints, k)."""
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -291,11 +306,13 @@ class Comparison:
     game_name: str
     """What the game is called in the experiment, such as "dynamic_pricing"."""
     game: AnyGame
+    """The game itself."""
     instance: str
     """What the true parameters are called: "random", "worst", or the parameter itself."""
     policies: Mapping[str, Policy[Any]]
     """By name, in the order of the experiment; the keys of ``result.regret``."""
     result: Result
+    """Regret and more, as ``pm.simulate`` returns it."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Policies that do not play this game, and why."""
 

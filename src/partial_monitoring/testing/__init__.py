@@ -14,3 +14,7 @@ from partial_monitoring.testing.parameter_sets import check_parameter_set
 from partial_monitoring.testing.policies import check_policy
 
 __all__ = ["check_game", "check_parameter_set", "check_policy"]
+
+
+def __dir__() -> list[str]:
+    return __all__

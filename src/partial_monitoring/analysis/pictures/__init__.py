@@ -14,7 +14,7 @@ try:
     import matplotlib  # noqa: F401
 except ImportError:
     raise InvalidInput(
-        "drawing needs matplotlib; install it with: pip install 'partial-monitoring[plots]'."
+        "drawing needs matplotlib; install it with: pip install matplotlib."
     ) from None
 
 from matplotlib.axes import Axes

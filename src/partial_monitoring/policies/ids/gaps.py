@@ -15,6 +15,13 @@ import numpy as np
 from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.validation import Array
 
+__all__ = ["exact", "mean", "relaxed"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 GapEstimate = Callable[[Any, Any], Array]
 
 Function = TypeVar("Function", bound=Callable[..., Any])

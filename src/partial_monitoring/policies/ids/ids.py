@@ -43,8 +43,14 @@ class IDS(EstimatingPolicy):
         ``.deterministic`` or ``.e2d(tradeoff)``.
     confidence
         How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)`` or ``.deviations(number)``.
-    regularization, prior_mean, norm_bound
-        lambda, theta_0 and B; see :func:`partial_monitoring.estimation.linear.design.design`.
+    regularization
+        lambda > 0, the weight of the prior mean in the least-squares estimate.
+    prior_mean
+        theta_0; by default 0, the centre, the midpoint, the uniform distribution or a point of the
+        relative interior, depending on Theta. It is projected onto the affine hull of Theta.
+    norm_bound
+        B, the largest distance of the truth from it; by default that of Theta, and 1 on unbounded
+        sets.
 
     Examples
     --------

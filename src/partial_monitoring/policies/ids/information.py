@@ -14,6 +14,13 @@ from partial_monitoring.estimation.confidence import ConfidenceSet
 from partial_monitoring.policies.ids.gaps import in_groups
 from partial_monitoring.validation import Array
 
+__all__ = ["directed", "directed_relaxed", "log_det"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 InformationGain = Callable[[Any, Any], Array]
 
 

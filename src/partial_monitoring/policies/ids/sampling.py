@@ -258,3 +258,23 @@ def _dirac(score: Array) -> Array:
 
 _EXACT, _APPROXIMATE = Generalized(), Approximate()
 _FUNCTIONS: tuple[tuple[SamplingRule, Rule], ...] = ((exact, _EXACT), (approximate, _APPROXIMATE))
+
+__all__ = [
+    "E2D",
+    "AnytimeE2D",
+    "Approximate",
+    "Generalized",
+    "Pairs",
+    "SamplingRule",
+    "approximate",
+    "contextual",
+    "deterministic",
+    "e2d",
+    "exact",
+    "frank_wolfe",
+    "generalized",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

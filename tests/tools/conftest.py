@@ -1,0 +1,1 @@
+collect_ignore = ["docstrings.py"]  # needs Griffe, which only `make docs` installs
