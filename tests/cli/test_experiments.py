@@ -168,7 +168,7 @@ def test_the_demo_ends_with_the_table_and_the_page(
     cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = import_module("partial_monitoring.cli.demo")  # the package has the command demo
-    monkeypatch.setattr(module, "core_count", lambda: cores)
+    monkeypatch.setattr(module, "worker_count", lambda: cores)
     words = ("demo", "--out", str(tmp_path), "--horizon", "40", "--seeds", "2")
     result = pm_command(*words)
     assert result.exit_code == 0, result.output

@@ -254,7 +254,7 @@ def test_worlds_of_many_candidates_do_not_write_maps_down(
 
 
 BAD_THETA: dict[str, tuple[str, Any, str]] = {
-    "a word": ("bandit", "bad", "theta must be a parameter, one per seed, 'random', 'worst' or"),
+    "a word": ("bandit", "bad", "true parameter theta named 'bad'. Known: "),
     "short": ("bandit", np.zeros(3), "theta must have shape (12,)"),
     "nan": ("bandit", np.full(12, np.nan), "theta must be finite"),
     "three for two seeds": ("bandit", np.zeros((3, 12)), "theta must have one row per seed, 2"),

@@ -123,9 +123,9 @@ def test_the_general_theorem() -> None:
 
 
 def test_noise_that_depends_on_the_action_is_divided_out() -> None:
-    even = pm.games.heteroscedastic_linear_bandit(np.eye(2), [0.5, 0.5])
-    plain = pm.Game(np.eye(2), 2 * np.eye(2)[:, None, :], pm.Ball([0, 0], 1))
-    first, second = pm.bounds(even, 100), pm.bounds(plain, 100)
+    uneven = pm.games.heteroscedastic_linear_bandit(np.eye(2), [0.5, 0.25])
+    plain = pm.Game(np.eye(2), [[[2, 0]], [[0, 4]]], pm.Ball([0, 0], 1))
+    first, second = pm.bounds(uneven, 100), pm.bounds(plain, 100)
     assert first.noise_std == 1
     np.testing.assert_allclose(first.beta, second.beta)
     np.testing.assert_allclose(first.total_information, second.total_information)

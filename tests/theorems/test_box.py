@@ -301,8 +301,8 @@ def test_bad_input_is_refused() -> None:
         (lambda: own.points_of([0, -1]), "actions must be numbers of points"),
         (lambda: own.points_of([own.k]), "actions must be numbers of points"),
         (lambda: own.points_of([0.5]), "actions must be numbers of points"),
-        (lambda: pm.Learner(own, pm.LinUCB()), "does not play games over a box"),
-        (lambda: pm.Learner(own, pm.GPTS()), "does not play games over a box"),
+        (lambda: pm.Learner(own, pm.LinUCB()), "plays games whose actions can be listed"),
+        (lambda: pm.Learner(own, pm.GPTS()), "plays games whose actions can be listed"),
         (lambda: pm.analyze(own), "too many to list"),
         (lambda: pm.Learner(own).ask(available=[0]), "available cannot be given"),
         (
