@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -167,8 +166,7 @@ def test_errors_are_one_sentence_with_exit_code_2(words: tuple[str, ...], messag
 def test_the_demo_ends_with_the_table_and_the_page(
     cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = import_module("partial_monitoring.cli.demo")  # the package has the command demo
-    monkeypatch.setattr(module, "worker_count", lambda: cores)
+    monkeypatch.setattr("partial_monitoring.experiments.workers.worker_count", lambda: cores)
     words = ("demo", "--out", str(tmp_path), "--horizon", "40", "--seeds", "2")
     result = pm_command(*words)
     assert result.exit_code == 0, result.output
