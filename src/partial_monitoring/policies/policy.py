@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.state import View
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
 State = TypeVar("State")
 
@@ -162,6 +164,24 @@ def joined(choices: Sequence[Choices]) -> Choices:
             ]
         values[name] = np.concatenate(each)
     return Choices(**values)
+
+
+def checked_actions(choices: Choices, n: int, k: int) -> Indices:
+    """Return the actions (n,) that a policy chose, if they are numbers of actions.
+
+    A policy that answers anything else is refused in one sentence.
+    """
+    chosen = getattr(choices, "action", choices)
+    with suppress(ValueError):  # rows of unequal length
+        action = np.asarray(chosen)
+        if action.dtype.kind in "iu" and action.shape == (n,):
+            low, high = (action.item(),) * 2 if n == 1 else (action.min(), action.max())
+            if low >= 0 and high < k:
+                return action
+    raise InvalidInput(
+        f"a policy must return actions of shape ({n},), whole numbers from 0 to {k - 1}; got "
+        f"{brief(chosen)}."
+    )
 
 
 def is_policy(policy: object) -> bool:
