@@ -137,12 +137,15 @@ def dask(
 ) -> Finished:
     """Play the tasks on a Dask cluster: the one at an address, or one started on this machine.
 
-    The latter listens only on this machine and has no dashboard.
+    The latter listens only to this machine.
     """
     distributed, cluster = _distributed(), None
     if scheduler is None:
         cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # without it, everybody could read the dashboard
+            silence_logs="ERROR",
         )
     client = distributed.Client(cluster) if scheduler is None else _client(scheduler, security)
     lost = (distributed.KilledWorker, distributed.CancelledError, OSError)
