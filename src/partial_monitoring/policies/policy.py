@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -172,12 +171,14 @@ def checked_actions(choices: Choices, n: int, k: int) -> Indices:
     A policy that answers anything else is refused in one sentence.
     """
     chosen = getattr(choices, "action", choices)
-    with suppress(ValueError):  # rows of unequal length
+    try:
         action = np.asarray(chosen)
-        if action.dtype.kind in "iu" and action.shape == (n,):
-            low, high = (action.item(),) * 2 if n == 1 else (action.min(), action.max())
-            if low >= 0 and high < k:
+        if action.shape == (n,) and action.dtype.kind in "iu":
+            found = action.tolist() if n < 100 else (action.min(), action.max())  # what is faster
+            if min(found) >= 0 and max(found) < k:
                 return action
+    except ValueError:  # rows of unequal length
+        pass
     raise InvalidInput(
         f"a policy must return actions of shape ({n},), whole numbers from 0 to {k - 1}; got "
         f"{brief(chosen)}."
