@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -112,6 +113,22 @@ def test_a_truth_whose_helper_was_edited_finds_no_old_runs(
         truth = defined("def part(x):\n    return helper(x[:, 0])\n", helper=lambda x: factor * x)  # noqa: B023
         pm.Experiment(LINE, "ids", truth, horizon=5, seeds=2).run(tmp_path)
     assert len({key for key, _ in played}) == 2
+
+
+@dataclass
+class Slope:
+    """A true function with a number of its own; it cannot be hashed."""
+
+    factor: float
+
+    def __call__(self, x: Any) -> Any:
+        return self.factor * x[:, 0]
+
+
+def test_a_truth_may_be_an_object(tmp_path: Path, played: list[tuple[str, list[int]]]) -> None:
+    for factor in (1.0, 2.0, 1.0):
+        pm.Experiment(LINE, "ids", Slope(factor), horizon=5, seeds=2).run(tmp_path)
+    assert len(played) == 2
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Configuration:
             "noise": described(self.noise, former=former),
         }
         function = self.truth.function
-        if function is not None and function not in registered():
+        if function is not None and not any(function is own for own in registered()):
             # what its code does not show: values of the functions and constants that it uses
             content["values"] = self.game.function_values(function).tolist()
         return content
