@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -57,6 +58,28 @@ def test_no_temporary_file_stays_after_an_error(
     )
     assert [own.name for own in tmp_path.iterdir()] == ["file"]
     assert path.read_text() == "old"
+
+
+@posix
+def test_file_and_folder_are_on_disk_before_the_writer_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, original = [], os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(stat.S_IFMT(os.fstat(descriptor).st_mode))
+        original(descriptor)
+
+    monkeypatch.setattr(disk.os, "fsync", fsync)
+    disk.write_text(tmp_path / "file", "new")
+    assert synced == [stat.S_IFREG, stat.S_IFDIR]
+
+
+def test_only_one_module_writes_files() -> None:
+    source = Path(disk.__file__).parent
+    writes = re.compile(r"(?<!disk)\.write_(text|bytes)\(|\bopen\(.*[\"'][wax]b?\+?[\"']")
+    found = [path.name for path in source.rglob("*.py") if writes.search(path.read_text("utf-8"))]
+    assert found == ["disk.py"]
 
 
 @posix

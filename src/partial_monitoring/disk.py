@@ -11,10 +11,14 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
+from time import time
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.validation import file_path
+
+ABANDONED = 24 * 3600.0
+"""Age in seconds after which a temporary file belongs to a process that died."""
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -50,6 +54,14 @@ def remove(path: Path) -> None:
     """Delete a file."""
     with _reporting(path, "deleted"):
         path.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete old temporary files of a folder, which processes that died left there."""
+    for path in folder.glob(".*.unfinished"):
+        with suppress(OSError):
+            if time() - path.stat().st_mtime > ABANDONED:
+                path.unlink()
 
 
 def read_json(path: str | Path) -> Any:

@@ -28,6 +28,14 @@ class SolverError(PartialMonitoringError, RuntimeError):
     """An optimiser did not return an answer that can be trusted; the message has its status."""
 
 
+def is_interruption(error: BaseException | None) -> bool:
+    """Whether an error is an interruption from the keyboard, also one inside compiled code."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemError)
+        and (is_interruption(error.__cause__) or is_interruption(error.__context__))
+    )
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     """Error for a name that is not known, with the nearest known one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
@@ -19,6 +20,9 @@ Indices = NDArray[np.int64]
 
 LARGEST_OBSERVATION = 1e100
 """Largest size of an observation, whose square must not overflow."""
+
+RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9¹²³]", re.IGNORECASE)
+"""Names that Windows gives to devices."""
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -193,6 +197,8 @@ def file_name(name: str, value: object) -> str:
         or not 0 < len(value) <= 100
         or value != value.strip()
         or value.startswith(".")
+        or value.endswith(".")
+        or RESERVED.fullmatch(value.partition(".")[0].strip())
         or any(letter in '/\\:*?"<>|' or ord(letter) < 32 for letter in value)
     ):
         raise InvalidInput(

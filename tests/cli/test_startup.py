@@ -35,5 +35,23 @@ def test_listing_games_loads_no_solver() -> None:
     assert not loaded_by("games") & {*HEAVY, "partial_monitoring.policies"}
 
 
+COMPLETE = """
+import json, sys
+from partial_monitoring.cli import main
+from click.shell_completion import ShellComplete
+shell = ShellComplete(main, {}, "pm", "_PM_COMPLETE")
+found = shell.get_completions(["simulate", "apple_tasting", "--policy"], "rand")
+assert [item.value for item in found] == ["randcbp"]
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_completing_a_policy_loads_no_policy() -> None:
+    out = subprocess.run(
+        [sys.executable, "-c", COMPLETE], capture_output=True, check=True, text=True
+    )
+    assert not set(json.loads(out.stdout)) & {*HEAVY, "numpy", "partial_monitoring.policies"}
+
+
 def test_the_engines_of_the_command_line_are_those_of_experiments() -> None:
     assert tuple(ENGINES) == experiments.ENGINES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,3 +164,39 @@ def test_bad_files_say_where(tmp_path: Path, text: str, message: str) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nothing\.toml: cannot be read: No such file"):
         pm.load_experiment(tmp_path / "nothing.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 100_000,
+        "a = " + "{a = " * 10_000,
+        "a = " + "1" * 5000,
+        'horizon = 5\nseeds = 2\npolicies = ["ids"]\n[games.x]\ngame = {a = 1}\n',
+        'horizon = 5\nseeds = 2\ngames = ["survey"]\n[policies.x]\npolicy = {a = 1}\n',
+        'horizon = 5\nseeds = 2\ngames = ["survey"]\n[policies.x]\npolicy = [1]\n',
+    ],
+    ids=lambda text: text[:12],
+)
+def test_deep_and_odd_files_are_refused_in_one_sentence(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        pm.load_experiment(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_policies_that_are_nested_deeply_are_refused() -> None:
+    nested: dict[str, Any] = {"policy": "ids"}
+    for _ in range(3000):
+        nested = {"policy": "refitted", "inner": nested}
+    with pytest.raises(InvalidInput, match="policies are nested too deeply"):
+        pm.policies.policy_from_dict(nested)
+
+
+def test_a_table_with_a_huge_cell_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge.csv"
+    path.write_text("do,a\nx," + "1" * 200_000 + "\n")
+    with pytest.raises(InvalidInput, match=r"huge.csv: line \d: field larger than field limit"):
+        pm.load_game(path)

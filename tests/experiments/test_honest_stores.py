@@ -48,7 +48,10 @@ def test_chunks_of_any_size_count_plays_alike(
     assert none.plays["ids"].shape == (3, 2, 0)
 
 
-@pytest.mark.parametrize("name", ["../../mine", "a/b", "", ".x", " x", "x" * 200, [1], "a\nb"])
+@pytest.mark.parametrize(
+    "name",
+    ["../../mine", "a/b", "", ".x", " x", "x" * 200, [1], "a\nb", "con", "NUL", "Com1.x", "a."],
+)
 def test_names_that_are_no_file_names_are_refused(name: Any, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="name must be plain words that can name a file"):
         apples(name=name)

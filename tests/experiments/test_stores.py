@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from time import perf_counter, sleep
@@ -131,6 +132,16 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
     assert [process.wait() for process in both] == [0, 0]
     assert_same(slow_experiment().run(tmp_path), without_store())
     assert not list(tmp_path.rglob("*.unfinished"))
+
+
+def test_threads_of_one_process_on_one_store(tmp_path: Path) -> None:
+    """As containers that share a folder and have the same process id."""
+    for trial in range(3):
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(small().run, tmp_path / str(trial)) for _ in range(4)]
+        for job in jobs:
+            assert_same(job.result(), jobs[0].result())
+        assert not list(tmp_path.rglob("*.unfinished"))
 
 
 def test_experiments_are_read_back(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,13 @@ import pytest
 from pyarrow import compute as pc
 
 import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.experiments import runner
+from partial_monitoring.experiments import workers as engines
 from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.workers import WorkersLost
 from partial_monitoring.simulation.truths import FixedTruth
-from tests.oracles.fragile import AlwaysDies, Counted, DiesOnce
+from tests.oracles.fragile import AlwaysDies, Counted, CountsThreads, DiesOnce
 from tests.oracles.small_experiments import assert_same
 
 HORIZON, SEEDS = 20, 4
@@ -80,3 +84,54 @@ def test_seeds_are_spread_over_workers_in_small_chunks() -> None:
         tasks = list(runner.chunks(cell, np.arange(count), workers))
         assert [seed for task in tasks for seed in task.seeds] == list(range(count))
         assert max((len(task.seeds) for task in tasks), default=0) == largest
+
+
+def test_workers_have_one_thread_and_leave_the_environment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before, seen = dict(os.environ), []
+    original = engines.wait
+
+    def watching(*args: Any, **options: Any) -> Any:
+        seen.append(dict(os.environ))
+        return original(*args, **options)
+
+    monkeypatch.setattr(engines, "wait", watching)
+    policy = {"threads": CountsThreads(str(tmp_path / "threads"))}
+    one = pm.Experiment("apple_tasting", policy, [0.7, 0.3], horizon=3, seeds=1)
+    one.run(engine="processes", workers=1)
+    assert seen
+    assert all(own == before for own in seen)
+    assert set((tmp_path / "threads").read_text().split()) == {"1"}
+
+
+def test_a_cluster_of_this_machine_listens_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    psutil = pytest.importorskip("psutil")
+    original, addresses = distributed.LocalCluster, set()
+
+    def start(**options: Any) -> Any:
+        cluster, this = original(**options), psutil.Process()
+        for process in (this, *this.children(recursive=True)):
+            found = process.net_connections(kind="inet")
+            addresses.update(own.laddr.ip for own in found if own.status == "LISTEN")
+        return cluster
+
+    monkeypatch.setattr(distributed, "LocalCluster", start)
+    one = pm.Experiment("apple_tasting", "greedy", [0.7, 0.3], horizon=3, seeds=1)
+    one.run(engine="dask", workers=1)
+    assert addresses == {"127.0.0.1"}
+
+
+def test_security_goes_with_a_scheduler() -> None:
+    one = pm.Experiment("apple_tasting", "greedy", [0.7, 0.3], horizon=3, seeds=1)
+    with pytest.raises(InvalidInput, match="security is for a scheduler; got 5 without one"):
+        one.run(engine="dask", security=5)
+    distributed = pytest.importorskip("distributed")
+    with pytest.raises(InvalidInput, match=r"'tls://127.0.0.1:1' cannot be reached: .*TLS"):
+        one.run(engine="dask", scheduler="tls://127.0.0.1:1", security=distributed.Security())
+    with pytest.raises(InvalidInput, match=r"'tls://127.0.0.1:1' cannot be reached: "):
+        one.run(engine="dask", scheduler="tls://127.0.0.1:1", security=5)

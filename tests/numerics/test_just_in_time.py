@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from io import StringIO
@@ -97,11 +98,68 @@ def test_functions_work_if_no_folder_keeps_them(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> None:
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(type(linear.update), "enable_caching", refuse)
+    monkeypatch.setattr(just_in_time, "Cache", refuse)
     doubled = just_in_time.compiled(lambda x: 2.0 * x)
     assert doubled(2.0) == 4.0
     assert not just_in_time.is_kept(doubled)
     assert just_in_time.is_kept(linear.update)
+
+
+READ_ONLY = """
+import numpy as np
+from numba import njit
+from partial_monitoring.numerics.compiled import just_in_time, linear, ratio
+
+one = np.zeros(1, np.int64)
+ratio.spread_rows(one, one, np.zeros(1), 2)
+assert not just_in_time.is_kept(linear.update)
+try:
+    njit(cache=True)(linear.update.py_func)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_an_installation_without_any_folder_to_write_to_works(tmp_path: Path) -> None:
+    """Not even root can write below /proc, or into folders that are files."""
+    package = Path(just_in_time.__file__).parents[2]
+    copied = tmp_path / "partial_monitoring"
+    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [copied, *(path for path in copied.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+    unset = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH")
+    environment = {name: text for name, text in os.environ.items() if name not in unset}
+    environment |= {"PYTHONPATH": str(tmp_path), "HOME": "/proc/x", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", READ_ONLY]
+    run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert run.stderr == ""
+    assert "no locator available" in run.stdout  # what Numba itself says there
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"damaged"])
+def test_a_damaged_cache_is_compiled_again(ending: str, content: bytes, tmp_path: Path) -> None:
+    said(tmp_path, terminal=False)
+    files = list(tmp_path.rglob(f"*.{ending}"))
+    assert files
+    whole = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.write_bytes(content)
+    assert said(tmp_path, terminal=False) == ""
+    assert all(len(path.read_bytes()) > len(content) for path in whole)
+
+
+def test_a_full_disk_only_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(just_in_time.FunctionCache, "save_overload", fail)
+    doubled = just_in_time.compiled(twice)
+    assert doubled(2.0) == 4.0
+
+
+def twice(x: float) -> float:
+    return 2.0 * x
 
 
 def test_nothing_is_warmed_if_no_folder_keeps_it(

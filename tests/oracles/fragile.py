@@ -83,6 +83,19 @@ class Counted:
         return pm.IDS().update(state, action, observation)
 
 
+@dataclass(frozen=True)
+class CountsThreads(DiesOnce):
+    """IDS that writes how many threads its linear algebra has."""
+
+    def decide(self, state: Any, uniforms: Any, available: Any = None) -> Choices:
+        import scipy.linalg  # noqa: F401  (brings its own threads)
+        from threadpoolctl import threadpool_info
+
+        found = [str(own["num_threads"]) for own in threadpool_info()]
+        Path(self.flag).write_text(" ".join(found))
+        return pm.IDS().decide(state, uniforms, available)
+
+
 def halves(game: pm.Game, confidence: Any) -> Any:
     """A gap estimate of one's own."""
     return np.ones((len(confidence.beta), game.k)) / 2

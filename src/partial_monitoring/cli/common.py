@@ -6,10 +6,11 @@ The modules of commands import nothing that takes long; a command loads what it 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
-from partial_monitoring.errors import InvalidInput, PartialMonitoringError
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError, is_interruption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +39,18 @@ GAME_COMMAND = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
 
 class OneSentence(click.Group):
-    """Show the errors of the library as one sentence, with exit code 2; 130 if interrupted."""
+    """Show errors as one sentence, with exit code 2; 130 if interrupted."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        if sys.stdout is None:  # closed
+            sys.stdout = StringIO()
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            where = "" if error.filename is None else f"{error.filename}: "
+            click.echo(f"pm: {where}{error.strerror or error}.", err=True)
+            _drop_output()
+            sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -46,9 +58,19 @@ class OneSentence(click.Group):
         except PartialMonitoringError as error:
             click.echo(f"pm: {error}", err=True)
             ctx.exit(2)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interruption(error):
+                raise
             click.echo("pm: interrupted; runs that were kept are not played again.", err=True)
             ctx.exit(130)
+
+
+def _drop_output() -> None:
+    """Forget what cannot be written; Python would try again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def known_games(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
@@ -70,13 +92,21 @@ def takes_game(command: Any) -> Any:
 def find_game(name: str, options: Sequence[str], params: Sequence[str]) -> AnyGame:
     """Return the game of a registry name or a file."""
     chosen = read_options(options, params)
-    if name not in pm.games.GAMES and (Path(name).suffix in GAME_FILES or Path(name).exists()):
+    if name not in pm.games.GAMES and (Path(name).suffix in GAME_FILES or exists(name)):
         if chosen:
             raise InvalidInput(
                 f"a game file takes no options; got {', '.join(chosen)} with {name}."
             )
         return pm.load_game(name)
     return pm.games.make(name, **chosen)
+
+
+def exists(name: str) -> bool:
+    """Whether there is a file of a name; one that is too long for a file has none."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def plain_game(name: str, options: Sequence[str], params: Sequence[str]) -> Game:
@@ -90,6 +120,13 @@ def plain_game(name: str, options: Sequence[str], params: Sequence[str]) -> Game
 def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, object]:
     """Read --NAME VALUE, --NAME=VALUE and NAME=VALUE into keyword arguments."""
     chosen: dict[str, object] = {}
+
+    def choose(name: str, text: str) -> None:
+        key = name.replace("-", "_")
+        if key in chosen:
+            raise InvalidInput(f"option {name!r} of the game is given twice.")
+        chosen[key] = read_value(text)
+
     words = list(options)
     while words:
         word = words.pop(0)
@@ -98,25 +135,31 @@ def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, obj
         name, equals, text = word[2:].partition("=")
         if not (equals or words):
             raise InvalidInput(f"--{name} needs a value.")
-        chosen[name.replace("-", "_")] = read_value(text if equals else words.pop(0))
+        choose(name, text if equals else words.pop(0))
     for param in params:
         name, equals, text = param.partition("=")
         if not equals:
             raise InvalidInput(f"--param must be NAME=VALUE; got {param!r}.")
-        chosen[name.replace("-", "_")] = read_value(text)
+        choose(name, text)
     return chosen
 
 
 def read_value(text: str) -> object:
-    """Read a value of the command line.
+    """Read a value of the command line: JSON, a list 1,2,3, a constant of Python or a word.
 
     >>> read_value("2"), read_value("1,2.5"), read_value("[[0, 1]]"), read_value("none")
     (2, [1, 2.5], [[0, 1]], 'none')
+    >>> read_value("False"), read_value("TRUE"), read_value("None")
+    (False, True, None)
     """
+    if text == "None":
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
-        if "," in text:
+    except (ValueError, RecursionError):  # no JSON, or too much of it
+        if "," in text and text[0] not in "[{":
             return [read_value(part.strip()) for part in text.split(",")]
         return text
 
@@ -140,7 +183,10 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
                 raise InvalidInput(
                     f"--policy must be NAME, NAME:OPTION=VALUE or LABEL=NAME:...; got {text!r}."
                 )
-            options[key.replace("-", "_")] = read_value(value)
+            key = key.replace("-", "_")
+            if key in options:
+                raise InvalidInput(f"option {key!r} of --policy {text!r} is given twice.")
+            options[key] = read_value(value)
         if label in chosen:
             raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
         chosen[label] = pm.policies.make(name, **options)
@@ -196,9 +242,22 @@ def show_sentences(text: str) -> None:
 
 
 def console() -> Console:
-    """Return the terminal to print on; wide when the output goes into a file or a pipe."""
+    """Return the terminal to print on; into a file or a pipe, 120 wide unless COLUMNS is set."""
     from rich.console import Console
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without θ shows a question mark
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    width = None if os.environ.get("COLUMNS", "").isdigit() else 120
+    return Console(highlight=False, width=width, file=Trimmed())  # type: ignore[arg-type]
+
+
+class Trimmed:
+    """Standard output without blanks at the ends of lines."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)

@@ -18,6 +18,7 @@ from partial_monitoring.cli.common import (
     GAME_COMMAND,
     GAME_HELP,
     console,
+    exists,
     find_game,
     read_policies,
     read_value,
@@ -32,6 +33,25 @@ if TYPE_CHECKING:
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
+POLICIES = (
+    "ids",
+    "contextual_ids",
+    "dueling_ids",
+    "cbp",
+    "randcbp",
+    "linucb",
+    "lints",
+    "greedy",
+    "epsilon_greedy",
+    "squarecb",
+    "refitted",
+    "gp_ucb",
+    "gp_ts",
+    "expected_improvement",
+    "dueling_ts",
+)
+"""The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
+
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
 your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
@@ -40,7 +60,7 @@ your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
 
 def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
     """Complete the name of a policy."""
-    return [CompletionItem(name) for name in pm.policies.POLICIES if name.startswith(word)]
+    return [CompletionItem(name) for name in POLICIES if name.startswith(word)]
 
 
 def run_options(command: Any) -> Any:
@@ -119,7 +139,7 @@ def simulate(
     """Play policies on a game and compare their regret."""
     from partial_monitoring.experiments.content_key import content_key
 
-    label = Path(game).stem if Path(game).exists() else game
+    label = Path(game).stem if exists(game) else game
     what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
     experiment = pm.Experiment(
         {label: find_game(game, options, param)},
@@ -173,7 +193,7 @@ def report(folder: Path, title: str | None, as_json: bool) -> None:
     """Write the page, figures and tables of the experiments stored in FOLDER."""
     from partial_monitoring.experiments.store import open_store, stored_comparisons
 
-    store = open_store(folder, warn=lambda line: click.echo(f"pm: {line}", err=True))
+    store = open_store(folder, warn=warn)
     comparisons = stored_comparisons(store)
     show_comparisons(comparisons, as_json=as_json)
     if not as_json:
@@ -215,7 +235,13 @@ def keep_command(folder: Path, name: str) -> None:
     """Store the command that ran an experiment, for its page."""
     from partial_monitoring.experiments.store import Store
 
-    Store(folder).write_json(folder / "commands" / f"{name}.json", this_command())
+    store = Store(folder, warn=warn)
+    store.note(folder / "commands" / f"{name}.json", this_command())
+
+
+def warn(line: str) -> None:
+    """Print a warning."""
+    click.echo(f"pm: {line}", err=True)
 
 
 def _listed(value: object) -> Any:

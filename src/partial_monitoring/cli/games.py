@@ -93,6 +93,8 @@ def analyze(
             f"Alignment constant {analysis.alignment:.6g}; of the {analysis.dimension} dimensions "
             f"of the unknown, {analysis.rank} can be observed."
         )
+    if plot is not None:
+        click.echo(f"The picture: {plot}")
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP)

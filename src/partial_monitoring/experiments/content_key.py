@@ -1,7 +1,7 @@
 """Content keys: short hashes of definitions as plain data; equal keys mean equal definitions.
 
 Entries of the library's registries are described by their names, so that modules can move;
-everything else by the module that defines it.
+everything else by the module that defines it and a hash of its code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from dataclasses import fields, is_dataclass
 from functools import cache, cached_property
 from hashlib import sha256
-from types import MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,9 @@ FORMER = {
 }
 """Modules of registered functions and classes, or of a kind of them, in stores of format 1."""
 
+LIBRARIES = ("builtins", "typing", "abc", "partial_monitoring")
+"""Packages whose classes are described by their names alone."""
+
 
 @cache
 def registered() -> dict[Any, str]:
@@ -66,8 +69,8 @@ def described(value: Any, *, former: bool = False) -> Any:
     """Return a definition as plain data.
 
     Numbers and strings stay as they are, arrays become lists, dataclasses their kind and fields,
-    functions and classes their registered name or the module that defines them. With ``former``,
-    registered entries are named as in stores of format 1.
+    functions and classes their registered name, or the module that defines them and a hash of their
+    code. With ``former``, registered entries are named as in stores of format 1.
 
     >>> described(np.array([1.0, 2.0])), described(None), described(POLICIES["cbp"])
     ([1.0, 2.0], None, 'policy:cbp')
@@ -117,7 +120,38 @@ def _name(value: Any, former: bool) -> str:
     hidden = getattr(value, "__closure__", None) or getattr(value, "__wrapped__", None)
     if not module or not name or "<" in name or hidden:
         raise _nameless(value)
-    return f"{module}:{name}"
+    code = None if module.partition(".")[0] in LIBRARIES else _code(value)
+    return f"{module}:{name}" if code is None else f"{module}:{name}:{content_key(code)}"
+
+
+def _code(value: Any) -> Any:
+    """Return what a function or class does, as plain data; None if that cannot be seen.
+
+    The functions that it calls are only named, and so is what the library defines.
+    """
+    if isinstance(value, type):
+        own = [base for base in value.__mro__ if base.__module__.partition(".")[0] not in LIBRARIES]
+        found = [(name, _code(part)) for base in own for name, part in sorted(vars(base).items())]
+        return [pair for pair in found if pair[1] is not None] or None
+    for attribute in ("__func__", "fget", "func"):  # of methods, properties, cached properties
+        value = getattr(value, attribute, None) or value
+    if isinstance(value, FunctionType):
+        return [_plain(value.__code__), _plain(value.__defaults__), _plain(value.__kwdefaults__)]
+    return _plain(value) if isinstance(value, bool | int | float | tuple) else None
+
+
+def _plain(value: Any) -> str:
+    """Return a constant or code as text that is the same in every process."""
+    if isinstance(value, CodeType):
+        value = (value.co_code, value.co_names, value.co_consts)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_plain, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_plain, value)))}}}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {_plain(item)}' for name, item in value.items())}}}"
+    plain = value is None or isinstance(value, bool | int | float | complex | str | bytes)
+    return repr(value) if plain or value is ... else type(value).__name__
 
 
 def _nameless(value: Any) -> InvalidInput:

@@ -32,7 +32,15 @@ from partial_monitoring.simulation.simulate import (
     seed_numbers,
 )
 from partial_monitoring.simulation.truths import Truth, read_truth
-from partial_monitoring.validation import Array, Indices, file_name, set_fields, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    file_name,
+    set_fields,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -77,7 +85,7 @@ class Experiment(Plan):
         theta: ArrayLike | str | Callable[[Array], Any] | Mapping[str, Any] = "random",
         *,
         horizon: int,
-        seeds: int | Iterable[int],
+        seeds: int | Iterable[int] = 20,
         checkpoints: ArrayLike | None = None,
         noise: str | NoiseFunction | None = None,
         name: str = "experiment",
@@ -109,6 +117,7 @@ class Experiment(Plan):
         engine: str = "here",
         workers: int | None = None,
         scheduler: str | None = None,
+        security: Any = None,
         progress: bool = False,
     ) -> pyarrow.Table:
         """Play what is missing and return everything as an Arrow table.
@@ -118,7 +127,12 @@ class Experiment(Plan):
         """
         return runner.arrow_table(
             self.compare(
-                store, engine=engine, workers=workers, scheduler=scheduler, progress=progress
+                store,
+                engine=engine,
+                workers=workers,
+                scheduler=scheduler,
+                security=security,
+                progress=progress,
             )
         )
 
@@ -129,6 +143,7 @@ class Experiment(Plan):
         engine: str = "here",
         workers: int | None = None,
         scheduler: str | None = None,
+        security: Any = None,
         progress: bool = False,
     ) -> list[Comparison]:
         """Play what is missing and return one comparison per game and true parameter.
@@ -143,6 +158,8 @@ class Experiment(Plan):
             Number of processes; by default the number of cores.
         scheduler
             The address of a Dask scheduler; without one a cluster is started on this machine.
+        security
+            A ``distributed.Security`` for a scheduler that is reached over TLS ("tls://...").
         progress
             Show progress on standard error.
         """
@@ -152,18 +169,22 @@ class Experiment(Plan):
             raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
         if scheduler is not None and not isinstance(scheduler, str):
             raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
+        if security is not None and scheduler is None:
+            raise InvalidInput(f"security is for a scheduler; got {brief(security)} without one.")
         if workers is None:
-            workers = worker_count(scheduler)
+            workers = worker_count(scheduler, security)
         count = whole_number("workers", workers, at_least=1)
         with ExitStack() as stack:
             folder = store if store is not None else stack.enter_context(TemporaryDirectory())
-            shown = stack.enter_context(Progress(visible=progress))
+            shown = stack.enter_context(Progress(visible=boolean("progress", progress)))
             kept = Store(folder, warn=shown.say)
+            kept.tidy()
             cells = runner.planned(self, kept)
             if store is not None:
                 runner.note(self, kept, cells)
             tasks = runner.missing(self, cells, kept, shown, 1 if engine == "here" else count)
-            for task, part in ENGINES[engine](list(tasks), workers=count, scheduler=scheduler):
+            where = {"workers": count, "scheduler": scheduler, "security": security}
+            for task, part in ENGINES[engine](list(tasks), **where):
                 kept.add(task.configuration, part)
                 shown.advance(tasks[task], len(part.seeds))
             return [runner.comparison_of(self, setting, cells, kept) for setting in self.settings]

@@ -33,7 +33,7 @@ def load_experiment(path: str | Path) -> Experiment:
             data = tomllib.loads(source.read_text(encoding="utf-8"))
         except OSError as error:
             raise InvalidInput(f"cannot be read: {error.strerror}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # too many digits, nested too deeply
             raise InvalidInput(f"is not TOML: {error}.") from None
         return experiment_from_dict(data, name=source.stem, folder=source.parent)
 

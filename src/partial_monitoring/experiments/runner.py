@@ -114,7 +114,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
         "checkpoints": plan.checkpoints.tolist(),
         "settings": listed,
     }
-    store.write_json(store.folder / "experiments" / f"{plan.name}.json", content)
+    store.note(store.folder / "experiments" / f"{plan.name}.json", content)
 
 
 def _policy_dict(policy: Any) -> Any:

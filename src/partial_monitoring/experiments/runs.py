@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import partial_monitoring
-from partial_monitoring.experiments.content_key import content_key, described
+from partial_monitoring.experiments.content_key import content_key, described, registered
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
@@ -82,7 +82,7 @@ class Configuration:
     def definition(self, version: int = FORMAT) -> dict[str, Any]:
         """Return what the runs depend on, as plain data."""
         former = version == 1
-        return {
+        content = {
             "format": version,
             "version": partial_monitoring.__version__,
             "game": self.game_key,
@@ -91,6 +91,11 @@ class Configuration:
             "checkpoints": self.checkpoints.tolist(),
             "noise": described(self.noise, former=former),
         }
+        function = self.truth.function
+        if function is not None and not any(function is own for own in registered()):
+            # what its code does not show: values of the functions and constants that it uses
+            content["values"] = self.game.function_values(function).tolist()
+        return content
 
     @cached_property
     def key(self) -> str:

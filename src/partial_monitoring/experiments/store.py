@@ -1,13 +1,15 @@
 """Finished runs on disk, by content key.
 
     FOLDER/games/GAME.json             the games, as game files
-    FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key
+    FOLDER/runs/KEY/cell.json          what the runs of a configuration depend on, its former key,
+                                       and the libraries that played them first
     FOLDER/runs/KEY/SEEDS.parquet      finished runs, some seeds per file: first, number, hash
     FOLDER/truths/SEARCH.json          parameters found by a search
     FOLDER/experiments/NAME.json       which configurations and seeds an experiment consists of
 
 Every file is written whole or not at all, and two processes that finish the same runs write the
-same file. A damaged file is reported and ignored, so that its runs are played again.
+same file. A damaged file, or one of another configuration, is reported and ignored, so that its
+runs are played again. A store whose runs are finished is only read.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import numpy as np
@@ -39,18 +44,20 @@ class Store:
     folder
         Created if it does not exist.
     warn
-        Called with a sentence that names a damaged file.
+        Called with a sentence that names a damaged file, once for each.
     """
 
     def __init__(self, folder: str | Path, warn: Callable[[str], None] = lambda line: None) -> None:
-        self.folder, self.warn = disk.make_folder(folder), warn
+        self.folder = disk.make_folder(folder)
+        self.warn = cache(warn)  # says each sentence once
         self._checked: dict[Path, Result] = {}
+        self._former: dict[str, str] = {}
 
     def finished(self, key: str) -> Result | None:
         """Return all finished runs of the configuration with a key, or None."""
         found: Result | None = None
-        keys = (key, (self.definition(key) or {}).get("former"))
-        folders = [self.folder / "runs" / own for own in keys if own is not None]
+        keys = (key, self._former.get(key) or self.definition(key).get("former"))
+        folders = [self.folder / "runs" / own for own in keys if isinstance(own, str)]
         for path in (path for own in folders for path in sorted(own.glob("[!.]*.parquet"))):
             some = self._read(path)
             if found is None or some is None:
@@ -63,24 +70,28 @@ class Store:
         """Note the former key of a configuration if the store has runs under that key only."""
         runs = self.folder / "runs"
         if (runs / own.former_key).is_dir() and not (runs / own.key).exists():
-            definition = own.definition() | {"former": own.former_key}
-            self.write_json(runs / own.key / "cell.json", definition)
+            self._former[own.key] = own.former_key
+            self.note(runs / own.key / "cell.json", own.definition() | {"former": own.former_key})
 
     def add(self, own: Configuration, result: Result) -> None:
         """Keep finished runs of a configuration."""
         folder = self.folder / "runs" / own.key
         if not (folder / "cell.json").exists():
             self.add_game(own.game_key, own.game)
-            self.write_json(folder / "cell.json", own.definition())
+            self.write_json(folder / "cell.json", own.definition() | {"libraries": libraries()})
         seeds = result.seeds
-        digest = sha256(seeds.tobytes()).hexdigest()[:8]
+        digest = sha256(own.key.encode() + seeds.tobytes()).hexdigest()[:8]
         target = folder / f"{seeds[0]}-{len(seeds)}-{digest}.parquet"
-        result.save(target)
+        result.save(target, key=own.key)
         self._checked[target] = result
 
-    def definition(self, key: str) -> Any:
-        """Return what the runs of a configuration depend on, as plain data; None if missing."""
-        return self.read_json(self.folder / "runs" / key / "cell.json")
+    def definition(self, key: str) -> dict[str, Any]:
+        """Return what the runs of a configuration depend on, as plain data; {} if missing."""
+        path = self.folder / "runs" / key / "cell.json"
+        found = self.read_json(path)
+        if found is not None and not isinstance(found, dict):
+            self.warn(f"{path}: is damaged and ignored.")
+        return found if isinstance(found, dict) else {}
 
     def add_game(self, key: str, game: AnyGame) -> None:
         """Keep a game under its content key."""
@@ -93,6 +104,19 @@ class Store:
         disk.make_folder(path.parent)
         disk.write_text(path, json.dumps(data, ensure_ascii=False))
 
+    def note(self, path: Path, data: Any) -> None:
+        """Write plain data for later readers, if it is new; say so if that is impossible."""
+        try:
+            if self.read_json(path) != data:
+                self.write_json(path, data)
+        except InvalidInput as error:
+            self.warn(str(error))
+
+    def tidy(self) -> None:
+        """Remove what processes that died left behind."""
+        for folder in (self.folder, *self.folder.glob("*/"), *self.folder.glob("runs/*/")):
+            disk.remove_unfinished(folder)
+
     def read_json(self, path: Path) -> Any:
         """Return the plain data of a file; None if it is missing or damaged."""
         try:
@@ -104,11 +128,21 @@ class Store:
     def _read(self, path: Path) -> Result | None:
         if path not in self._checked:
             try:
-                self._checked[path] = Result.load(path)
+                found, key = Result.load_with_key(path)
             except InvalidInput as error:
                 self.warn(f"{error} Its runs are played again.")
                 return None
+            if key not in (None, path.parent.name):
+                self.warn(f"{path}: holds runs of {key} and is ignored.")
+                return None
+            self._checked[path] = found
         return self._checked[path]
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions that numbers may depend on in their last digits."""
+    named = {name: version(name) for name in ("numpy", "scipy", "numba")}
+    return {"python": python_version(), **named}
 
 
 @dataclass(eq=False)
@@ -192,10 +226,10 @@ def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
     if len(seeds) < len(group.seeds):
         store.warn(f"{title}: {len(seeds)} of {len(group.seeds)} seeds are finished by all.")
     for label in done:
-        version = (store.definition(group.cells[label]) or {}).get("version")
-        if version not in (None, partial_monitoring.__version__):
+        played = store.definition(group.cells[label]).get("version")
+        if played not in (None, partial_monitoring.__version__):
             store.warn(
-                f"{title}: {label} was played with partial-monitoring {version}; this is "
+                f"{title}: {label} was played with partial-monitoring {played}; this is "
                 f"{partial_monitoring.__version__}."
             )
     yield Comparison(

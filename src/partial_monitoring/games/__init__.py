@@ -116,7 +116,7 @@ def options_of(name: str) -> dict[str, object]:
     >>> options_of("inspection")
     {'cost': 0.25, 'missed_fault': 1.0, 'false_alarm': 1.0}
     """
-    if name not in GAMES:
+    if not isinstance(name, str) or name not in GAMES:
         raise unknown_name("game", name, GAMES)
     return {option.name: option.default for option in signature(GAMES[name]).parameters.values()}
 

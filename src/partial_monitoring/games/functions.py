@@ -135,6 +135,9 @@ class Known:
     best: Array
     """Where it is largest, shape (points, p); for any dimension one coordinate, (points, 1)."""
 
+    def __call__(self, x: ArrayLike) -> Any:
+        return self.function(x)  # type: ignore[arg-type]
+
     def maximizers(self, dimension: int | None = None) -> Array:
         """Return where the function is largest, shape (points, p)."""
         if self.dimension is None:
@@ -168,6 +171,11 @@ def named(name: str) -> Function:
     if name not in KNOWN:
         raise unknown_name("test function", name, KNOWN)
     return KNOWN[name].function
+
+
+def with_maximizers(function: Function | None) -> Function | None:
+    """Return a test function with what is known about it, and any other as it is."""
+    return next((known for known in KNOWN.values() if known.function is function), function)
 
 
 def _hartmann(x: Array, steepness: Array, centers: Array, moments: tuple[float, float]) -> Array:

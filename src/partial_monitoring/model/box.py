@@ -266,11 +266,14 @@ class BoxTruths(Truths):
         self.game, self.theta = game, theta
         self._sizes = np.full(len(theta), float(game.noise_std))
         self._shared = None if function is None else _checked(function)
+        none = np.zeros((0, len(game.low)))
         if self._shared is None:
             self._functions = [game.function(own) for own in theta]
-            self._best = np.array([_largest_value(game, own) for own in self._functions])
+            self._best = np.array([_largest_value(game, own, none) for own in self._functions])
         else:
-            self._best = np.full(len(theta), _largest_value(game, self._shared))
+            known = getattr(function, "maximizers", lambda dimension: none)  # of test functions
+            best = _largest_value(game, self._shared, known(len(game.low)))
+            self._best = np.full(len(theta), best)
 
     def _values(self, action: Indices) -> Array:
         points = self.game.points_of(action)
@@ -296,17 +299,19 @@ def _checked(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
     return lambda x: validation.real_array("what theta returns", function(np.array(x)), (len(x),))
 
 
-def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array]) -> float:
+def _largest_value(game: KernelBoxGame, function: Callable[[Array], Array], known: Array) -> float:
     """Return the largest value of a function over the box that a search finds.
 
-    The best of many points that fill the box evenly are improved by a quasi-Newton method.
+    The best of many points that fill the box evenly, and points (n, p) of which it is known that
+    the function is largest there, are improved by a quasi-Newton method.
     """
     from scipy.optimize import minimize
 
     points = sobol(game.low, game.high, SEARCHED)
     values = np.asarray(function(points))
-    best = float(values.max())
-    for start in points[np.argsort(-values)[:POLISHED]]:
+    known = np.clip(known, game.low, game.high)
+    best = float(np.max(function(known), initial=values.max()))
+    for start in (*points[np.argsort(-values)[:POLISHED]], *known):
         found = minimize(
             lambda x: -float(function(x[None])[0]),
             start,

@@ -117,7 +117,10 @@ def _read_csv(path: Path) -> dict[str, dict[str, str]]:
     except UnicodeDecodeError:
         raise InvalidInput(f"{path}: must be encoded in UTF-8.") from None
     reader = csv.reader(StringIO(text, newline=""))
-    numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
+    try:
+        numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
+    except csv.Error as error:
+        raise InvalidInput(f"{path}: line {reader.line_num}: {error}.") from None
     lines = [line for _, line in numbered]
     if len(lines) < 2 or len(lines[0]) < 2:
         raise InvalidInput(

@@ -140,7 +140,10 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
     if not isinstance(data, Mapping) or "policy" not in data:
         raise InvalidInput(f"a policy must be a table with the key 'policy'; got {data!r}.")
     options = {key: value for key, value in data.items() if key != "policy"}
-    return make(data["policy"], **options)
+    try:
+        return make(data["policy"], **options)
+    except RecursionError:
+        raise InvalidInput("policies are nested too deeply.") from None
 
 
 def _part(key: str, value: Any) -> Any:

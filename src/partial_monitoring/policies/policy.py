@@ -9,8 +9,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.state import View
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
 State = TypeVar("State")
 
@@ -155,6 +156,26 @@ def joined(choices: Sequence[Choices]) -> Choices:
             each = [np.pad(*pair, constant_values=filler) for pair in zip(each, room, strict=True)]
         values[name] = np.concatenate(each)
     return Choices(**values)
+
+
+def checked_actions(choices: Choices, n: int, k: int) -> Indices:
+    """Return the actions (n,) that a policy chose, if they are numbers of actions.
+
+    A policy that answers anything else is refused in one sentence.
+    """
+    chosen = getattr(choices, "action", choices)
+    try:
+        action = np.asarray(chosen)
+        if action.shape == (n,) and action.dtype.kind in "iu":
+            found = action.tolist() if n < 100 else (action.min(), action.max())  # what is faster
+            if min(found) >= 0 and max(found) < k:
+                return action
+    except ValueError:  # rows of unequal length
+        pass
+    raise InvalidInput(
+        f"a policy must return actions of shape ({n},), whole numbers from 0 to {k - 1}; got "
+        f"{brief(chosen)}."
+    )
 
 
 def is_policy(policy: object) -> bool:

@@ -117,6 +117,7 @@ class Refitted:
         return RefittedState((blank,) * replicates, kernel, 2 * game.d)
 
     def draws(self, state: RefittedState) -> int:
+        """Return the number of uniform numbers that a round needs."""
         return 1 if draws_needed(self.inner, state.runs[0].state) is None else state.most_draws
 
     def decide(

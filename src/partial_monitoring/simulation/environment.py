@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import randomness
+from partial_monitoring.games import functions
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.validation import Array, Indices
@@ -42,7 +43,7 @@ class Environment:
         self.feedback = game.feedback(noise)
         for own in np.unique(theta, axis=0):
             game.parameters.checked(own)
-        self.truths = game.truths(theta, function)
+        self.truths = game.truths(theta, functions.with_maximizers(function))
         self.feedback.check(self.truths)
         self._numbers = self.feedback.source(game, seeds)
         self._contexts = randomness.Stream(seeds, randomness.CONTEXT, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
@@ -17,7 +17,7 @@ from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import Policy
-from partial_monitoring.validation import Array, Indices, file_path, real_number
+from partial_monitoring.validation import Array, Indices, brief, file_path, is_whole, real_number
 
 FORMAT = 2
 """Version of the files that ``save`` writes."""
@@ -204,6 +204,8 @@ class Result:
     def only(self, seeds: Indices) -> Result:
         """Return the result of some of its seeds, in the order given."""
         places = {int(seed): i for i, seed in enumerate(self.seeds)}
+        if not isinstance(seeds, Iterable) or not all(map(is_whole, seeds)):
+            raise InvalidInput(f"seeds must be a list of whole numbers; got {brief(seeds)}.")
         missing = [int(seed) for seed in seeds if int(seed) not in places]
         if missing:
             raise InvalidInput(f"seeds must be among those of the result; got {missing}.")
@@ -217,8 +219,8 @@ class Result:
             **_changed(lambda own: own[rows], self),
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write a Parquet file with a row per policy and seed."""
+    def save(self, path: str | Path, *, key: str | None = None) -> None:
+        """Write a Parquet file with a row per policy and seed, and a key by which to know it."""
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -228,15 +230,15 @@ class Result:
             "seed": pa.array(np.tile(self.seeds, len(self.policies))),
             "theta": _lists([self.theta] * len(self.policies)),
         }
-        for key in TABLES:
-            columns[key] = _lists([getattr(self, key)[name] for name in self.policies])
+        for kind in TABLES:
+            columns[kind] = _lists([getattr(self, kind)[name] for name in self.policies])
         meta = {
             "format": FORMAT,
             "checkpoints": self.checkpoints.tolist(),
             "actions": {name: plays.shape[2] for name, plays in self.plays.items()},
             "seconds": self.seconds,
-            "digest": self._digest(),
-        }
+            "digest": self._digest(key),
+        } | ({} if key is None else {"key": key})
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
         buffer = BytesIO()
         parquet.write_table(table, buffer, write_page_checksum=True)
@@ -245,6 +247,11 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> Result:
         """Read a result that was saved; a damaged file is refused."""
+        return cls.load_with_key(path)[0]
+
+    @classmethod
+    def load_with_key(cls, path: str | Path) -> tuple[Result, str | None]:
+        """Read a result and the key that it was saved with, if any."""
         from pyarrow import ArrowException, parquet
 
         source = file_path(path)
@@ -253,9 +260,10 @@ class Result:
             meta = json.loads(table.schema.metadata[b"partial_monitoring"])
             if meta["format"] == FORMAT:
                 found = cls._from_table(table, meta)
-                if found._digest() != meta["digest"]:
+                key = meta.get("key")
+                if found._digest(key) != meta["digest"]:
                     raise ValueError
-                return found
+                return found, key
         except FileNotFoundError:
             raise InvalidInput(f"{path}: no such file.") from None
         except (ArrowException, *DAMAGE):
@@ -279,13 +287,13 @@ class Result:
             raise ValueError("rows must belong to policies and seeds")
         return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
 
-    def _digest(self) -> str:
-        """Return a hash of all numbers, which reveals damage."""
-        digest = sha256()
+    def _digest(self, key: str | None) -> str:
+        """Return a hash of all numbers and the key, if there is one, which reveals damage."""
+        digest = sha256((key or "").encode())
         for array in (self.seeds, self.checkpoints, self.theta):
             digest.update(np.ascontiguousarray(array).tobytes())
-        for key in TABLES:
-            for name, array in getattr(self, key).items():
+        for kind in TABLES:
+            for name, array in getattr(self, kind).items():
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -294,7 +302,7 @@ class Result:
         return f"Result(horizon={self.horizon}, seeds={len(self.seeds)}, mean regret {finals})"
 
     def _regret(self, policy: str) -> Array:
-        if policy not in self.regret:
+        if not isinstance(policy, str) or policy not in self.regret:
             raise unknown_name("policy", policy, self.regret)
         return self.regret[policy]
 

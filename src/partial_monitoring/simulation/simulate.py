@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from partial_monitoring import games as game_registry
 from partial_monitoring import policies as registry
 from partial_monitoring import randomness
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, is_interruption
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
-from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
+from partial_monitoring.policies.policy import Policy, checked_actions, is_policy, uniform_stream
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
 from partial_monitoring.simulation.truths import FixedTruth, read_truth
 from partial_monitoring.simulation.worst_case import worst_theta
-from partial_monitoring.validation import Array, Indices, is_whole, real_array, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    is_whole,
+    real_array,
+    whole_number,
+)
 
 MOST_ROUNDS = 10**12
 """Largest horizon."""
+
+MOST_SEEDS = 1_000_000
+"""Largest number of seeds."""
 
 MOST_COUNTS = 1_000_000
 """Largest table of plays (checkpoints times actions) that is kept for a seed."""
@@ -33,12 +46,12 @@ Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | 
 
 
 def simulate(
-    game: AnyGame,
+    game: str | AnyGame,
     policies: Policies,
-    theta: ArrayLike | str | Callable[[Array], Any],
+    theta: ArrayLike | str | Callable[[Array], Any] = "random",
     *,
     horizon: int,
-    seeds: int | Iterable[int],
+    seeds: int | Iterable[int] = 20,
     checkpoints: ArrayLike | None = None,
     noise: str | NoiseFunction | None = None,
     progress: bool = False,
@@ -48,7 +61,7 @@ def simulate(
     Parameters
     ----------
     game
-        The game.
+        The game, or the name of one of ``pm.games``.
     policies
         A policy, a name, a list of them, or a dict from names of your own to policies.
     theta
@@ -82,8 +95,10 @@ def simulate(
     >>> result.regret["ids"].shape == (4, len(result.checkpoints))
     True
     """
+    game = game_registry.make(game) if isinstance(game, str) else game
     if not isinstance(game, AnyGame):
-        raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+        raise InvalidInput(f"game must be a game, or the name of one; got {brief(game)}.")
+    boolean("progress", progress)
     chosen = named_policies(policies)
     rounds = whole_number("horizon", horizon, at_least=1)
     numbers = seed_numbers(seeds)
@@ -126,20 +141,23 @@ def play(
                 # Only policies for games with contexts need to know of them.
                 seen: dict[str, Any] = {} if context is None else {"context": context}
                 choice = policy.decide(state, uniforms(t), **seen)
-                shown = environment.observe(choice.action, t)
-                state = policy.update(state, choice.action, shown, **seen)
-                regret += environment.gap(choice.action, t)
+                action = checked_actions(choice, n, game.k)
+                shown = environment.observe(action, t)
+                state = policy.update(state, action, shown, **seen)
+                regret += environment.gap(action, t)
                 gained += choice.gained
                 ratios += np.nan if choice.ratio is None else choice.ratio
                 if plays.size:
-                    plays[each, choice.action] += 1
+                    plays[each, action] += 1
                 if t + 1 == marks[done]:
                     run.record(done, regret, gained, ratios / (t + 1), plays)
                     done += 1
                 if t == 0 and horizon > 1:
                     start = perf_counter()  # the first round may load or compile code
                 bar(t + 1)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interruption(error):
+                raise
             run.interrupted = True
     run.seconds = (perf_counter() - start) * (horizon / max(1, horizon - 1))
     run.recorded = done
@@ -199,12 +217,18 @@ def by_name(
 def seed_numbers(seeds: int | Iterable[int]) -> Indices:
     """Return the seeds as an array: a count, or a list of different whole numbers."""
     if is_whole(seeds):
-        return np.arange(whole_number("seeds", seeds, at_least=1), dtype=np.int64)
-    if not isinstance(seeds, Iterable):
-        raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {seeds!r}.")
-    numbers = [randomness.checked_seed("seeds", seed) for seed in seeds]
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise InvalidInput(f"seeds must be different whole numbers, at least one; got {numbers}.")
+        count = whole_number("seeds", seeds, at_least=1)
+        if count > MOST_SEEDS:
+            raise InvalidInput(f"seeds must be at most {MOST_SEEDS:,}; got {brief(seeds)}.")
+        return np.arange(count, dtype=np.int64)
+    if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes | bytearray):
+        raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {brief(seeds)}.")
+    numbers = [randomness.checked_seed("seeds", seed) for seed in islice(seeds, MOST_SEEDS + 1)]
+    if not 0 < len(numbers) <= MOST_SEEDS or len(set(numbers)) < len(numbers):
+        raise InvalidInput(
+            f"seeds must be different whole numbers, 1 to {MOST_SEEDS:,} of them; got "
+            f"{brief(numbers)}."
+        )
     return np.array(numbers, dtype=np.int64)
 
 

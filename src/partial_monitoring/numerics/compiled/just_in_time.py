@@ -10,6 +10,7 @@ from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -20,7 +21,7 @@ def compiled(
     fastmath: bool | set[str] = False,
     inline: str = "never",
 ) -> Any:
-    """Compile a function when it is first called, and keep it for later processes.
+    """Compile a function when it is first called, and keep it for later processes if possible.
 
     ``fastmath`` is what the compiler may do with sums; ``inline`` is "always" for functions that
     are called in one place: nothing is compiled for them alone.
@@ -36,10 +37,29 @@ def compiled(
     def kept(function: Callable[..., Any]) -> Any:
         dispatcher = decorate(function)
         with suppress(RuntimeError):  # no folder can be written to
-            dispatcher.enable_caching()
+            dispatcher._cache = Cache(function)
         return dispatcher
 
     return kept if function is None else kept(function)
+
+
+class Cache(FunctionCache):
+    """The stored versions of a function; if they are damaged, it is compiled again.
+
+    A disk that is full only means that nothing is kept.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever reading a damaged file may raise
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def is_kept(function: Any) -> bool:
@@ -78,4 +98,4 @@ class Notice(event.Listener):
 
 
 notice = Notice()
-event.register("numba:compile", notice)  # type: ignore[no-untyped-call]
+event.register("numba:compile", notice)

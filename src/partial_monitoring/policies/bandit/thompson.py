@@ -39,6 +39,7 @@ class Sampling:
     factor: float
 
     def draws(self, state: State) -> int:
+        """Return the number of uniform numbers that a round needs."""
         return state.normals
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
@@ -171,6 +172,7 @@ class DuelingTS(DuelPolicy, Sampling):
         self.check_draws()
 
     def draws(self, state: State) -> int:
+        """Return the number of uniform numbers that a round needs."""
         return 2 * state.normals
 
     def choose(self, view: View, uniforms: Array) -> Choices:

@@ -209,6 +209,7 @@ class RandCBP(CBP):
         validation.boolean("coupled", self.coupled)
 
     def draws(self, state: CBPState) -> int:
+        """Return the number of uniform numbers that a round needs."""
         return 1 if self.coupled else len(state.geometry.pairs)
 
     def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
