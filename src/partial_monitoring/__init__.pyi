@@ -3,6 +3,7 @@
 from . import errors as errors
 from . import games as games
 from . import kernels as kernels
+from . import plot as plot
 from . import policies as policies
 from . import testing as testing
 from .analysis.advice import Advice as Advice

@@ -1,5 +1,6 @@
 """Games of many duels are decided by their items, as the analysis of all pairs decides them."""
 
+import pickle
 import time
 from dataclasses import replace
 
@@ -106,6 +107,14 @@ def test_a_wrong_analysis_of_duels_does_not_verify() -> None:
     assert not replace(found, rivals={a: second, b: first}).verify()
     assert not replace(found, rivals={a: first, b: first}).verify()
     assert not replace(found, rivals={a: first, b: replace(second, witness=None)}).verify()
+
+
+def test_an_analysis_of_duels_can_be_pickled() -> None:
+    found = pm.analyze("kernelized_dueling")
+    again = pickle.loads(pickle.dumps(found))
+    assert again.verify()
+    assert again.explain() == found.explain()
+    assert again.alignment == found.alignment
 
 
 def test_many_duels_refuse_what_would_consider_all_pairs() -> None:

@@ -43,7 +43,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.conic import LinearProgram
 from partial_monitoring.numerics.rational import Rational, rationalize
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, set_fields
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,12 +89,20 @@ class DuelAnalysis:
     rivals: dict[int, Cell]
     """Two items, each the only best one somewhere (up to items that earn the same), with witnesses;
     the single one that is best everywhere if the game is trivial."""
-    finder: CellFinder
-    """Decides cells of items."""
     certified: bool
     """Whether the class was decided and verified in exact arithmetic."""
     sound: bool
     """Whether every certificate was found to hold, exactly or within floating-point tolerances."""
+
+    @cached_property
+    def finder(self) -> CellFinder:
+        """Decides the cells of items, in exact arithmetic if their features are rational."""
+        rational = rationalize(self.items.features[:1]) is not None
+        return CellFinder(self.items, ExactGame.of(self.items) if rational else None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the programs of a solver, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "finder"}
 
     @property
     def category(self) -> str:
@@ -275,10 +283,9 @@ class DuelAnalysis:
 
 def analyze_duels(game: Any) -> DuelAnalysis:
     """Classify a game of many duels by its items, and prove it."""
-    items = items_of(game)
-    rational = rationalize(items.features[:1]) is not None
-    finder = CellFinder(items, ExactGame.of(items) if rational else None)
-    found: dict[int, Cell] = {}
+    items, found = items_of(game), dict[int, Cell]()
+    draft = DuelAnalysis(game, items, found, False, False)
+    finder = draft.finder
     taken: set[int] = set()
     likely = _leaders(items)
     order = [*likely, *(i for i in range(items.k) if i not in set(likely))]
@@ -291,10 +298,11 @@ def analyze_duels(game: Any) -> DuelAnalysis:
             found[i] = cell
         if len(found) == 2:
             break
-    draft = DuelAnalysis(game, items, found, finder, False, False)
     sound = draft.verify()
     exact = finder.exact is not None and not finder.undecided
-    return DuelAnalysis(game, items, found, finder, sound and exact, sound)
+    decided = DuelAnalysis(game, items, found, sound and exact, sound)
+    set_fields(decided, finder=finder)
+    return decided
 
 
 def _leaders(items: Game) -> list[int]:
