@@ -204,6 +204,8 @@ class Growth:
     max_gap: float
     longest: float
     """The largest norm of a feature."""
+    bounded: bool
+    """Whether Theta is bounded."""
 
     @classmethod
     def of(
@@ -222,7 +224,8 @@ class Growth:
         else:
             gap = non_negative_number("max_gap", max_gap)
         longest = float(np.linalg.norm(whole.features, axis=1).max())
-        return cls(whole, regularization, big_b, rho, map_bound(whole), gap, longest)
+        bounded = bool(np.isfinite(parameters.diameter()))
+        return cls(whole, regularization, big_b, rho, map_bound(whole), gap, longest, bounded)
 
     def at(self, n: Array) -> Learning:
         """Return the growth of information and confidence up to horizons, shape (n,)."""
@@ -231,8 +234,7 @@ class Growth:
         beta = (self.noise_std * np.sqrt(2 * before + 4 * np.log(n)) + np.sqrt(lam) * big_b) ** 2
         # Two plausible parameters are 2B apart on a bounded set, 2 (beta / lambda)^(1/2) on R^d
         # (E23).
-        bounded = np.isfinite(self.game.parameters.diameter())
-        reach = big_b if bounded else np.sqrt(beta / lam)
+        reach = big_b if self.bounded else np.sqrt(beta / lam)
         return Learning(
             horizon=n,
             regularization=lam,
