@@ -70,7 +70,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: pm.bounds(GAME, [[1], [2, 3]]), "horizon must be real numbers in rows"),
     (lambda: pm.contextual_bounds("survey", [[1], [2, 3]]), "horizon must be real numbers in rows"),
     (lambda: pm.bounds(GAME, []), "horizon must be at least 1; got []."),
-    (lambda: pm.bounds(GAME, 9, analysis=3), "analysis must be one of the same game; got '3'"),
+    (lambda: pm.bounds(GAME, 9, analysis=3), "analysis must be one of the same game; got 3."),
     (lambda: pm.bounds(GAME, 9, local_alignment="a"), "local_alignment must be real numbers"),
     (
         lambda: pm.bounds(GAME, 9, local_alignment=-1),

@@ -29,6 +29,7 @@ from partial_monitoring.analysis.guarantees import (
     horizons,
     informative_from,
     radius_of,
+    refuse_other_analysis,
 )
 from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
@@ -118,8 +119,7 @@ def bounds(
     given: Game = known if many_duels(known) else known.linear  # type: ignore[assignment]
     if norm_bound is None and known.traits.function:
         norm_bound = known.norm_bound  # type: ignore[attr-defined]
-    if analysis is not None and getattr(analysis, "game", None) is not given:
-        raise InvalidInput(f"analysis must be one of the same game; got {brief(repr(analysis))}.")
+    refuse_other_analysis(analysis, given)
     near = None if local_alignment is None else _constant("local_alignment", local_alignment)
     if many_duels(known):
         found, few = analyze_duels(known) if analysis is None else analysis, telling_duels(known)

@@ -260,6 +260,14 @@ def radius_of(parameters: ParameterSet, norm_bound: float | None) -> float:
     return bound if np.isfinite(bound) else 1.0
 
 
+def refuse_other_analysis(analysis: object, game: object) -> None:
+    """Refuse an analysis that is not one of the given game; None is accepted."""
+    if analysis is None or getattr(analysis, "game", None) is game:
+        return
+    got = "one of another game" if hasattr(analysis, "game") else brief(analysis)
+    raise InvalidInput(f"analysis must be one of the same game; got {got}.")
+
+
 def horizons(horizon: ArrayLike) -> Array:
     """Return one or several numbers of rounds as an array, shape (n,)."""
     several = validation.axes(horizon) > 0

@@ -26,6 +26,7 @@ from partial_monitoring.analysis.guarantees import (
     amount,
     horizons,
     informative_from,
+    refuse_other_analysis,
 )
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
@@ -111,8 +112,7 @@ def contextual_bounds(
     known: Any = games.named(game)
     if not known.traits.contexts:
         raise InvalidInput(f"game must be a ContextualGame; got {brief(known)}.")
-    if analysis is not None and getattr(analysis, "game", None) is not known:
-        raise InvalidInput(f"analysis must be one of the same game; got {brief(repr(analysis))}.")
+    refuse_other_analysis(analysis, known)
     found = analyze_contexts(known) if analysis is None else analysis
     even = evenly_noisy(known)
     growth = Growth.of(even.games, lam, norm_bound)
