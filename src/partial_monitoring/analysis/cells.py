@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
+from partial_monitoring.display import counted
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Rational
@@ -107,17 +108,17 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
     SolverError
         If no action is best anywhere, or if the cells are not connected by neighbours.
     """
-    finder = _Finder(game, exact)
+    finder = CellFinder(game, exact)
     twins = finder.twins
     cells: dict[int, Cell] = {}
-    for a in range(game.k):
+    for a in counted(range(game.k), game.k, "cells"):
         first = min(twins[a])
         cells[a] = cells[first] if first < a else finder.cell(a)
     pareto = [a for a in range(game.k) if cells[a].kind == "pareto" and a == min(twins[a])]
     degenerate = [a for a in range(game.k) if cells[a].kind == "degenerate"]
     inner = {a: finder.deepened(a, cells[a]) for a in pareto}
     classes = {}
-    for a, b in combinations(pareto, 2):
+    for a, b in counted(combinations(pareto, 2), len(pareto) * (len(pareto) - 1) // 2, "faces"):
         classes[a, b] = finder.face(a, b, inner[a], inner[b], degenerate)
     faces = {
         (a, b): classes[min(p, q), max(p, q)]
@@ -153,7 +154,7 @@ def _connected(cells: Cells) -> bool:
     return bool(pareto) and set(pareto) <= reached
 
 
-class _Finder:
+class CellFinder:
     """The programs of one game, with their answers proved in exact arithmetic."""
 
     def __init__(self, game: Game, exact: ExactGame | None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,15 @@ from partial_monitoring.analysis.contextual.joint_game import (
     JointGame,
     joint_game,
 )
-from partial_monitoring.analysis.explain import verification
+from partial_monitoring.analysis.explain import html_lines, verification
 from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.analysis.verify import judge_of
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import ContextualGame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HEADLINES = {
     "trivial": "Trivial: in every context one action is always best, and nothing is to be learned.",
@@ -192,6 +195,18 @@ class ContextualAnalysis:
         """Say in plain sentences what kind of game this is and why."""
         return _sentences(self)
 
+    def plot(self, context: int | str | None = None, ax: Any = None) -> Figure:
+        """Draw every possible context by itself, or a single one, into axes if there are any."""
+        from partial_monitoring.analysis import pictures
+
+        if context is not None:
+            return pictures.plot(self.contexts[self.game.context_index(context)], ax)
+        if ax is not None:
+            raise InvalidInput("axes hold the picture of one context; say which one by context=.")
+        names = [self.game.contexts[z] for z in self.possible]
+        title = f"{self.category.capitalize()} as a whole; each context by itself:"
+        return pictures.plot_contexts([self.contexts[z] for z in self.possible], names, title)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
         try:
@@ -218,6 +233,9 @@ class ContextualAnalysis:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.explain())
 
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
