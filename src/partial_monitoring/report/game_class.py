@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,16 +86,18 @@ def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
 
     Comparisons that were read from files hold a game each, so games are compared by content.
     """
-    found: dict[tuple[str, str], Verdict] = {}
-    by_object: dict[int, Verdict] = {}
-    shared = []
+    contents: dict[int, str] = {}
+    analysed: dict[str, Verdict] = {}
+    named: dict[tuple[str, str], Verdict] = {}
     for comparison in comparisons:
         game = comparison.game
-        if id(game) not in by_object:
-            key = comparison.game_name, _content(game)
-            found[key] = by_object[id(game)] = found.get(key) or verdict(game)
-        shared.append(by_object[id(game)])
-    return shared
+        if id(game) not in contents:
+            contents[id(game)] = _content(game)
+        content = contents[id(game)]
+        if content not in analysed:
+            analysed[content] = verdict(game)
+        named.setdefault((comparison.game_name, content), replace(analysed[content]))
+    return [named[own.game_name, contents[id(own.game)]] for own in comparisons]
 
 
 def _content(game: AnyGame) -> str:

@@ -11,9 +11,9 @@ p-value, for any number of seeds and however skewed the differences are. Regret 
 seeds lose much, and tests that assume symmetric or normal differences (signs flipped at random,
 Student's t) then call too many differences clear.
 
-Two things have to be assumed. No difference exceeds R, for which the largest regret of any policy
-on any seed of the instance is taken. And losses that no seed shows cannot be accounted for, so
-nothing is clear with fewer seeds than ``FEWEST``, which see what hits one seed in twenty.
+What has to be assumed is that no difference exceeds R, for which the largest one that was seen is
+taken. Losses that no seed shows cannot be accounted for by any test, so nothing is clear with fewer
+seeds than ``FEWEST``: that many see what hits one seed in twenty.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def pairs(result: Result) -> list[Pair]:
         return []
     final = {name: result.regret[name][:, -1] for name in result.policies}
     differences = np.column_stack([difference(final[a], final[b]) for a, b in names])
-    p = betting_test(differences, max(float(abs(regret).max()) for regret in final.values()))
+    p = betting_test(differences)
     n, means = len(differences), differences.mean(axis=0)
     half = np.full(len(names), np.nan)
     if n > 1:
@@ -112,15 +112,17 @@ def difference(a: Array, b: Array) -> Array:
     return np.where(tie, 0.0, apart)
 
 
-def betting_test(differences: Array, largest: float) -> Array:
+def betting_test(differences: Array, largest: float | None = None) -> Array:
     """Return two-sided p-values of mean zero, (seeds, pairs) -> (pairs,).
 
-    No difference must exceed ``largest``. Differences that are all zero decide nothing (p = 1).
+    No difference must exceed ``largest``, by default the largest one of each pair. Differences that
+    are all zero decide nothing (p = 1).
 
-    >>> betting_test(np.ones((10, 1)), largest=1.0)  # 2 * 11 / (2^11 - 1)
+    >>> betting_test(np.ones((10, 1)))  # 2 * 11 / (2^11 - 1)
     array([0.01074744])
     """
-    shares = np.clip(differences / largest, -1.0, 1.0) if largest > 0 else 0.0 * differences
+    seen = abs(differences).max(axis=0) if largest is None else largest
+    shares = differences / np.where(seen == 0, 1.0, seen)
     nodes, weights = leggauss(BETS)
     fortunes = [
         [np.log1p(-sign * (1 + node) / 2 * shares).sum(axis=0) for node in nodes]

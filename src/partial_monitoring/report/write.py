@@ -81,7 +81,7 @@ def write_report(
     played = duels(counted, [name for name, _ in order])
     target = file_path(folder)
     path = target / "report.html"
-    drawings, files = draw_figures(counted, styles)
+    drawings, files = draw_figures(counted, styles, files=figures)
     page = render_page(counted, ranked, played, styles, drawings, title=title, command=command)
     write_tables(target / "tables", counted, ranked, played)
     if figures:
@@ -103,16 +103,16 @@ def require_extras() -> None:
 
 
 def draw_figures(
-    counted: Sequence[Section], styles: Mapping[str, Style]
+    counted: Sequence[Section], styles: Mapping[str, Style], *, files: bool
 ) -> tuple[list[dict[str, bytes]], dict[str, bytes]]:
-    """Return the figures of every section as SVG by kind, and the files of all of them by name.
+    """Return the figures of every section as SVG by kind, and, if wanted, all files by name.
 
     The cells of a game are drawn once, with its first instance.
     """
     from partial_monitoring.report.figures import look, pdf, svg
 
     drawings: list[dict[str, bytes]] = []
-    files: dict[str, bytes] = {}
+    found: dict[str, bytes] = {}
     seen: set[int] = set()
     for place, section in enumerate(counted, start=1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.comparison.game_name.lower()).strip("-")[:40]
@@ -121,10 +121,10 @@ def draw_figures(
             drawn = section_figures(section, styles, cells=id(section.verdict) not in seen)
             drawings.append({kind: svg(figure) for kind, figure in drawn.items()})
             seen.add(id(section.verdict))
-            for kind, figure in drawn.items():
-                files[f"{name}-{kind}.svg"] = drawings[-1][kind]
-                files[f"{name}-{kind}.pdf"] = pdf(figure)
-    return drawings, files
+            for kind, figure in drawn.items() if files else ():
+                found[f"{name}-{kind}.svg"] = drawings[-1][kind]
+                found[f"{name}-{kind}.pdf"] = pdf(figure)
+    return drawings, found
 
 
 def write_figures(target: Path, files: Mapping[str, bytes]) -> None:
