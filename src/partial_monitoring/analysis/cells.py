@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -133,24 +133,25 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
         faces,
         exact is not None and not finder.undecided,
     )
-    if not _connected(found):
+    if not connected(found.of_kind("pareto"), found.duplicates, found.neighbors):
         raise SolverError(
             "the cells were not decided: their margins are too small for floating point."
         )
     return found
 
 
-def _connected(cells: Cells) -> bool:
-    """Whether some action is best somewhere, and neighbours lead from each cell to each other."""
-    pareto = cells.of_kind("pareto")
+def connected(
+    pareto: Sequence[int], duplicates: Iterable[Sequence[int]], pairs: Iterable[Pair]
+) -> bool:
+    """Whether there are Pareto actions, and pairs and duplicates lead from each to each other."""
+    edges = [*pairs, *((group[0], a) for group in duplicates for a in group[1:])]
     reached = set(pareto[:1])
-    edges = cells.neighbors + [(group[0], a) for group in cells.duplicates for a in group[1:]]
     grown = True
     while grown:
         new = {b for pair in edges if reached & set(pair) for b in pair} - reached
         reached |= new
         grown = bool(new)
-    return bool(pareto) and set(pareto) <= reached
+    return len(pareto) > 0 and set(pareto) <= reached
 
 
 class _Finder:
@@ -240,22 +241,12 @@ class _Finder:
 
     def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
         """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
-        pool = np.array(degenerate, dtype=int)
-        near = pool[on_segment(self.chart, a, b, pool)]
         if self.exact is not None:
-            near = np.array([c for c in near if self._on_segment(a, b, int(c))], dtype=int)
-        return tuple(sorted({*self.twins[a], *self.twins[b], *(int(c) for c in near)}))
-
-    def _on_segment(self, a: int, b: int, c: int) -> bool:
-        """Whether the reward of c is exactly a mixture of those of a and b."""
-        assert self.exact is not None
-        line = self.exact.lines
-        step, away = line[b] - line[a], line[c] - line[a]
-        j = int(np.flatnonzero(step)[0])
-        return (
-            bool((away * step[j] == step * away[j]).all())
-            and 0 <= away[j] * step[j] <= step[j] ** 2
-        )
+            near = self.exact.on_segment(a, b, degenerate)
+        else:
+            pool = np.array(degenerate, dtype=int)
+            near = pool[on_segment(self.chart, a, b, pool)].tolist()
+        return tuple(sorted({*self.twins[a], *self.twins[b], *near}))
 
 
 def solved(

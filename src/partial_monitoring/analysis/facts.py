@@ -202,9 +202,12 @@ class Facts:
 
     def problems(self) -> list[str]:
         """Return one sentence for every certificate that does not hold."""
-        return problems_of(
+        found = problems_of(
             self.game, self.exact, self.cells, self.local_readings, self.global_readings
         )
+        if self.certified and self.exact is None:
+            found.append("not everything was decided in exact arithmetic, but called certified.")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, strings and lists, as ``pm analyze --json`` prints."""
