@@ -122,15 +122,15 @@ class ExactGame:
 
         It proves that the hull is no larger than that of Theta.
         """
+        free = self.game.reduced.center[self._hull[3]]
         for grid in GRIDS:
-            theta = self.lift(
-                Rational(rounded(self.game.reduced.center[self._hull[3]], grid), grid)
-            )
+            theta = self.lift(Rational(rounded(free, grid), grid))
             if self._strictly_inside(theta):
                 return theta
         found = exact_lp.implied_equalities(self.upper, self.equal)
-        theta = None if found is None else from_fractions(found[1])
-        return theta if theta is not None and self._strictly_inside(theta) else None
+        if found is None or not self._strictly_inside(from_fractions(found[1])):
+            return None
+        return from_fractions(found[1])
 
     def _strictly_inside(self, theta: Rational) -> bool:
         room = self._room(theta)

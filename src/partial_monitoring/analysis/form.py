@@ -30,7 +30,8 @@ def form_problems(
     if len(cells.cells) != game.k:
         yield f"there are {len(cells.cells)} cells for {game.k} actions."
     for a, cell in enumerate(cells.cells):
-        if cell.kind not in KINDS or not _proves(game, exact, cell.witness, cell.mixture):
+        known = isinstance(cell.kind, str) and cell.kind in KINDS
+        if not known or not _proves(game, exact, cell.witness, cell.mixture):
             yield f"the cell of action {a} is malformed."
     groups = cells.duplicates
     if (

@@ -82,7 +82,7 @@ def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
             if not ((leads > 0).all() if cell.kind == "pareto" else (leads >= 0).all()):
                 yield f"action {names[a]!r} is not best at its witness."
         if cell.kind in ("degenerate", "dominated"):
-            if cell.mixture is None or not _mixes(cell.mixture, twins[a]):
+            if cell.mixture is None or not mixes(cell.mixture, twins[a]):
                 yield f"action {names[a]!r} has no mixture of other actions against it."
                 continue
             sign = judge.least(cell.mixture, a, None, 0)
@@ -90,7 +90,7 @@ def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
                 yield f"action {names[a]!r} is not dominated by its mixture."
 
 
-def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
+def mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
     """Whether weights form a mixture of actions outside the excluded ones."""
     weights = mixture.numerators if isinstance(mixture, Rational) else mixture
     return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
@@ -129,7 +129,7 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
                 yield f"the witness of {(a, b)} is not on a common face of their own."
         elif (
             face.mixture is None
-            or not _mixes(face.mixture, near)
+            or not mixes(face.mixture, near)
             or judge.least(face.mixture, a, b, face.tie_weight) < 0
         ):
             yield f"the pair {(a, b)} is not separated by its mixture."
