@@ -54,7 +54,7 @@ def consistent(analysis: pm.Analysis) -> pm.Analysis:
             local_readings={pair: own for pair, own in local.items() if pair in near},
             global_readings=everywhere,
         )
-    except (AttributeError, TypeError):  # too broken to be mended
+    except (AttributeError, TypeError, ValueError):  # too broken to be mended
         return analysis
 
 

@@ -249,6 +249,27 @@ class _Finder:
         return tuple(sorted({*self.twins[a], *self.twins[b], *near}))
 
 
+class ParetoActions:
+    """Which actions of a game are Pareto, each decided when it is first asked for."""
+
+    def __init__(self, game: Game) -> None:
+        self._finder = _Finder(game, ExactGame.of(game))
+        self._known: dict[int, bool] = {}
+
+    def __contains__(self, action: int) -> bool:
+        first = min(self._finder.twins[action])
+        if first not in self._known:
+            try:
+                self._known[first] = self._finder.cell(first).kind == "pareto"
+            except SolverError:
+                self._known[first] = True  # undecided
+        return self._known[first]
+
+    def compete(self, a: int, b: int) -> bool:
+        """Whether two actions are Pareto and no duplicates."""
+        return b not in self._finder.twins[a] and a in self and b in self
+
+
 def solved(
     program: AdvantageProgram,
     exact: ExactGame | None,

@@ -198,12 +198,12 @@ class ContextualAnalysis:
         divider, index = self._divider(), joint.index
         malformed = False
         for (z, a, b), face in self.faces.items():
-            if not isinstance(face, FaceCertificate) or face.pair != (index[z, a], index[z, b]):
-                malformed = True
-                yield f"the face of {(z, a, b)} is that of other actions."
-            elif not well_formed(divider, face):
+            if not isinstance(face, FaceCertificate) or not well_formed(divider, face):
                 malformed = True
                 yield f"the face of {(z, a, b)} is malformed."
+            elif face.pair != (index[z, a], index[z, b]):
+                malformed = True
+                yield f"the face of {(z, a, b)} is that of other actions."
         if malformed:
             return
         faces = self.faces.values()

@@ -319,12 +319,15 @@ def well_formed(divider: FaceDivider, found: FaceCertificate) -> bool:
     game, exact = divider.comparisons
     joint, proved = divider.joint, divider.joint.exact is not None
     sure = found.certain is True and exact is not None
+    if not form.is_actions(found.pair, joint.game.k) or found.pair not in divider.place:
+        return False
     start = divider.start(found.pair).items()
 
     def cells(own: object) -> bool:
         return (
             isinstance(own, dict)
             and start <= own.items()
+            and form.is_actions(tuple(own.values()), joint.game.k)
             and all(z in divider.pareto and e in divider.pareto[z] for z, e in own.items())
         )
 

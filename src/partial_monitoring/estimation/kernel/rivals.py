@@ -48,7 +48,9 @@ def directed(functions: Functions, row: int, *, relaxed: bool) -> Array:
     """Return 2 |M_a V_t^-1 u|^2 / |u|^2 in the norm of V_t^-1, with u = phi_b - phi_c, (k,).
 
     b and c are the two actions that may both be best (``relaxed``: of which one looks best) whose
-    rewards may differ most. With C = lambda V_t^-1 this takes two products with C.
+    rewards may differ most: Pareto actions, since on a space of functions others are mixtures of
+    actions that may be best where they are, one of which is at least as far away. With
+    C = lambda V_t^-1 this takes two products with C.
     """
     pair = _furthest(functions, row, relaxed=relaxed)
     if pair is None or functions.beta[row] <= 0:
