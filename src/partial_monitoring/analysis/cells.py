@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -228,6 +228,8 @@ class _Finder:
         else:
             found, proof = solved(self.program, self.exact, action, ignored, interior, tied)
         if proof is not None:
+            if proof.sign > 0 and not found.value > 0:  # floating point was wrong
+                found = replace(found, value=self._lead(proof.theta, action, ignored, tied))
             return found, proof
         self.undecided = True
         if np.isnan(found.value):
@@ -238,6 +240,15 @@ class _Finder:
         theta = found.theta if sign >= 0 else None
         mixture = found.mixture if sign <= 0 else None
         return found, Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
+
+    def _lead(
+        self, theta: Numbers | None, action: int, ignored: Collection[int], tied: int | None
+    ) -> float:
+        """Return by how much an action beats the others at theta, relative to their sizes."""
+        assert theta is not None
+        others = [c for c in range(self.game.k) if c not in {action, tied, *ignored}]
+        ahead = (self.game.features[action] - self.game.features[others]) @ floats(theta)
+        return float((ahead / self.chart.sizes(action)[others]).min(initial=1.0))
 
     def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
         """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""

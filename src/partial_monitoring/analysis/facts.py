@@ -153,14 +153,17 @@ class Facts:
 
     @property
     def margin(self) -> float:
-        """The smallest advantage or disadvantage that decided a cell or a face, without ties.
+        """The smallest advantage or disadvantage that decided a cell or a face.
 
-        Between 0 and 1; a small margin makes an uncertified answer doubtful.
+        Between 0 and 1; a small margin makes an uncertified answer doubtful. Ties count only where
+        they were decided in floating point, which cannot tell them from tiny differences.
         """
-        decided = [cell.advantage for cell in self.cells.cells if cell.kind != "degenerate"]
-        faces = self.cells.faces.values()
-        decided += [face.advantage for face in faces if abs(face.advantage) > TOLERANCE]
-        return min(map(abs, decided), default=0.0)
+        proved = self.cells.exact
+        cells = [cell for cell in self.cells.cells if not proved or cell.kind != "degenerate"]
+        sizes = [abs(cell.advantage) for cell in cells]
+        faces = [abs(face.advantage) for face in self.cells.faces.values()]
+        sizes += [size for size in faces if not proved or size > TOLERANCE]
+        return min(sizes, default=0.0)
 
     def witness(self, action: int | str) -> Array | None:
         """Return a parameter for which the action is best, or None if there is none."""
