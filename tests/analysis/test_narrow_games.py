@@ -78,13 +78,22 @@ def test_bounds_of_a_box_are_read_alike_everywhere() -> None:
     assert (analysis.pareto, analysis.degenerate) == ([0], [1])
 
 
-def test_ties_that_only_floating_point_decided_have_no_margin() -> None:
+@pytest.mark.parametrize("center", [[2.0, 1.5], [2.0, 2.0]], ids=["inside a cell", "at the tie"])
+def test_ties_that_only_floating_point_decided_have_no_margin(center: list[float]) -> None:
     features = [[1, 0], [0, 1], [0.5 + 1e-13, 0.5 + 1e-13]]
     maps = [[[1, 0]], [[0, 1]], [[1, 1]]]
-    close = pm.analyze(pm.Game(features, maps, pm.Ball([2.0, 2.0], 1.0)))
+    close = pm.analyze(pm.Game(features, maps, pm.Ball(center, 1.0)))
     assert close.degenerate == [2]
     assert close.margin < 1e-8
     proved = pm.analyze(pm.Game([*np.eye(2), [0.5, 0.5]], maps, pm.Box([1, 1], [3, 3])))
     assert proved.certified
     assert proved.degenerate == [2]
     assert proved.margin > 0.1
+
+
+def test_cones_meet_in_a_point_without_making_the_margin_zero() -> None:
+    rng = np.random.default_rng(0)
+    features = np.vstack([rng.normal(size=(8, 3)), np.zeros(3)])
+    analysis = pm.analyze(pm.Game(features, features[:, None], pm.Ball(np.zeros(3), 1.0)))
+    assert 8 in analysis.degenerate
+    assert analysis.margin > 1e-4

@@ -16,6 +16,7 @@ from partial_monitoring.analysis.alignment import (
     pair_alignment,
 )
 from partial_monitoring.analysis.cells import TOLERANCE, Cells, Pair, floats
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.analysis.verify import problems_of
@@ -155,14 +156,26 @@ class Facts:
     def margin(self) -> float:
         """The smallest advantage or disadvantage that decided a cell or a face.
 
-        Between 0 and 1; a small margin makes an uncertified answer doubtful. Ties count only where
-        they were decided in floating point, which cannot tell them from tiny differences.
+        Between 0 and 1; a small margin makes an uncertified answer doubtful. Ties that exact
+        arithmetic proved do not count. Other ties do, since floating point cannot tell them from
+        tiny differences; but cells that are cones all meet where all rewards agree, and of these
+        ties only mixtures of two neighbours count.
         """
-        proved = self.cells.exact
-        cells = [cell for cell in self.cells.cells if not proved or cell.kind != "degenerate"]
-        sizes = [abs(cell.advantage) for cell in cells]
-        faces = [abs(face.advantage) for face in self.cells.faces.values()]
-        sizes += [size for size in faces if not proved or size > TOLERANCE]
+        found, chart = self.cells, local_coordinates(self.game)
+        cones = bool(np.ptp(chart.offsets) <= 2 * chart.noise.max())
+        ties = set() if found.exact else {*range(self.game.k)}
+        if cones:
+            ties &= {c for near in self.neighborhoods.values() for c in near}
+        sizes = [
+            abs(cell.advantage)
+            for a, cell in enumerate(found.cells)
+            if a in ties or cell.kind != "degenerate"
+        ]
+        sizes += [
+            abs(face.advantage)
+            for face in found.faces.values()
+            if not (found.exact or cones) or abs(face.advantage) > TOLERANCE
+        ]
         return min(sizes, default=0.0)
 
     def witness(self, action: int | str) -> Array | None:

@@ -129,8 +129,8 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     for i, (a, b) in enumerate(pairs):
         local = analysis.local_readings[a, b].seen
         near = analysis.cells.faces[a, b].neighborhood if local else range(game.k)
-        near = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
-        vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, near, norm)
+        seeing = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
+        vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, seeing, norm)
     return Geometry(analysis, tuple(actions), tuple(pairs), frozen(vectors), unit)
 
 
