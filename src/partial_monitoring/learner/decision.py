@@ -19,42 +19,68 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What to do next, and why; what the policy does not know is None or nan."""
+    """What to do next, and why; what the policy does not know is None or nan.
 
-    id: int
-    """The number of the decision, by which its observation is reported."""
+    Attributes
+    ----------
+    id
+        By which the observation is reported: a token of the learner and a number, as in
+        "k3f9x0q7tm-17". No other decision has it, of this learner or of another one.
+    round
+        t: one more than the number of observations so far.
+    action
+        The number of the action to play; in a game with contexts, among those of the context.
+    label
+        Its name.
+    distribution
+        mu_t, the probabilities of the actions that were considered, shape (k,).
+    probability
+        The probability with which this action was chosen.
+    gaps
+        The gap estimates that were used, shape (k,), in the units of the rewards.
+    information
+        The information gains that were used, shape (k,).
+    ratio
+        The information ratio of the distribution: expected gap squared, over expected information.
+    beta
+        beta_t, the squared radius of the confidence set.
+    estimate
+        theta_hat, shape (d,).
+    labels
+        The names of the actions that were considered.
+    place
+        The index of the action among them.
+    index
+        The index whose maximum the policy played, shape (k,), if it decides in that way.
+    context
+        The label of the context in which it was made, or its game if the context is unlisted.
+    decided_by
+        What else decided: "contexts", regret and information of all contexts together, or "plans",
+        the gaps of whole plans, one action for each context.
+    considered
+        The numbers of the actions that were considered, if not all were; arrays are over these.
+    available
+        Which of the actions could be played, shape (k,), if not all could.
+    """
+
+    id: str | int
     round: int
-    """t: one more than the number of observations so far."""
     action: int
     label: str
     distribution: Array
-    """mu_t, shape (k,)."""
     probability: float
-    """The probability with which this action was chosen."""
     gaps: Array | None
-    """The gap estimates that were used, shape (k,)."""
     information: Array | None
-    """The information gains that were used, shape (k,)."""
     ratio: float
     beta: float
-    """beta_t, the squared radius of the confidence set."""
     estimate: Array | None
-    """theta_hat, shape (d,)."""
     labels: Sequence[str]
-    """The actions that were considered."""
     place: int
-    """The index of the action among them."""
     index: Array | None = None
-    """The index whose maximum the policy played, shape (k,), if it decides in that way."""
     context: Any = None
-    """The label of the context in which it was made, or its game if the context is unlisted."""
     decided_by: str | None = None
-    """What else decided: "contexts", regret and information of all contexts together, or "plans",
-    the gaps of whole plans, one action for each context."""
     considered: Indices | None = None
-    """The numbers of the actions that were considered, if not all were; arrays are over these."""
     available: NDArray[np.bool_] | None = None
-    """Which of the actions could be played, shape (k,), if not all could."""
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

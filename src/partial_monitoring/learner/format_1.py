@@ -17,7 +17,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.observations import from_log, from_vector
 from partial_monitoring.learner.session import encoded, fold
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.states import with_arrays
+from partial_monitoring.learner.states import alike, saved, with_arrays
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import Event
 
@@ -35,7 +35,9 @@ def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     if data["arrays"] is not None and game_to_dict(spec.game) == data["game"]:
         # The arrays of an estimate are beside those of the state that holds it.
         arrays = data["arrays"] | {"estimate": data["arrays"]}
-        session = session._replace(state=with_arrays(spec.start.state, arrays))
+        start = spec.start.state
+        if not alike(saved(with_arrays(start, arrays), start), saved(session.state, start)):
+            raise InvalidInput("its state is not what its observations make.")
     return spec, session, events
 
 

@@ -26,25 +26,38 @@ SUSPICIOUS = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Status:
-    """What a learner knows by now."""
+    """What a learner knows by now.
+
+    Attributes
+    ----------
+    round
+        t: one more than the number of observations.
+    best
+        The name of the action (in duels, of the item) that looks best.
+    action
+        Its number.
+    plausible
+        The names of the actions (in duels, of the items) that may still be best: for some parameter
+        in E_t no other is better. If more than 200 may beat the best-looking one, they are not
+        checked against each other, see ``decided``.
+    at_risk
+        What playing the best-looking action loses per round, at most, if the model holds.
+    exploring
+        What the next decision loses in expectation, at most.
+    warnings
+        Where the data contradict the model, a sentence each.
+    decided
+        Whether every plausible action was shown to be best for some parameter in E_t.
+    """
 
     round: int
     best: str
-    """The action that looks best."""
     action: int
-    """Its number (in duels, that of the item)."""
     plausible: list[str]
-    """The actions (in duels, the items) that may still be best: for some parameter in E_t no other
-    is better. If more than 200 may beat the best-looking one, they are not checked against each
-    other, see ``decided``."""
     at_risk: float
-    """What playing the best-looking action loses per round, at most, if the model holds."""
     exploring: float
-    """What the next decision loses in expectation, at most."""
     warnings: list[str]
-    """Where the data contradict the model."""
     decided: bool = True
-    """Whether every plausible action was shown to be best for some parameter in E_t."""
 
     def explain(self) -> str:
         """Say it in plain sentences."""
@@ -65,6 +78,10 @@ class Status:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        title, *notes = self.explain().splitlines()
+        return display.as_html([display.Sheet(title, (), (), tuple(notes))])
 
 
 def status(

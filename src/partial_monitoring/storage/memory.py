@@ -22,7 +22,7 @@ class Memory:
         self._snapshot: Snapshot | None = None
 
     def append(self, events: Sequence[Event]) -> None:
-        self._events.extend(events)
+        self._events.extend(list(events))  # all of them or none
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         return map(_copied, self._events[seq:])
