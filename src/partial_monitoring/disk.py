@@ -53,15 +53,12 @@ def remove(path: Path) -> None:
 
 
 def read_json(path: str | Path, *, strict: bool = False) -> Any:
-    """Return the content of a JSON file; ``strict`` refuses keys that appear twice, NaN and inf."""
-    hooks: dict[str, Any] = {}
-    if strict:
-        hooks = {"object_pairs_hook": _without_repeats, "parse_constant": _refused_constant}
+    """Return the content of a JSON file; ``strict`` refuses keys that appear twice."""
     source = file_path(path)
     with _reporting(path, "read"):
         content = source.read_bytes()
     try:
-        return json.loads(content, **hooks)
+        return json.loads(content, object_pairs_hook=_without_repeats if strict else None)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}.") from None
 
@@ -71,10 +68,6 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key appears twice")
     return found
-
-
-def _refused_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
 
 
 def _replace(target: Path, data: bytes | memoryview) -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files
+from partial_monitoring.learner import files, forks
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision, written
 from partial_monitoring.learner.identity import new_token
@@ -79,14 +77,9 @@ class Learner:
         self._open()
 
     def _open(self) -> None:
-        """Start to decide under a token of its own."""
-        self._lock, self._token = Lock(), new_token()
-        OPENED.add(self)
-
-    def _catch_up(self) -> None:
-        """Fold events that were stored before the session had moved on."""
-        for event in self._storage.after(self._session.seq):
-            self._session = steps.fold(self._spec, self._session, event)
+        """Start to decide, under a token and with a lock of its own."""
+        self._lock, self._token = RLock(), new_token()
+        forks.remember(self)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -95,7 +88,9 @@ class Learner:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open()
-        self._catch_up()  # the storage was copied after the session
+        # The storage may have been copied later than the session.
+        for event in self._storage.after(self._session.seq):
+            self._session = steps.fold(self._spec, self._session, event)
 
     def __copy__(self) -> Learner:
         return deepcopy(self)  # two learners must not write to one log
@@ -375,23 +370,7 @@ class Learner:
     def load(cls, path: str | Path) -> Learner:
         """Read a learner that was saved; a file that is damaged or not consistent is refused."""
         spec, session, events = files.read(path)
-        learner = cls.__new__(cls)
-        learner._begin(spec, session, Memory(events))
+        learner, storage = cls.__new__(cls), Memory()
+        storage.append(events)
+        learner._begin(spec, session, storage)
         return learner
-
-
-OPENED: WeakSet[Learner] = WeakSet()
-"""The learners of this process."""
-
-
-def _after_fork() -> None:
-    """Give the learners of a child process tokens and locks of their own."""
-    for learner in list(OPENED):
-        interrupted = learner._lock.locked()
-        learner._open()
-        if interrupted:  # a thread of the parent was about to move on
-            learner._catch_up()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

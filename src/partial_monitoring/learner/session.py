@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
@@ -164,7 +165,7 @@ def available_actions(
 ) -> tuple[Any, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
     if isinstance(available, str) or not isinstance(available, Iterable):
-        raise InvalidInput(f"available must be a list of actions; got {available!r}.")
+        raise InvalidInput(f"available must be a list of actions; got {brief(available)}.")
     if context.game.k > MOST_MASKED:
         raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
     mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
@@ -177,6 +178,9 @@ def available_actions(
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what an action of a context showed as a vector (m,), or refuse it."""
+    items = observation if isinstance(observation, list | tuple) else (observation,)
+    if any(isinstance(item, MaskedArray) and is_masked(item) for item in items):
+        raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
     length = max(spec.game.m, context.game.m)
     vector: Array = context.game.feedback().encode(context.game, action, observation, length)
     return vector
