@@ -10,25 +10,12 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring import policies as registry
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.session import decide, fold, observe, replay, restore, snapshot
 from partial_monitoring.learner.spec import Session, Spec
 from tests.golden import runs
+from tests.oracles.cases import CASES, spec_of
 from tests.oracles.learners import without_id
-
-CASES = [(game, policy) for game, own in runs.POLICIES.items() for policy in own]
-CASES += [("kernel", "refitted"), ("box", "ids"), ("box", "gp_ucb")]
-
-
-def spec_of(case: tuple[str, str]) -> Spec:
-    game, policy = case
-    options: dict[str, Any] = {}
-    if case == ("box", "ids"):
-        options = {"gap": "mean"}
-    if policy == "refitted":
-        options = {"first": 5}
-    return Spec(runs.GAMES[game][0](), registry.make(policy, **options), seed=7)
 
 
 def plain(data: Any) -> Any:

@@ -20,11 +20,12 @@ from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, saved, with_arrays
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import boolean
 
 
 def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     """Return the spec, the session and the events of a learner from the content of its file."""
-    settings = {"allow_hopeless": data["allow_hopeless"]}
+    settings = {"allow_hopeless": boolean("allow_hopeless", data["allow_hopeless"])}
     spec = Spec.from_dict({**data, "settings": settings})
     events = [{"seq": seq, **event} for seq, event in enumerate(_events(spec, data), 1)]
     session = spec.start

@@ -66,7 +66,8 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
         mask, offered = available_actions(spec, context, available)
     uniforms = spec.uniforms(session.asked)
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
-    check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
+    if spec.foreign:
+        check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
     decision = _decision(session, request.get("token"), context, choice, mask)
     event = {
         "seq": session.seq + 1,
@@ -196,7 +197,8 @@ def fold(spec: Spec, session: Session, event: Event) -> Session:
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
     """Return the session after one more step."""
-    return noted(session, step, learned(spec, session.state, step))
+    state = session.state if step.vector is None else learned(spec, session.state, step)
+    return noted(session, step, state)
 
 
 def learned(spec: Spec, state: Any, step: Step) -> Any:
@@ -214,7 +216,8 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     if vector is None:
         name = event["decision"]
         waiting = waiting.with_item(name, Waiting(event, context, action))
-        tokens = with_token(tokens, name, asked)
+        if not tokens or name != decision_id(tokens[-1][0], asked):
+            tokens = with_token(tokens, name, asked)
         return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens)
     if event["kind"] == "tell":
         name = event["decision"]

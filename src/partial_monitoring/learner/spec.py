@@ -85,6 +85,7 @@ class Spec:
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
         self.game, self.policy = game, policy
+        self.foreign = not _is_known(policy)
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
@@ -131,3 +132,12 @@ class Spec:
         """Return the spec from plain data."""
         game, policy = game_from_dict(data["game"]), policy_from_dict(data["policy"])
         return cls(game, policy, data["seed"], data["settings"])
+
+
+def _is_known(policy: Policy[Any]) -> bool:
+    """Whether a policy and its parts are the library's, whose choices need no check."""
+    try:
+        policy_to_dict(policy)
+    except InvalidInput:
+        return False
+    return True
