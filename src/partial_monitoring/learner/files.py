@@ -41,14 +41,14 @@ DAMAGE = (
 def write(path: str | Path, spec: Spec, session: Session, events: list[Event]) -> None:
     """Write a learner to a file, whole or not at all."""
     try:
-        told = spec.to_dict()
+        described = spec.to_dict()
     except InvalidInput as error:
         raise InvalidInput(
             f"{str(error).rstrip('.')}; with parts of your own, keep learner.events instead and "
             f"make the learner again with Learner.replay."
         ) from None
-    game, kept = told.pop("game"), steps.snapshot(spec, session)
-    first, rest = _texts(game, {**told, "snapshot": kept, "events": events})
+    game, kept = described.pop("game"), steps.snapshot(spec, session)
+    first, rest = _texts(game, {**described, "snapshot": kept, "events": events})
     head = f'"format": {FORMAT}, "digest": "{_digest(first, rest)}"'
     disk.write_text(path, f'{{{head}, "game": {first}, {rest[1:]}')
 
