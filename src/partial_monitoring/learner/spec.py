@@ -81,7 +81,7 @@ class Spec:
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
         self.game, self.policy = game, policy
-        self.foreign = not _is_known(policy)
+        self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
