@@ -88,6 +88,9 @@ class Spec:
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
+
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""
         if given is not None and type(given) not in (str, int):
