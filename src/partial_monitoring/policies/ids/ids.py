@@ -104,7 +104,8 @@ class IDS(EstimatingPolicy):
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
-        many = information.shape[1] >= LAZY_FROM
+        through_greedy = self.gap is gap_estimates.relaxed or self.gap is gap_estimates.mean
+        many = information.shape[1] >= LAZY_FROM and not through_greedy
         if many and rule.minimizes_ratio and confidence.uncut is confidence:
             lazy = LazySet(confidence, information, rule)
             gaps = right_shape("gap", self.gap(confidence.game, lazy), information.shape)
