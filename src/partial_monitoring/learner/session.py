@@ -100,7 +100,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         if context.name is not None:
             event["context"] = written(context.name)
     vector = encoded(spec, context, action, seen)
-    event["observation"] = log_form(seen)
+    event["observation"] = log_form(seen, signal=spec.signals)
     return Step(event, context, action, vector)
 
 
