@@ -1,7 +1,10 @@
+from io import StringIO
+
 import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring import display
 from partial_monitoring.display import linear_form, number
 
 
@@ -59,3 +62,19 @@ def test_large_games_are_cut() -> None:
     assert "…" in text
     assert len(text.splitlines()) < 25
     assert len(str(pm.games.greedy_exploration(50)).splitlines()) < 40
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_shows_how_far_it_is_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(display, "monotonic", lambda: float(next(clock)))
+    for stream, shows in ((Terminal(), True), (StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        assert list(display.counted(range(6), 6, "cells")) == list(range(6))
+        assert ("of 6 cells, about" in stream.getvalue()) == shows
+        assert "\n" not in stream.getvalue()
+        assert stream.getvalue() == "" or stream.getvalue().endswith("\r\x1b[K")

@@ -39,7 +39,16 @@ def test_all_public_names_resolve_and_are_typed() -> None:
     assert all(getattr(pm, name) is not None for name in dir(pm))
 
 
-MODULES = ["candidates", "confidence", "functions", "gaps", "information", "policies", "readings"]
+MODULES = [
+    "candidates",
+    "confidence",
+    "functions",
+    "gaps",
+    "information",
+    "plot",
+    "policies",
+    "readings",
+]
 EACH_FIRST = """
 import importlib, json, sys
 found = []
@@ -73,7 +82,7 @@ def test_a_public_module_is_there_before_anything_else_is_loaded(
 def test_no_module_hides_a_public_name() -> None:
     """Importing a module sets its name in the package, where a function of that name would be."""
     rooms = {path.name.removesuffix(".py") for path in SOURCE.iterdir()}
-    modules = {"errors", "games", "kernels", "policies", "testing"}
+    modules = {"errors", "games", "kernels", "plot", "policies", "testing"}
     assert set(pm.__all__) & rooms == modules
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -39,6 +41,9 @@ HEX_COLORS = (
 CELL_STYLE = "text-align:left;padding:.15em 1.2em .15em 0"
 
 ELLIPSIS = "…"
+
+PATIENCE = 2.0
+"""Seconds after which something that takes long shows how far it is."""
 
 
 @dataclass(frozen=True)
@@ -168,3 +173,24 @@ def shortened(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:
     if len(items) <= most:
         return list(items)
     return [*items[: most - 4], None, items[-1]]
+
+
+def counted(items: Iterable[T], total: int, unit: str) -> Iterator[T]:
+    """Yield the items; on a terminal, count them on standard error once it has taken a while.
+
+    The line disappears at the end; in logs, pipes and notebooks nothing is shown.
+    """
+    start = shown = monotonic()
+    visible, written = sys.stderr.isatty(), False
+    try:
+        for done, item in enumerate(items):
+            now = monotonic()
+            if visible and now - start > PATIENCE and now - shown > 0.2:
+                left = (now - start) / done * (total - done) if done else 0.0
+                line = f"\r{done:,} of {total:,} {unit}, about {left:,.0f} s left\x1b[K"
+                print(line, end="", file=sys.stderr, flush=True)
+                shown, written = now, True
+            yield item
+    finally:
+        if written:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -73,7 +73,6 @@ def test_show_takes_files_and_writes_them(tmp_path: Path) -> None:
             "pm: /no/a.png: cannot be written: No such",
         ),
         (("advise", "survey"), "pm: survey has contexts; this command takes a game without."),
-        (("analyze", "survey", "--plot", "x.svg"), "pm: --plot draws games without contexts"),
         (
             ("advise", "inspection", "--target", "trivial"),
             "pm: target must be one of 'easy', 'hard'",
@@ -86,6 +85,12 @@ def test_errors_are_one_sentence_and_exit_2(words: tuple[str, ...], message: str
     assert result.stdout == ""
     assert result.stderr.startswith(message)
     assert result.stderr.count("\n") == 1
+
+
+def test_contexts_are_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "survey.svg"
+    assert pm_command("analyze", "survey", "--plot", str(picture)).exit_code == 0
+    assert picture.read_text().startswith("<?xml")
 
 
 def test_help_teaches() -> None:

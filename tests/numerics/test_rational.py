@@ -31,6 +31,16 @@ def test_rounding_errors_of_decimals_are_forgotten() -> None:
     assert r.simplest(2 / 3 - 1 / 3) == Fraction(1, 3)
 
 
+@pytest.mark.parametrize("tiny", [1.2345678901234e-10, 2**0.5 * 1e-10, 0.1 + 0.2 - 0.3])
+def test_only_zero_is_read_as_zero(tiny: float) -> None:
+    """Beside large numbers, tiny ones may come from a subtraction or be meant: both are open."""
+    for size in (0.0, 1.0, 1e6, 1e12):
+        assert r.simplest(tiny, size) != 0
+        assert r.simplest(-tiny, size) != 0
+        assert r.simplest(0.0, size) == 0
+    assert r.rationalize(np.array([1e6, tiny])) is None
+
+
 def test_common_denominators_are_exact() -> None:
     array = np.array([[1 / 3, -2.5], [0.0, 7.0]])
     read = r.rationalize(array)

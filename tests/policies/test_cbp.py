@@ -70,3 +70,12 @@ def test_what_random_decisions_leave(seed: int) -> None:
         found = patterns.left(signs)
         assert list(found.actions) == actions
         assert list(found.pairs) == pairs
+
+
+@pytest.mark.parametrize("policy", ["cbp", "randcbp"])
+def test_an_action_that_shows_nothing_and_is_never_best_is_never_played(policy: str) -> None:
+    game = pm.FiniteGame(
+        [[0, 0, 0], [0, -1, 2], [2, -1, -2], [-50, -50, -50]], ["aaa", "cba", "aaa", "aaa"]
+    )
+    result = pm.simulate(game, policy, [0.2, 0.3, 0.5], horizon=50, seeds=2)
+    assert not result.plays[policy][:, -1, 3].any()

@@ -10,8 +10,9 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.report.charts import regret_chart
 from partial_monitoring.report.figures import cell_figure
+from partial_monitoring.report.guarantee import largest_norm
 from partial_monitoring.report.series import policy_styles
-from partial_monitoring.report.summary import Section, largest_norm, sections
+from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.text import bound_note
 
 
@@ -33,13 +34,14 @@ def test_no_bound_for_truths_outside_the_norm_bound() -> None:
     assert "outside the norm bound 1" in str(bound_note(outside))
     assert "Theory guarantees IDS" not in str(bound_note(outside))
     assert "bound for IDS" not in lines_of(outside)
-    assert outside.bound(np.array([10])) is None
+    assert outside.bounds(np.array([10, 10**9])) == {}
 
 
 def test_bounds_for_truths_inside_the_norm_bound() -> None:
     game = pm.games.kernelized_bandit(np.linspace(0, 1, 15), norm_bound=2.0)
-    inside = section_of(game, "random")
-    assert inside.excess is None
+    inside = section_of(game, "random", horizon=9000, seeds=1)
+    (own,) = inside.guarantees
+    assert own.holds
     assert str(bound_note(inside)).startswith("Theory guarantees IDS")
     assert "bound for IDS" in lines_of(inside)
 

@@ -129,7 +129,7 @@ def test_the_page_tells_what_is_missing(odd_page: str) -> None:
     assert "was not analysed" in text
     assert "too many actions for their plays to be counted" in text
     assert "None of these policies measures information." in text
-    assert "All policies have the same regret: 0 ± 0" in text
+    assert "All policies have the same regret: 0 after" in text
     assert "1 seed cannot prove an order of 2 policies" in text
 
 
@@ -160,7 +160,7 @@ def test_the_verdict_the_bound_and_the_versions_are_told(odd_page: str) -> None:
         assert sentence in text
     assert f"α = {analysis.alignment:.3g}" in text
     assert "yes, in exact arithmetic" in text
-    assert "Theory guarantees IDS a regret of at most" in text
+    assert re.search(r"bound of theory for IDS \(.*\) says nothing before about round", text)
     for package in ("python", "numpy", "scipy", "numba", "partial-monitoring"):
         assert package in text
     assert np.__version__ in text

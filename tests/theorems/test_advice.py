@@ -9,6 +9,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.analysis import advice as module
 from partial_monitoring.analysis.advice import LADDER, with_measurements
+from partial_monitoring.analysis.measurements import default_candidates
 from partial_monitoring.errors import InvalidInput
 from tests.oracles.known_games import KNOWN, load
 
@@ -88,6 +89,47 @@ def test_words() -> None:
     assert str(none) == none.explain()
 
 
+def test_advice_is_in_words_of_signals() -> None:
+    """What to buy is which outcomes to tell apart after which signal, not a reward difference."""
+    advice = pm.advise(
+        "dynamic_pricing",
+        [
+            own
+            for own in default_candidates(PRICING, pm.analyze(PRICING))
+            if "reward" not in own.label
+        ],
+    )
+    assert advice.achieved
+    assert repr(advice) == "Advice(hard to easy, 1 measurement, cost 1)"
+    labels = [own.label for own in default_candidates(PRICING, pm.analyze(PRICING))]
+    assert "when you see 'yes' after '$2', you can tell '$2' from '$3'" in labels
+    assert any(label.startswith("after '$1', which always shows the same, you") for label in labels)
+    assert not any("better" in label for label in labels)
+    assert "<li>after &#x27;$1&#x27;" in advice._repr_html_()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_splits_of_signals_show_the_difference(name: str) -> None:
+    """After playing a, its signals and their splits show how much better it is than a rival."""
+    game = load(name)
+    if not game.traits.finite:
+        return
+    for own in default_candidates(game, pm.analyze(game)):
+        if "you can tell" in own.label:
+            shown = game.signals[game.action_index(own.action)]
+            for row in own.rows:
+                assert len({shown[x] for x in np.flatnonzero(row)}) == 1, "splits one signal"
+    for a, b in pm.analyze(game).neighbors:
+        splits = [
+            m.rows
+            for m in default_candidates(game, pm.analyze(game))
+            if m.action == a and "you can tell" in m.label
+        ]
+        rows = np.concatenate([game.rows(a), *splits])
+        rest = np.linalg.lstsq(rows.T, game.rewards[a] - game.rewards[b], rcond=None)
+        assert np.allclose(rows.T @ rest[0], game.rewards[a] - game.rewards[b])
+
+
 def test_a_hopeless_game_can_be_made_learnable_without_being_easy() -> None:
     game = pm.games.graph_dueling([(0, 1), (2, 3)])
     duel = pm.Measurement("0 | 1", [[1, 0, -1, 0]], "comparing 0 and 1 would also show 0 against 2")
@@ -97,6 +139,7 @@ def test_a_hopeless_game_can_be_made_learnable_without_being_easy() -> None:
 
 
 GAME = pm.games.apple_tasting()
+PRICING = pm.games.dynamic_pricing()
 BAD: list[tuple[Any, str]] = [
     (lambda: pm.advise(GAME, target="trivial"), "target must be one of 'easy', 'hard'; got 'trivi"),
     (lambda: pm.advise(GAME, [3]), "candidates must be Measurement objects; got 3 at 0."),

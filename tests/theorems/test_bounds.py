@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.analysis.bounds import (
+from partial_monitoring.analysis.guarantees import (
     information_constant,
     regret_bound,
     total_information_bound,

@@ -119,3 +119,39 @@ def test_with_one_plausible_action_nothing_is_worth_knowing() -> None:
     assert plausible_in(data, found) == [0]
     assert pm.information.directed(game, found)[0].tolist() == [0.0, 0.0]
     assert pm.gaps.exact(game, found)[0, 0] == 0.0
+
+
+def with_one_more(rng: np.random.Generator) -> tuple[pm.Game, pm.Game]:
+    """A game on a simplex, and the same with an action that is best at one corner only."""
+    features = rng.integers(-3, 4, (3, 3)).astype(float)
+    extra = np.array([features[:, 0].max(), -5.0, -29.0])
+    maps = [*rng.integers(-2, 3, (3, 1, 3)).astype(float), np.zeros((0, 3))]
+    game = pm.Game(features, maps[:3], pm.Simplex(3), noise_std=0.5)
+    return game, pm.Game([*features, extra], maps, pm.Simplex(3), noise_std=0.5)
+
+
+def test_actions_that_are_best_only_in_ties_do_not_count() -> None:
+    """Only Pareto actions are in P(E); one more action that shows nothing changes nothing."""
+    rng = np.random.default_rng(0)
+    corner = np.array([0.96, 0.02, 0.02])
+    informative = 0
+    for _ in range(12):
+        game, more = with_one_more(rng)
+        assert pm.analyze(more).degenerate[-1:] == [3]
+        played = np.arange(24) % 3
+        shown = np.array([game.rows(int(a)) @ corner for a in played])
+        one, other = (learn(Data(g, played, shown)) for g in (game, more))
+        for information in (pm.information.directed, pm.information.directed_relaxed):
+            expected = information(game, one)[0]
+            assert information(more, other)[0, :3] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+            informative += bool(expected.any())
+    assert informative > 4
+
+
+def test_where_only_duplicates_may_be_best_nothing_is_worth_knowing() -> None:
+    features = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    for parameters in (pm.AllParameters(2), pm.Box([-9, -9], [9, 9])):
+        game = pm.games.linear_bandit(features, parameters)
+        found = learn(Data(game, np.repeat([0, 2], 500), np.repeat([[5.0], [0.0]], 500, axis=0)))
+        assert pm.information.directed(game, found)[0].tolist() == [0.0] * 3
+        assert pm.information.directed_relaxed(game, found)[0].tolist() == [0.0] * 3

@@ -44,6 +44,7 @@ def checked(game: pm.FiniteGame) -> None:
             assert estimate == pytest.approx(losses[a] - losses[b], abs=1e-9)
         near = analysis.neighborhoods[a, b]
         allowed = near if analysis.local_readings[a, b].seen else range(game.k)
+        allowed = [c for c in allowed if c in sup.actions or len(set(game.signals[c])) > 1]
         assert set(np.flatnonzero(sup.observers[e])) <= set(allowed)
         rows = np.concatenate([game.rows(c) for c in allowed])
         least = least_largest_entry(rows, losses[a] - losses[b])
@@ -90,6 +91,22 @@ def test_duplicates_count_once_and_midpoints_observe() -> None:
     outside = shape_of(NAMED["dominated tells"])
     assert outside.neighborhoods.tolist() == [[True, True, False]]
     assert outside.observers.tolist() == [[False, False, True]]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_actions_that_show_nothing_and_are_never_best_observe_nothing(seed: int) -> None:
+    """Also one that is free to offer a constant; no vector has entries that are only rounding."""
+    game = random_game(seed)
+    worst = [game.rewards.min() - 50.0] * game.d
+    more = pm.FiniteGame([*game.rewards, worst], [*game.signals, ["a"] * game.d])
+    shape, old = shape_of(more), shape_of(game)
+    assert not shape.observers[:, game.k].any()
+    assert not shape.useful[game.k]
+    ratio = old.unit / shape.unit
+    assert shape.vectors[:, : game.k, : game.m] == pytest.approx(old.vectors * ratio, abs=1e-6)
+    sizes = np.abs(shape.vectors)
+    assert (sizes[sizes > 0] > 1e-7 * sizes.max(initial=0.0)).all()
 
 
 @settings(max_examples=15)

@@ -166,6 +166,7 @@ def test_rotating_balls() -> None:
                 pm.Ball(factor * turn @ ball.center, factor * ball.radius),
             )
         )
-        if before.margin > 1e-4:
+        decisions = [*before.cells.cells, *before.cells.faces.values()]
+        if all(not 1e-9 < abs(own.advantage) <= 1e-4 for own in decisions):  # clear, or ties
             assert facts(after) == facts(before)
             same_alignment(after, before)

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from partial_monitoring import games
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.duels import DuelAnalysis, analyze_duels, many_duels
+from partial_monitoring.analysis.explain import html_lines
+from partial_monitoring.analysis.measurements import Measurement, default_candidates
 from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import row_space, unit_rows
-from partial_monitoring.validation import Array, one_of, positive_number, real_array, set_fields
+from partial_monitoring.validation import Array, brief, one_of
 
 MOST_SETS = 100_000
 """Largest number of sets of candidates in the search for the cheapest one."""
@@ -28,49 +32,15 @@ LADDER = ("hopeless", "hard", "easy", "trivial")
 """The classes of games, from hardest to easiest."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class Measurement:
-    """An observation that an action could show in addition.
-
-    Parameters
-    ----------
-    action
-        The action (index or label) that would show it.
-    rows
-        What it would show: rows of an observation map, shape (m, d), or a single one (d,).
-    label
-        Its name in explanations.
-    cost
-        Its cost.
-    """
-
-    action: int | str
-    rows: Array
-    label: str
-    cost: float
-
-    def __init__(
-        self, action: int | str, rows: ArrayLike, label: str | None = None, cost: float = 1.0
-    ) -> None:
-        array = real_array("rows", rows, ("d",) if np.ndim(rows) == 1 else ("m", "d"))
-        set_fields(
-            self,
-            action=action,
-            rows=np.atleast_2d(array),
-            label=f"{action} would show more" if label is None else label,
-            cost=positive_number("cost", cost),
-        )
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Advice:
     """Which measurements lift a game to the target class."""
 
     target: str
     """The class to reach: "easy" or "hard"."""
-    before: Analysis
+    before: Analysis | DuelAnalysis
     """The analysis of the game as it is."""
-    after: Analysis
+    after: Analysis | DuelAnalysis
     """The analysis of the game with the measurements added."""
     measurements: tuple[Measurement, ...]
     """What to measure."""
@@ -128,22 +98,32 @@ class Advice:
             "certified": self.after.certified,
         }
 
+    def __repr__(self) -> str:
+        change = f"{self.before.category} to {self.after.category}"
+        count = len(self.measurements)
+        return f"Advice({change}, {count} measurement{'s' * (count != 1)}, cost {self.cost:g})"
+
     def __str__(self) -> str:
         return self.explain()
 
+    def _repr_html_(self) -> str:
+        lines = (line.removeprefix("  - ") for line in self.explain().splitlines())
+        return html_lines("\n".join(lines))
+
 
 def advise(
-    game: Game, candidates: Iterable[Measurement] | None = None, target: str = "easy"
+    game: Game | str, candidates: Iterable[Measurement] | None = None, target: str = "easy"
 ) -> Advice:
     """Find the cheapest set of extra observations that makes a game easy (or hard).
 
     Parameters
     ----------
     game
-        The game.
+        The game, or its name in ``pm.games``.
     candidates
-        What could be measured; without it: every action's own reward, its difference to each
-        competing action, and the whole outcome (or parameter), at cost 1 each.
+        What could be measured; without it, at cost 1 each: every action's own reward, what
+        compares it with each competing action (in a finite game: outcomes told apart that share a
+        signal), and the whole outcome (or parameter).
     target
         "easy", or "hard" for a hopeless game that should at least be learnable.
 
@@ -157,14 +137,16 @@ def advise(
     Verified in exact arithmetic by analysing the game with the measurements added.
     """
     one_of("target", target, ("easy", "hard"))
-    before = analyze_game(game)
-    offered = default_candidates(game, before) if candidates is None else _checked(game, candidates)
-    if _reaches(before.category, target):
+    known: Any = games.named(game)
+    before = analyze_duels(known) if many_duels(known) else analyze_game(known)
+    offered = [] if candidates is None else _checked(known, candidates)
+    if isinstance(before, DuelAnalysis) or _reaches(before.category, target):
         return Advice(target, before, before, (), True)
-    rows = [_in_coordinates(game, candidate.rows) for candidate in offered]
+    offered = default_candidates(known, before) if candidates is None else offered
+    rows = [_in_coordinates(known, candidate.rows) for candidate in offered]
     for chosen, optimal in _MeasurementSearch(before, offered, rows, target).choices():
         measurements = tuple(offered[i] for i in chosen)
-        after = analyze_game(with_measurements(game, measurements))
+        after = analyze_game(with_measurements(known, measurements))
         if _reaches(after.category, target):
             return Advice(target, before, after, measurements, optimal)
     return Advice(target, before, before, (), True)
@@ -187,28 +169,6 @@ def with_measurements(game: Game, measurements: Iterable[Measurement]) -> Game:
 def _in_coordinates(game: Game, rows: Array) -> Array:
     """Return rows (n, d) over the parameter of a game as rows (n, D) over that of ``linear``."""
     return rows @ game.root if game.traits.function else rows  # type: ignore[attr-defined]
-
-
-def default_candidates(game: Game, analysis: Analysis) -> list[Measurement]:
-    """Return own rewards, differences of competing actions, then the whole outcome."""
-    name, phi = game.actions, [game.reward_row(a) for a in range(game.k)]
-    later = {a for group in analysis.duplicates for a in group[1:]}
-    homes = [a for a in range(game.k) if a not in later and a not in analysis.dominated]
-    pairs = [pair for pair in analysis.neighbors if not later & set(pair)]
-    what = "the outcome" if game.traits.finite else "all of theta"
-    shown = [
-        *((a, phi[a], "its own reward") for a in homes),
-        *(
-            (a, phi[a] - phi[b], f"how much better it is than '{name[b]}'")
-            for one, two in pairs
-            for a, b in ((one, two), (two, one))
-        ),
-        *((a, np.eye(game.d), what) for a in homes),
-    ]
-    return [
-        Measurement(a, rows, f"playing '{name[a]}' would also show {words}")
-        for a, rows, words in shown
-    ]
 
 
 class _MeasurementSearch:
@@ -292,11 +252,15 @@ class _MeasurementSearch:
 
 def _checked(game: Game, candidates: Iterable[Measurement]) -> list[Measurement]:
     if not isinstance(candidates, Iterable):
-        raise InvalidInput(f"candidates must be a list of Measurement objects; got {candidates!r}.")
+        raise InvalidInput(
+            f"candidates must be a list of Measurement objects; got {brief(candidates)}."
+        )
     offered = list(candidates)
     for i, candidate in enumerate(offered):
         if not isinstance(candidate, Measurement):
-            raise InvalidInput(f"candidates must be Measurement objects; got {candidate!r} at {i}.")
+            raise InvalidInput(
+                f"candidates must be Measurement objects; got {brief(candidate)} at {i}."
+            )
         game.action_index(candidate.action)
         if candidate.rows.shape[1] != game.d:
             raise InvalidInput(

@@ -87,7 +87,7 @@ def _certificates(
 def refuse_hopeless_game(game: Game) -> None:
     """Refuse a game without contexts in which no policy can learn."""
     traits = game.traits
-    if not traits.listed or (traits.duels and not traits.function):
+    if not traits.listed:
         return
     if traits.function and (game.shows_own_reward or game.d > MOST_VALUES):
         return

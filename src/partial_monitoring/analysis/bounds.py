@@ -5,73 +5,47 @@ The constants follow the paper with the corrections E13-E17, E19 and E23 of ``do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring import validation
+from partial_monitoring import games, validation
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
-from partial_monitoring.analysis.coordinates import all_actions
+from partial_monitoring.analysis.duels import (
+    DuelAnalysis,
+    analyze_duels,
+    items_of,
+    many_duels,
+    telling_duels,
+)
+from partial_monitoring.analysis.guarantees import (
+    Growth,
+    Guarantee,
+    Learning,
+    amount,
+    delta_max,
+    horizons,
+    informative_from,
+    radius_of,
+    refuse_other_analysis,
+)
 from partial_monitoring.analysis.table_1 import FiniteAlignmentBounds, finite_alignment_bounds
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array, non_negative_number, real_array
-
-FAILED_ROUNDS = np.pi**2 / 6
-"""Sum of 1/t^2, at least the expected number of rounds whose confidence set misses the truth."""
+from partial_monitoring.validation import Array, brief, real_array
 
 
-@dataclass(frozen=True, eq=False)
-class Learning:
-    """The growth of information and confidence; arrays are over the horizons."""
-
-    horizon: Array
-    regularization: float
-    norm_bound: float
-    """B: the largest distance of the truth from the prior mean."""
-    noise_std: float
-    """rho: 1 if the noise depends on the action (the maps are then divided by it)."""
-    map_bound: float
-    """L: the largest spectral norm of a map M_a W on the directions that can be observed."""
-    information_constant: float
-    """c with |M_a W|^2 <= c I(a): 4 if regularization >= L^2, larger below (E13)."""
-    max_gap: float
-    """Delta_max: the largest gap that any parameter gives."""
-    total_information: Array
-    """gamma_n <= r/2 log(1 + n min(m, r) L^2 / (lambda r)) (E14)."""
-    beta: Array
-    """beta_n at failure probability 1/n^2, with gamma_{n-1} (E15)."""
-    apart: float | Array
-    """Twice the largest reward difference of two plausible parameters: 4 |phi| B (E23)."""
-
-    def bound_far(self, alpha: float) -> Array:
-        """Return n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..., where c = 4."""
-        ceiling = self.max_gap + self.apart
-        return self._bound(27 / 2 * self.information_constant * alpha * self.beta * ceiling, 3)
-
-    def bound_near(self, alpha: float) -> Array:
-        """Return (16 alpha beta gamma n)^(1/2) + ..., where c = 4 (E16)."""
-        return self._bound(4 * self.information_constant * alpha * self.beta, 2)
-
-    def _bound(self, psi: Array, kappa: float) -> Array:
-        """Apply the general theorem if the information ratio is bounded at all."""
-        if not np.isfinite(psi).all():
-            return np.full_like(self.horizon, np.inf)
-        missed = self.max_gap * FAILED_ROUNDS
-        return regret_bound(psi, self.total_information, self.horizon, kappa=kappa, missed=missed)
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds(Learning):
+@dataclass(frozen=True, eq=False, repr=False)
+class Bounds(Guarantee):
     """Guarantees of IDS on one game, for one or several horizons.
 
     Entries are arrays over the horizons; infinite where the theorem says nothing.
     """
 
     rank: int
+    """r: the dimension of what can be observed of the parameter."""
     alignment: float
     """alpha, the global alignment constant."""
     local_alignment: float
@@ -88,12 +62,24 @@ class Bounds(Learning):
         """The better of the two."""
         return np.minimum(self.global_regret, self.local_regret)
 
+    def _constants(self) -> list[str]:
+        near = (
+            f"{amount(self.local_alignment)} near the truth"
+            if np.isfinite(self.local_alignment)
+            else "unbounded near the truth"
+        )
+        return [
+            *super()._constants(),
+            f"The alignment constant is {amount(self.alignment)} globally, {near}; {self.rank} "
+            f"direction{'' if self.rank == 1 else 's'} of the unknown can be observed.",
+        ]
+
 
 def bounds(
-    game: Game,
+    game: Game | str,
     horizon: ArrayLike,
     *,
-    analysis: Analysis | None = None,
+    analysis: Analysis | DuelAnalysis | None = None,
     information: str = "log_det",
     regularization: float = 1.0,
     norm_bound: float | None = None,
@@ -105,7 +91,7 @@ def bounds(
     Parameters
     ----------
     game
-        The game.
+        The game, or its name in ``pm.games``.
     horizon
         n, or several of them to draw a curve.
     analysis
@@ -129,109 +115,58 @@ def bounds(
     """
     n, lam = horizons(horizon), validation.positive_number("regularization", regularization)
     validation.one_of("information", information, ("log_det", "directed"))
-    if norm_bound is None and game.traits.function:
-        norm_bound = game.norm_bound  # type: ignore[attr-defined]
-    game = game.linear
-    if analysis is not None and analysis.game is not game:
-        raise InvalidInput("analysis must be one of the same game; got one of another game.")
-    if np.ndim(game.noise_std) > 0:
-        game = whitened(game)
-        analysis = None
-    found = analyze_game(game) if analysis is None else analysis
-    learned = learning([game], n, lam, norm_bound, max_gap)
-    near = uniform_local_alignment(found) if local_alignment is None else local_alignment
+    known = games.named(game)
+    given: Game = known if many_duels(known) else known.linear  # type: ignore[assignment]
+    if norm_bound is None and known.traits.function:
+        norm_bound = known.norm_bound  # type: ignore[attr-defined]
+    refuse_other_analysis(analysis, given)
+    near = None if local_alignment is None else _constant("local_alignment", local_alignment)
+    if many_duels(known):
+        found, few = analyze_duels(known) if analysis is None else analysis, telling_duels(known)
+        near = (4.0 if found.category == "easy" else 0.0) if near is None else near
+        if max_gap is None:
+            radius = radius_of(few.parameters, norm_bound)
+            max_gap = 2 * delta_max(items_of(known), radius)  # a gap is one of each item
+    else:
+        few = whitened(given) if np.ndim(given.noise_std) > 0 else given
+        whole = analyze_game(few) if analysis is None or few is not given else analysis
+        near = uniform_local_alignment(whole) if near is None else near  # type: ignore[arg-type]
+        found = whole
+    growth, alpha = Growth.of([few], lam, norm_bound, max_gap), float(found.alignment)
     # The ratio of J is that of log_det times 4 in the global bound, its information 2 c times.
-    ratio, scale = (
-        (1.0, 1.0) if information == "log_det" else (4.0, 2 * learned.information_constant)
-    )
-    nothing = found.category == "trivial"
+    directed = information == "directed"
+    ratio = 4.0 if directed else 1.0
+
+    def regrets(learned: Learning) -> tuple[Array, Array]:
+        """Return the global and the local bound, shapes (n,)."""
+        if found.category == "trivial":
+            return np.zeros_like(learned.horizon), np.zeros_like(learned.horizon)
+        return learned.bound_far(ratio * alpha), learned.bound_near(near)
+
+    learned = growth.at(n)
+    scale = 2 * learned.information_constant if directed else 1.0
     total = {"total_information": learned.total_information * scale}
+    far_regret, near_regret = regrets(learned)
     return Bounds(
         **vars(learned) | total,
+        informative_from=informative_from(
+            lambda rounds: np.minimum(*regrets(growth.at(rounds))), growth.max_gap
+        ),
         rank=found.rank,
-        alignment=float(found.alignment),
-        local_alignment=float(near),
-        finite=finite_alignment_bounds(game) if game.traits.finite else None,  # type: ignore[arg-type]
-        global_regret=np.zeros_like(n) if nothing else learned.bound_far(ratio * found.alignment),
-        local_regret=np.zeros_like(n) if nothing else learned.bound_near(near),
+        alignment=alpha,
+        local_alignment=near,
+        finite=finite_alignment_bounds(few) if few.traits.finite else None,  # type: ignore[arg-type]
+        global_regret=far_regret,
+        local_regret=near_regret,
     )
 
 
-def horizons(horizon: ArrayLike) -> Array:
-    """Return one or several numbers of rounds as an array, shape (n,)."""
-    n = np.atleast_1d(real_array("horizon", horizon, ("n",) if np.ndim(horizon) else ()))
-    if (n < 1).any() or len(n) == 0:
-        raise InvalidInput(f"horizon must be at least 1; got {horizon!r}.")
-    return n
-
-
-def learning(
-    games: Sequence[Game],
-    n: Array,
-    lam: float,
-    norm_bound: float | None,
-    max_gap: float | None = None,
-) -> Learning:
-    """Return the growth of information and confidence in games, one per context, of equal noise."""
-    parameters, rho = games[0].parameters, float(np.ravel(games[0].noise_std)[0])
-    whole = games[0] if len(games) == 1 else all_actions(games)
-    if norm_bound is None:
-        bound = parameters.norm_bound(parameters.relative_interior_point())
-        big_b = bound if np.isfinite(bound) else 1.0
-    else:
-        big_b = non_negative_number("norm_bound", norm_bound)
-    if max_gap is None:
-        gap = max(delta_max(game, big_b) for game in games)
-    else:
-        gap = non_negative_number("max_gap", max_gap)
-    big_l, before = map_bound(whole), total_information_bound(whole, n - 1, lam)
-    beta = (rho * np.sqrt(2 * before + 4 * np.log(n)) + np.sqrt(lam) * big_b) ** 2
-    # Two plausible parameters are 2B apart on a bounded set, 2 (beta / lambda)^(1/2) on R^d (E23).
-    reach = big_b if np.isfinite(parameters.diameter()) else np.sqrt(beta / lam)
-    return Learning(
-        horizon=n,
-        regularization=lam,
-        noise_std=rho,
-        map_bound=big_l,
-        norm_bound=big_b,
-        max_gap=gap,
-        information_constant=information_constant(big_l, lam),
-        total_information=total_information_bound(whole, n, lam),
-        beta=beta,
-        apart=4 * float(np.linalg.norm(whole.features, axis=1).max()) * reach,
-    )
-
-
-def regret_bound(
-    information_ratio: ArrayLike,
-    total_information: ArrayLike,
-    horizon: ArrayLike,
-    *,
-    kappa: float = 2.0,
-    missed: float = 0.0,
-) -> Array:
-    """Return the bound of the general theorem for any kappa >= 2.
-
-    R_n <= (mean Psi_kappa * gamma_n)^(1/kappa) n^(1 - 1/kappa) + missed, where mean Psi_kappa is a
-    bound of the information ratio, or its realised average over the n rounds of a finished run, and
-    gamma_n the information gained in them.
-
-    >>> float(regret_bound(4.0, 25.0, 100, kappa=2))
-    100.0
-    """
-    if not validation.real_number("kappa", kappa) >= 2:
-        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
-    n = _not_negative("horizon", horizon)
-    ratio = _not_negative("information_ratio", information_ratio)
-    product = ratio * _not_negative("total_information", total_information)
-    return np.asarray(product ** (1 / kappa) * n ** (1 - 1 / kappa) + missed)
-
-
-def _not_negative(name: str, value: ArrayLike) -> Array:
-    array = real_array(name, value, () if np.ndim(value) == 0 else ("n",))
-    if (array < 0).any():
-        raise InvalidInput(f"{name} must not be negative; got {float(array.min()):g}.")
-    return array
+def _constant(name: str, value: object) -> float:
+    """Return a number that is not negative, possibly infinite."""
+    number = float(real_array(name, value, (), finite=False))  # type: ignore[arg-type]
+    if not number >= 0:
+        raise InvalidInput(f"{name} must not be negative; got {brief(value)}.")
+    return number
 
 
 def whitened(game: Game) -> Game:
@@ -239,29 +174,6 @@ def whitened(game: Game) -> Game:
     noise = np.broadcast_to(game.noise_std, (game.k,))
     maps = [game.rows(a) / noise[a] for a in range(game.k)]
     return Game(game.features, maps, game.parameters, 1.0, game.actions)
-
-
-def information_constant(map_bound: float, regularization: float) -> float:
-    """Return c such that |M W|^2 in the norm of W_t^-1 is at most c times the information gain.
-
-    x <= [x0 / log(1 + x0)] log(1 + x) for 0 <= x <= x0 = L^2 / lambda; the paper's c = 4 covers
-    all x0 up to 2.51 (E13).
-    """
-    x0 = map_bound**2 / regularization
-    return max(4.0, 2 * x0 / float(np.log1p(x0))) if x0 > 0 else 4.0
-
-
-def total_information_bound(game: Game, horizon: ArrayLike, regularization: float = 1.0) -> Array:
-    """Return the bound of gamma_n, the information gained in n rounds (E14).
-
-    gamma_n <= (r/2) log(1 + n min(m, r) L^2 / (lambda r)); zero if nothing can be observed.
-    """
-    n = np.asarray(horizon, dtype=float)
-    r = game.rank
-    if r == 0:
-        return np.zeros_like(n)
-    size = min(max(game.row_counts), r) * map_bound(game) ** 2
-    return np.asarray(r / 2 * np.log1p(n * size / (regularization * r)))
 
 
 def uniform_local_alignment(analysis: Analysis) -> float:
@@ -286,19 +198,3 @@ def uniform_local_alignment(analysis: Analysis) -> float:
     steps = sorted(root for pair, root in roots.items() if faces[pair].neighbors)
     chain = float(sum(steps[-(len(actions) - 1) :]))
     return max(min(float(root), chain) for root in roots.values()) ** 2
-
-
-def map_bound(game: Game) -> float:
-    """Return L, the largest spectral norm of a map on the directions that can be observed."""
-    seen = game.observation_maps @ game.reduced.basis
-    return float(np.linalg.norm(seen, ord=2, axis=(1, 2)).max()) if seen.size else 0.0
-
-
-def delta_max(game: Game, norm_bound: float) -> float:
-    """Return the largest gap over Theta; on an unbounded set over the ball of radius B."""
-    supports = [game.parameters.support(game.features - phi).max() for phi in game.features]
-    if np.isfinite(max(supports)):
-        return float(max(supports))
-    center = game.parameters.relative_interior_point()
-    away = game.features[:, None] - game.features[None]
-    return float((away @ center + norm_bound * np.linalg.norm(away, axis=-1)).max())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.advantage import Advantage, AdvantageProgram, advantage_program
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
+from partial_monitoring.display import counted
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Rational
@@ -107,17 +108,17 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
     SolverError
         If no action is best anywhere, or if the cells are not connected by neighbours.
     """
-    finder = _Finder(game, exact)
+    finder = CellFinder(game, exact)
     twins = finder.twins
     cells: dict[int, Cell] = {}
-    for a in range(game.k):
+    for a in counted(range(game.k), game.k, "cells"):
         first = min(twins[a])
         cells[a] = cells[first] if first < a else finder.cell(a)
     pareto = [a for a in range(game.k) if cells[a].kind == "pareto" and a == min(twins[a])]
     degenerate = [a for a in range(game.k) if cells[a].kind == "degenerate"]
     inner = {a: finder.deepened(a, cells[a]) for a in pareto}
     classes = {}
-    for a, b in combinations(pareto, 2):
+    for a, b in counted(combinations(pareto, 2), len(pareto) * (len(pareto) - 1) // 2, "faces"):
         classes[a, b] = finder.face(a, b, inner[a], inner[b], degenerate)
     faces = {
         (a, b): classes[min(p, q), max(p, q)]
@@ -133,27 +134,28 @@ def find_cells(game: Game, exact: ExactGame | None) -> Cells:
         faces,
         exact is not None and not finder.undecided,
     )
-    if not _connected(found):
+    if not connected(found.of_kind("pareto"), found.duplicates, found.neighbors):
         raise SolverError(
             "the cells were not decided: their margins are too small for floating point."
         )
     return found
 
 
-def _connected(cells: Cells) -> bool:
-    """Whether some action is best somewhere, and neighbours lead from each cell to each other."""
-    pareto = cells.of_kind("pareto")
+def connected(
+    pareto: Sequence[int], duplicates: Iterable[Sequence[int]], pairs: Iterable[Pair]
+) -> bool:
+    """Whether there are Pareto actions, and pairs and duplicates lead from each to each other."""
+    edges = [*pairs, *((group[0], a) for group in duplicates for a in group[1:])]
     reached = set(pareto[:1])
-    edges = cells.neighbors + [(group[0], a) for group in cells.duplicates for a in group[1:]]
     grown = True
     while grown:
         new = {b for pair in edges if reached & set(pair) for b in pair} - reached
         reached |= new
         grown = bool(new)
-    return bool(pareto) and set(pareto) <= reached
+    return len(pareto) > 0 and set(pareto) <= reached
 
 
-class _Finder:
+class CellFinder:
     """The programs of one game, with their answers proved in exact arithmetic."""
 
     def __init__(self, game: Game, exact: ExactGame | None) -> None:
@@ -227,6 +229,8 @@ class _Finder:
         else:
             found, proof = solved(self.program, self.exact, action, ignored, interior, tied)
         if proof is not None:
+            if proof.sign > 0 and not found.value > 0:  # floating point was wrong
+                found = replace(found, value=self._lead(proof.theta, action, ignored, tied))
             return found, proof
         self.undecided = True
         if np.isnan(found.value):
@@ -238,24 +242,44 @@ class _Finder:
         mixture = found.mixture if sign <= 0 else None
         return found, Proof(sign, theta, mixture, found.tie_weight)  # type: ignore[arg-type]
 
+    def _lead(
+        self, theta: Numbers | None, action: int, ignored: Collection[int], tied: int | None
+    ) -> float:
+        """Return by how much an action beats the others at theta, relative to their sizes."""
+        assert theta is not None
+        others = [c for c in range(self.game.k) if c not in {action, tied, *ignored}]
+        ahead = (self.game.features[action] - self.game.features[others]) @ floats(theta)
+        return float((ahead / self.chart.sizes(action)[others]).min(initial=1.0))
+
     def _neighborhood(self, a: int, b: int, degenerate: list[int]) -> tuple[int, ...]:
         """Return N_ab: duplicates of both, and degenerate actions on the segment between them."""
-        pool = np.array(degenerate, dtype=int)
-        near = pool[on_segment(self.chart, a, b, pool)]
         if self.exact is not None:
-            near = np.array([c for c in near if self._on_segment(a, b, int(c))], dtype=int)
-        return tuple(sorted({*self.twins[a], *self.twins[b], *(int(c) for c in near)}))
+            near = self.exact.on_segment(a, b, degenerate)
+        else:
+            pool = np.array(degenerate, dtype=int)
+            near = pool[on_segment(self.chart, a, b, pool)].tolist()
+        return tuple(sorted({*self.twins[a], *self.twins[b], *near}))
 
-    def _on_segment(self, a: int, b: int, c: int) -> bool:
-        """Whether the reward of c is exactly a mixture of those of a and b."""
-        assert self.exact is not None
-        line = self.exact.lines
-        step, away = line[b] - line[a], line[c] - line[a]
-        j = int(np.flatnonzero(step)[0])
-        return (
-            bool((away * step[j] == step * away[j]).all())
-            and 0 <= away[j] * step[j] <= step[j] ** 2
-        )
+
+class ParetoActions:
+    """Which actions of a game are Pareto, each decided when it is first asked for."""
+
+    def __init__(self, game: Game) -> None:
+        self._finder = CellFinder(game, ExactGame.of(game))
+        self._known: dict[int, bool] = {}
+
+    def __contains__(self, action: int) -> bool:
+        first = min(self._finder.twins[action])
+        if first not in self._known:
+            try:
+                self._known[first] = self._finder.cell(first).kind == "pareto"
+            except SolverError:
+                self._known[first] = True  # undecided
+        return self._known[first]
+
+    def compete(self, a: int, b: int) -> bool:
+        """Whether two actions are Pareto and no duplicates."""
+        return b not in self._finder.twins[a] and a in self and b in self
 
 
 def solved(

@@ -6,15 +6,22 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, NamedTuple, overload
 
+from partial_monitoring import games
 from partial_monitoring.analysis.alignment import Alignment, alignment_near
 from partial_monitoring.analysis.analysis import Analysis, analyze_game, refuse_hopeless_game
 from partial_monitoring.analysis.contextual import analysis as contextual
 from partial_monitoring.analysis.contextual.alignment import ContextualAlignment
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.analysis.contextual.local import contextual_local_alignment
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.analysis.duels import (
+    analyze_duels,
+    many_duels,
+    never_hopeless,
+    refuse_many_duels,
+)
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
+from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.game import Game
 
 
@@ -22,28 +29,32 @@ from partial_monitoring.model.game import Game
 def analyze(game: Game) -> Analysis: ...
 @overload
 def analyze(game: ContextualGame) -> ContextualAnalysis: ...
+@overload
+def analyze(game: str) -> Analysis | ContextualAnalysis: ...
 
 
-def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
+def analyze(game: AnyGame | str) -> Analysis | ContextualAnalysis:
     """Classify a game and prove it.
 
     Parameters
     ----------
     game
         Any game over R^d, a ball, a box, the simplex or a polytope, also with contexts; a kernel
-        game in the coordinates of its linear game.
+        game in the coordinates of its linear game. Or the name of one in ``pm.games``.
 
     Returns
     -------
     Analysis
         The class, the sets of actions, the neighbours, what can be observed, and the certificates;
-        with contexts a ``ContextualAnalysis``: that of each context, and of all together.
+        with contexts a ``ContextualAnalysis``: that of each context, and of all together; for more
+        than 200 duels a ``DuelAnalysis``, which considers items instead of pairs.
 
     Notes
     -----
     One linear program (over a ball: a second-order cone program) per action and per pair of Pareto
     actions. When the data are rational and the parameter set is polyhedral, every answer is proved
-    in exact arithmetic; where floating point was wrong, the exact answer is returned.
+    in exact arithmetic; where floating point was wrong, the exact answer is returned. On a terminal
+    anything that takes long shows how far it is.
 
     Examples
     --------
@@ -58,7 +69,8 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
     ----------
     Section 4 of the paper; Bartok et al. (2014); Lattimore and Szepesvari (2019).
     """
-    found: Analysis | ContextualAnalysis = _answers(game).analyze(game)
+    known = games.named(game)
+    found: Analysis | ContextualAnalysis = _answers(known).analyze(known)
     return found
 
 
@@ -66,9 +78,11 @@ def analyze(game: AnyGame) -> Analysis | ContextualAnalysis:
 def alignment(game: Game) -> Alignment: ...
 @overload
 def alignment(game: ContextualGame) -> ContextualAlignment: ...
+@overload
+def alignment(game: str) -> Alignment | ContextualAlignment: ...
 
 
-def alignment(game: Game | ContextualGame) -> Alignment | ContextualAlignment:
+def alignment(game: Game | ContextualGame | str) -> Alignment | ContextualAlignment:
     """Return the global alignment constant alpha of a game, with the pair and direction.
 
     With contexts it is alpha(chi), or an upper bound of it, as its ``exact`` says.
@@ -86,10 +100,14 @@ def local_alignment(game: Game, confidence: Any, *, integrated: bool = False) ->
 def local_alignment(
     game: ContextualGame, confidence: Any, *, integrated: bool = False
 ) -> ContextualAlignment: ...
+@overload
+def local_alignment(
+    game: str, confidence: Any, *, integrated: bool = False
+) -> Alignment | ContextualAlignment: ...
 
 
 def local_alignment(
-    game: AnyGame, confidence: Any, *, integrated: bool = False
+    game: AnyGame | str, confidence: Any, *, integrated: bool = False
 ) -> Alignment | ContextualAlignment:
     """Return alpha(E), the alignment constant of a game near the plausible parameters E.
 
@@ -98,7 +116,7 @@ def local_alignment(
     Parameters
     ----------
     game
-        The game.
+        The game, or its name in ``pm.games``.
     confidence
         The convex set E: a bounded parameter set (only its intersection with Theta counts), or a
         confidence set of one replicate.
@@ -119,8 +137,9 @@ def local_alignment(
     >>> narrow > 30 * wide
     True
     """
-    near: Alignment | ContextualAlignment = _answers(game).alignment_near(
-        game, confidence, integrated
+    known = games.named(game)
+    near: Alignment | ContextualAlignment = _answers(known).alignment_near(
+        known, confidence, integrated
     )
     return near
 
@@ -139,13 +158,15 @@ class _Answers(NamedTuple):
 
 
 @singledispatch
-def _answers(game: object) -> _Answers:
-    raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+def _answers(game: Any) -> _Answers:
+    return _Answers(analyze_game, alignment_near, refuse_hopeless_game)
 
 
 @_answers.register
-def _(game: AnyGame) -> _Answers:
-    return _Answers(analyze_game, alignment_near, refuse_hopeless_game)
+def _(game: Duels) -> _Answers:
+    if not many_duels(game):  # type: ignore[arg-type]
+        return _Answers(analyze_game, alignment_near, never_hopeless)
+    return _Answers(analyze_duels, refuse_many_duels, never_hopeless)
 
 
 @_answers.register

@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from partial_monitoring.numerics.rational import (
     compact,
     eliminate,
     from_fractions,
+    integer_rows,
     kernel,
     product,
     rationalize,
@@ -38,9 +38,6 @@ GRIDS = (2**24, 2**36, 2**50)
 
 SIMPLE = 10_000
 """Largest denominator of the fractions that are tried first: small games need no larger one."""
-
-LARGEST_TABLEAU = 400_000
-"""Largest number of entries of an exact linear program that is attempted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class ExactGame:
         self.maps = maps
         self.halfspaces = halfspaces
         a_ub, b_ub, a_eq, b_eq = halfspaces
-        self.upper, self.equal = _integer_rows(a_ub, b_ub), _integer_rows(a_eq, b_eq)
+        self.upper, self.equal = integer_rows(a_ub, b_ub), integer_rows(a_eq, b_eq)
 
     @classmethod
     def of(cls, game: Game) -> ExactGame | None:
@@ -116,8 +113,34 @@ class ExactGame:
 
     @cached_property
     def consistent(self) -> bool:
-        """Whether exact and floating-point arithmetic agree about the dimension of Theta."""
-        return bool(self.directions.shape[1] == self.game.dimension)
+        """Whether the hull is complete, and as large as in floating point."""
+        return self.directions.shape[1] == self.game.dimension and self.interior is not None
+
+    @cached_property
+    def interior(self) -> Rational | None:
+        """A point of Theta where no inequality that cuts the hull holds with equality.
+
+        It proves that the hull is no larger than that of Theta.
+        """
+        free = self.game.reduced.center[self._hull[3]]
+        for grid in GRIDS:
+            theta = self.lift(Rational(rounded(free, grid), grid))
+            if self._strictly_inside(theta):
+                return theta
+        found = exact_lp.implied_equalities(self.upper, self.equal)
+        if found is None or not self._strictly_inside(from_fractions(found[1])):
+            return None
+        return from_fractions(found[1])
+
+    def _strictly_inside(self, theta: Rational) -> bool:
+        room = self._room(theta)
+        cuts = product(self.upper[0], self.directions).any(axis=1)
+        return bool((room >= 0).all() and (room[cuts] > 0).all())
+
+    def _room(self, theta: Rational) -> Integers:
+        """Return how far theta is from the bound of every inequality, up to scale."""
+        matrix, right = self.upper
+        return total(scaled(right, theta.denominator), -product(matrix, theta.numerators))
 
     @cached_property
     def rewards(self) -> tuple[Integers, Integers]:
@@ -153,9 +176,7 @@ class ExactGame:
 
     def contains(self, theta: Rational) -> bool:
         """Whether theta satisfies all inequalities (the equalities hold by construction)."""
-        matrix, right = self.upper
-        room = total(scaled(right, theta.denominator), -product(matrix, theta.numerators))
-        return bool((room >= 0).all())
+        return bool((self._room(theta) >= 0).all())
 
     def minimum(self, vector: Integers) -> Fraction | None:
         """Return the minimum of <vector, theta> over Theta; None if there is none or no answer."""
@@ -164,7 +185,7 @@ class ExactGame:
             return known
         (upper, upper_right), (equal, equal_right) = self.upper, self.equal
         matrix = np.concatenate([upper, equal, -equal])
-        if _tableau_size(matrix) > LARGEST_TABLEAU:
+        if exact_lp.too_large(matrix):
             return None
         right = np.concatenate([upper_right, equal_right, -equal_right])
         best = exact_lp.maximize(-vector.astype(object), matrix, right)
@@ -189,6 +210,16 @@ class ExactGame:
             push = total(self.features[action], -self.features[tied])
             ahead = total(scaled(ahead, tie.denominator), scaled(push, tie.numerator))
         return self.minimum(ahead)
+
+    def on_segment(self, a: int, b: int, pool: Sequence[int]) -> list[int]:
+        """Return the actions of a pool whose rewards are mixtures of those of a and b."""
+        line = self.lines
+        step, away = line[b] - line[a], line[list(pool)] - line[a]
+        j = int(np.flatnonzero(step)[0])
+        aligned = (away * step[j] == np.outer(away[:, j], step)).all(axis=1)
+        share = away[:, j] * step[j]
+        between = np.asarray(aligned & (share >= 0) & (share <= step[j] ** 2), dtype=bool)
+        return [c for c, on in zip(pool, between, strict=True) if on]
 
     # -- proofs ------------------------------------------------------------------------------
 
@@ -298,7 +329,7 @@ class ExactGame:
             rows += [tie, -tie]
             right += [level, -level]
         matrix = np.concatenate([block.astype(object) for block in rows])
-        if _tableau_size(matrix) > LARGEST_TABLEAU:
+        if exact_lp.too_large(matrix):
             return None
         target = np.zeros(n + 1, dtype=object)
         target[-1] = 1
@@ -330,14 +361,3 @@ def _nearby(mixture: Array, tie_weight: float) -> list[tuple[Integers, Fraction]
         (np.array(weights.numerators), near),
         (np.array(fine), Fraction(round(tie_weight * grid))),
     ]
-
-
-def _integer_rows(matrix: Rational, right: Rational) -> tuple[Integers, Integers]:
-    """Return rational rows matrix theta <= right (or =) in integers."""
-    rows = scaled(matrix.numerators, right.denominator)
-    return rows, scaled(right.numerators, matrix.denominator)
-
-
-def _tableau_size(matrix: NDArray[Any]) -> int:
-    rows, columns = matrix.shape
-    return int(rows * (2 * columns + rows))

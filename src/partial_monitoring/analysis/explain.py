@@ -38,7 +38,12 @@ def sentences(facts: Facts) -> str:
 
 def html_list(facts: Facts) -> str:
     """Return the explanation of a game as an HTML list."""
-    first, *rest = sentences(facts).splitlines()
+    return html_lines(sentences(facts))
+
+
+def html_lines(text: str) -> str:
+    """Return lines as HTML: the first one in bold, the others as a list."""
+    first, *rest = text.splitlines()
     lines = "".join(f"<li>{escape(line)}</li>" for line in rest)
     return f"<div><strong>{escape(first)}</strong><ul>{lines}</ul></div>"
 

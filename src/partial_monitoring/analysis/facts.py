@@ -16,6 +16,7 @@ from partial_monitoring.analysis.alignment import (
     pair_alignment,
 )
 from partial_monitoring.analysis.cells import TOLERANCE, Cells, Pair, floats
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.analysis.verify import problems_of
@@ -153,14 +154,29 @@ class Facts:
 
     @property
     def margin(self) -> float:
-        """The smallest advantage or disadvantage that decided a cell or a face, without ties.
+        """The smallest advantage or disadvantage that decided a cell or a face.
 
-        Between 0 and 1; a small margin makes an uncertified answer doubtful.
+        Between 0 and 1; a small margin makes an uncertified answer doubtful. Ties that exact
+        arithmetic proved do not count. Other ties do, since floating point cannot tell them from
+        tiny differences; but cells that are cones all meet where all rewards agree, and of these
+        ties only mixtures of two neighbours count.
         """
-        decided = [cell.advantage for cell in self.cells.cells if cell.kind != "degenerate"]
-        faces = self.cells.faces.values()
-        decided += [face.advantage for face in faces if abs(face.advantage) > TOLERANCE]
-        return min(map(abs, decided), default=0.0)
+        found, chart = self.cells, local_coordinates(self.game)
+        cones = bool(np.ptp(chart.offsets) <= 2 * chart.noise.max())
+        ties = set() if found.exact else {*range(self.game.k)}
+        if cones:
+            ties &= {c for near in self.neighborhoods.values() for c in near}
+        sizes = [
+            abs(cell.advantage)
+            for a, cell in enumerate(found.cells)
+            if a in ties or cell.kind != "degenerate"
+        ]
+        sizes += [
+            abs(face.advantage)
+            for face in found.faces.values()
+            if not (found.exact or cones) or abs(face.advantage) > TOLERANCE
+        ]
+        return min(sizes, default=0.0)
 
     def witness(self, action: int | str) -> Array | None:
         """Return a parameter for which the action is best, or None if there is none."""
@@ -202,9 +218,12 @@ class Facts:
 
     def problems(self) -> list[str]:
         """Return one sentence for every certificate that does not hold."""
-        return problems_of(
+        found = problems_of(
             self.game, self.exact, self.cells, self.local_readings, self.global_readings
         )
+        if self.certified and self.exact is None:
+            found.append("not everything was decided in exact arithmetic, but called certified.")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, strings and lists, as ``pm analyze --json`` prints."""

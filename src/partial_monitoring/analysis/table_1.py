@@ -7,12 +7,16 @@ non-degenerate finite games has m^3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from partial_monitoring import games
 from partial_monitoring.analysis.analysis import analyze_game
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.validation import brief
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class FiniteAlignmentBounds:
     """(c) alpha(E) <= 4 k^2 m^3 if no action is degenerate or a duplicate (E19)."""
 
 
-def finite_alignment_bounds(game: FiniteGame) -> FiniteAlignmentBounds:
+def finite_alignment_bounds(game: FiniteGame | str) -> FiniteAlignmentBounds:
     """Return the a-priori bounds of the alignment constants of a finite game (Table 1).
 
     They are stated for rewards in [0, 1]; other rewards are rescaled, which multiplies alpha by the
@@ -37,10 +41,11 @@ def finite_alignment_bounds(game: FiniteGame) -> FiniteAlignmentBounds:
     >>> pm.finite_alignment_bounds(pm.games.apple_tasting()).non_degenerate
     128.0
     """
-    if not game.traits.finite:
-        raise InvalidInput(f"game must be a FiniteGame; got {game!r}.")
-    k, m, d = float(game.k), float(game.m), float(game.d)
-    scale = float(np.ptp(game.rewards)) ** 2
+    known: Any = games.make(game) if isinstance(game, str) else game
+    if not isinstance(known, AnyGame) or not known.traits.finite:
+        raise InvalidInput(f"game must be a FiniteGame; got {brief(game)}.")
+    k, m, d = float(known.k), float(known.m), float(known.d)
+    scale = float(np.ptp(known.rewards)) ** 2  # type: ignore[attr-defined]
     with np.errstate(over="ignore"):
         power = float(np.power(k, d + 2))
     worst = m * d * power * scale
@@ -63,8 +68,6 @@ def table_1() -> list[MeasuredRow]:
     >>> all(row.alignment <= row.bound * (1 + 1e-6) for row in table_1())
     True
     """
-    from partial_monitoring import games
-
     apples, pricing, path = games.apple_tasting(), games.dynamic_pricing(), [(0, 1), (1, 2), (2, 3)]
     easy, hard = finite_alignment_bounds(apples), finite_alignment_bounds(pricing)
     examples = [

@@ -7,16 +7,24 @@ multiplied out. With rational data all of it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring.analysis.cells import Cells, Numbers, Pair, floats, on_segment
+from partial_monitoring.analysis.cells import (
+    Cells,
+    Numbers,
+    Pair,
+    connected,
+    floats,
+    on_segment,
+)
 from partial_monitoring.analysis.coordinates import NOISE, local_coordinates
 from partial_monitoring.analysis.exact import ExactGame
+from partial_monitoring.analysis.form import form_problems
 from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Integers, Rational, product, scaled, total
@@ -40,6 +48,9 @@ def problems_of(
 
     Local certificates are those of neighbours by their neighbourhoods.
     """
+    malformed = list(form_problems(game, exact is not None, cells, local, everywhere))
+    if malformed:
+        return malformed
     judge = judge_of(game, exact)
     return [
         *_cell_problems(game, cells, judge),
@@ -71,7 +82,7 @@ def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
             if not ((leads > 0).all() if cell.kind == "pareto" else (leads >= 0).all()):
                 yield f"action {names[a]!r} is not best at its witness."
         if cell.kind in ("degenerate", "dominated"):
-            if cell.mixture is None or not _mixes(cell.mixture, twins[a]):
+            if cell.mixture is None or not mixes(cell.mixture, twins[a]):
                 yield f"action {names[a]!r} has no mixture of other actions against it."
                 continue
             sign = judge.least(cell.mixture, a, None, 0)
@@ -79,9 +90,9 @@ def _cell_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
                 yield f"action {names[a]!r} is not dominated by its mixture."
 
 
-def _mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
+def mixes(mixture: Numbers, excluded: Iterable[int]) -> bool:
     """Whether weights form a mixture of actions outside the excluded ones."""
-    weights = floats(mixture)
+    weights = mixture.numerators if isinstance(mixture, Rational) else mixture
     return bool((weights >= 0).all() and weights.sum() > 0 and not weights[list(excluded)].any())
 
 
@@ -92,17 +103,22 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
     pairs = {(a, b) for a in pareto for b in pareto if a < b and frozenset((a, b)) not in twins}
     if pairs != set(cells.faces):
         yield "the pairs of Pareto actions are not complete."
+    if not connected(pareto, cells.duplicates, cells.neighbors):
+        yield "the Pareto actions are not connected by neighbours."
+    degenerate = cells.of_kind("degenerate")
     checked = set()
     for pair, face in cells.faces.items():
         a, b = face.pair
         if not any(_alike(a, pair[i], twins) and _alike(b, pair[1 - i], twins) for i in (0, 1)):
             yield f"the face of {pair} was decided for other actions."
+            continue
         if id(face) in checked:
             continue
         checked.add(id(face))
         near = face.neighborhood
-        if not all(judge.between(a, b, c) for c in near):
-            yield f"the neighbourhood of {(a, b)} holds actions that are no mixtures of the two."
+        pool = {c for c in range(game.k) if _alike(a, c, twins) or _alike(b, c, twins)}
+        if set(near) != judge.between(a, b, sorted({*pool, *degenerate})):
+            yield f"the neighbourhood of {(a, b)} does not hold exactly the mixtures of the two."
         if face.neighbors:
             if face.witness is None or not judge.inside(face.witness):
                 yield f"the pair {(a, b)} has no witness in the parameter set."
@@ -113,7 +129,7 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
                 yield f"the witness of {(a, b)} is not on a common face of their own."
         elif (
             face.mixture is None
-            or not _mixes(face.mixture, near)
+            or not mixes(face.mixture, near)
             or judge.least(face.mixture, a, b, face.tie_weight) < 0
         ):
             yield f"the pair {(a, b)} is not separated by its mixture."
@@ -138,15 +154,12 @@ def _certificate_problems(
         own = list(certificate.actions) == neighborhoods.get((a, b))
         if not own or not judge.accepts(certificate, a, b):
             yield f"the local certificate of {(a, b)} does not hold."
-    group = {cells.neighbors[0][0]} if cells.neighbors else set()
-    group |= {a for twins in cells.duplicates if group & set(twins) for a in twins}
+    pareto = cells.of_kind("pareto")
     for (a, b), certificate in everywhere.items():
         whole = certificate.actions == tuple(range(game.k))
-        if not whole or not judge.accepts(certificate, a, b):
+        if not whole or not {a, b} <= set(pareto) or not judge.accepts(certificate, a, b):
             yield f"the global certificate of {(a, b)} does not hold."
-        if group & {a, b}:
-            group |= {a, b}
-    if cells.neighbors and group < {a for pair in cells.neighbors for a in pair}:
+    if not connected(pareto, cells.duplicates, everywhere):
         yield "the global certificates do not connect all Pareto actions."
 
 
@@ -187,15 +200,19 @@ class ExactJudge:
         """Whether two actions earn the same on all of Theta."""
         return self._constant(total(self.exact.features[a], -self.exact.features[c]))
 
-    def between(self, a: int, b: int, c: int) -> bool:
-        """Whether the reward of c is a mixture of those of a and b on all of Theta."""
-        line = self.exact.lines
-        step, away = line[b] - line[a], line[c] - line[a]
+    def between(self, a: int, b: int, pool: Sequence[int]) -> set[int]:
+        """Return the actions of a pool whose rewards are mixtures of those of a and b on Theta."""
+        features, line = self.exact.features.astype(object), self.exact.lines
+        step = line[b] - line[a]
         j = int(np.flatnonzero(step)[0])
-        share = Fraction(int(away[j]), int(step[j]))
-        features = self.exact.features.astype(object)
-        mixed = (share.denominator - share.numerator) * features[a] + share.numerator * features[b]
-        return 0 <= share <= 1 and self._constant(share.denominator * features[c] - mixed)
+        found = set()
+        for c in self.exact.on_segment(a, b, pool):
+            share = Fraction(int(line[c][j] - line[a][j]), int(step[j]))
+            one, other = share.denominator - share.numerator, share.numerator
+            mixed = one * features[a] + other * features[b]
+            if self._constant(share.denominator * features[c] - mixed):
+                found.add(c)
+        return found
 
     def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
         """Whether the weights or the blind direction of a certificate prove what they should."""
@@ -251,8 +268,9 @@ class FloatJudge:
     def same(self, a: int, c: int) -> bool:
         return bool(self.chart.same(a)[c])
 
-    def between(self, a: int, b: int, c: int) -> bool:
-        return bool(on_segment(self.chart, a, b, np.array([c]))[0])
+    def between(self, a: int, b: int, pool: Sequence[int]) -> set[int]:
+        near = on_segment(self.chart, a, b, np.array(pool, dtype=int))
+        return {c for c, on in zip(pool, near, strict=True) if on}
 
     def accepts(self, certificate: Certificate, a: int, b: int) -> bool:
         q = self.game.reduced.difference_basis

@@ -35,7 +35,7 @@ POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints
     help="Where runs, figures and the page go.",
 )
 @click.option("--horizon", default=5000, show_default=True, help="Rounds.")
-@click.option("--seeds", default=40, show_default=True, help="Runs of each policy on each game.")
+@click.option("--seeds", default=60, show_default=True, help="Runs of each policy on each game.")
 def demo(out: Path, horizon: int, seeds: int) -> None:
     """A tour in a minute: three games, what they are, and who plays them best."""
     from partial_monitoring.experiments.workers import worker_count

@@ -75,8 +75,6 @@ def analyze(
     if plot is not None and plot.suffix not in PICTURES:
         raise InvalidInput(f"{plot}: a picture ends in {', '.join(PICTURES)}; got {plot.suffix!r}.")
     found = find_game(game, options, param)
-    if found.traits.contexts and plot is not None:
-        raise InvalidInput(f"--plot draws games without contexts; got {plot}.")
     analysis: Any = pm.analyze(found)  # type: ignore[call-overload]
     if plot is not None:
         from partial_monitoring import disk

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import getdoc, signature
 from types import MappingProxyType
 
-from partial_monitoring.errors import unknown_name
+from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.games import functions as functions
 from partial_monitoring.games.combinatorial import combinatorial_bandit
 from partial_monitoring.games.contextual import (
@@ -49,8 +49,10 @@ from partial_monitoring.games.transductive import (
     spam_filter,
     transductive,
 )
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
+from partial_monitoring.validation import brief
 
 __all__ = [  # noqa: RUF022  (in the order of the paper's examples)
     "linear_bandit",
@@ -90,7 +92,7 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
 )
 """Every game by name, in the order of the paper's examples."""
 
-__all__ += ["GAMES", "make", "options_of", "summary"]
+__all__ += ["GAMES", "make", "named", "options_of", "summary"]
 
 
 def __dir__() -> list[str]:
@@ -108,6 +110,21 @@ def make(name: str, **options: object) -> Game | ContextualGame:
         if option not in known:
             raise unknown_name(f"option of {name}", option, known)
     return GAMES[name](**options)
+
+
+def named(game: AnyGame | str) -> AnyGame:
+    """Return a game as it is, and that of a name with its default options.
+
+    >>> named("dynamic_pricing")
+    FiniteGame(k=3, d=3, m=2, parameters=Simplex)
+    """
+    if isinstance(game, str):
+        return make(game)
+    if not isinstance(game, AnyGame):
+        raise InvalidInput(
+            f"game must be a Game or a ContextualGame, or a name in pm.games; got {brief(game)}."
+        )
+    return game
 
 
 def options_of(name: str) -> dict[str, object]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.numerics.rational import Integers
+
+LARGEST_TABLEAU = 400_000
+"""Largest number of entries of an exact linear program that is attempted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,45 @@ def maximize(objective: Integers, matrix: Integers, bounds: Integers) -> ExactSo
     if not tableau.improve():
         return "unbounded"
     return tableau.solution()
+
+
+def too_large(matrix: Integers) -> bool:
+    """Whether a program with such rows A (m, n) is too large to be attempted."""
+    rows, columns = matrix.shape
+    return bool(rows * (2 * columns + rows) > LARGEST_TABLEAU)
+
+
+def implied_equalities(
+    upper: tuple[Integers, Integers], equal: tuple[Integers, Integers]
+) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
+    """Return which rows of A x <= b only hold with equality, and a point where no other one does.
+
+    A (m, n), b (m,) and the equalities C x = d are integers; the mask has shape (m,), the point, of
+    ``Fraction``, shape (n,). None if no x satisfies all rows, or if the program is too large.
+
+    Notes
+    -----
+    Maximise t <= 1 subject to A x + t |A| <= b, with the lengths |A| of the rows rounded up. If the
+    maximum is 0, some multipliers of these rows are positive and their combination is 0 = 0, so
+    that every x satisfies such rows with equality; they lose their t, and the rest is tried again.
+    """
+    (rows, right), (known, level) = upper, equal
+    m, n = rows.shape
+    lengths = np.array([isqrt(int((row.astype(object) ** 2).sum())) + 1 for row in rows])
+    implied = np.zeros(m, dtype=bool)
+    zeros = np.zeros((len(known), 1), dtype=int)
+    top = np.append(np.zeros(n, dtype=int), 1)
+    bounds = np.concatenate([right, level, -level, [1]]).astype(object)
+    while True:
+        wide = np.column_stack([rows, np.where(implied, 0, lengths)])
+        fixed = np.hstack([known, zeros])
+        matrix = np.concatenate([wide, fixed, -fixed, top[None]]).astype(object)
+        best = None if too_large(matrix) else maximize(top, matrix, bounds)
+        if best is None or isinstance(best, str) or best.value < 0:
+            return None
+        if best.value > 0:
+            return implied, best.point[:n]
+        implied |= best.multipliers[:m] > 0
 
 
 class _Tableau:

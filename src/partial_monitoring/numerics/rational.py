@@ -52,7 +52,7 @@ def simplest(value: float, size: float = 0.0) -> Fraction | None:
     """Return the fraction or decimal that a float stands for, or None for any other float.
 
     With a ``size``, the value may come from a subtraction of numbers of that size, and a decimal of
-    few digits within their rounding errors is meant.
+    few digits within their rounding errors is meant; only 0 itself is read as 0.
 
     >>> simplest(0.1), simplest(0.3 - 0.1), simplest(1 / 3), simplest(2**0.5)
     (Fraction(1, 10), Fraction(1, 5), Fraction(1, 3), None)
@@ -66,7 +66,7 @@ def simplest(value: float, size: float = 0.0) -> Fraction | None:
     if size > abs(value):
         places = FEW_DIGITS - ceil(log10(size))
         rounded = round(value, places)
-        if abs(rounded - value) <= 4 * ulp(size):
+        if rounded and abs(rounded - value) <= 4 * ulp(size):
             return Fraction(f"{rounded:.{max(places, 0)}f}")
     plain = Fraction(value).limit_denominator(1000)
     if abs(float(plain) - value) <= 4 * ulp(value):
@@ -99,6 +99,12 @@ def from_fractions(array: NDArray[Any]) -> Rational:
     for index, entry in np.ndenumerate(array):
         numerators[index] = entry.numerator * (denominator // entry.denominator)
     return Rational(compact(numerators), denominator)
+
+
+def integer_rows(matrix: Rational, right: Rational) -> tuple[Integers, Integers]:
+    """Return rational rows matrix x <= right (or =) in integers."""
+    rows = scaled(matrix.numerators, right.denominator)
+    return rows, scaled(right.numerators, matrix.denominator)
 
 
 def rounded(array: Array, denominator: int) -> Integers:

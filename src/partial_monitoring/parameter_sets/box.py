@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.numerics.rational import Integers, simplest
+from partial_monitoring.numerics.rational import Integers, rationalize
 from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
@@ -96,6 +98,20 @@ class Box(Polyhedral):
         return Coordinates(self.relative_interior_point(), to_theta, size, cube(len(half)))
 
     def exact_minimum(self, vector: Integers) -> Fraction | None:
-        corners = np.where(vector > 0, self.low, self.high)
-        exact = (simplest(float(corner)) or Fraction(0) for corner in corners)
-        return sum((int(v) * end for v, end in zip(vector, exact, strict=True)), Fraction(0))
+        if self._fractions is None:
+            return None
+        corners = np.where(vector > 0, *self._fractions)
+        return sum((int(v) * end for v, end in zip(vector, corners, strict=True)), Fraction(0))
+
+    @cached_property
+    def _fractions(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Low and high (d,) as the fractions as which the halfspaces are read, if all can be."""
+        _, bounds, _, known = map(rationalize, self.halfspaces())
+        if bounds is None or known is None:
+            return None
+        free = self.low < self.high
+        ends = np.empty((2, self.d), dtype=object)
+        ends[:, ~free] = known.fractions()
+        ends[1, free], ends[0, free] = np.split(bounds.fractions(), 2)
+        ends[0, free] = -ends[0, free]
+        return ends[0], ends[1]

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, SolverError
-from partial_monitoring.numerics import conic
+from partial_monitoring.numerics import conic, exact_lp
 from partial_monitoring.numerics.linalg import null_space, unit_rows
+from partial_monitoring.numerics.rational import integer_rows, rationalize
 from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
 from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
 
 THINNEST = 1e-8
-"""An inequality with less room than this (relative to the length of its row) is an equality."""
+"""An inequality with less room than this (relative to the length of its row) is an equality, unless
+exact arithmetic shows that it is none."""
 
 MOST_VERTICES = 20_000
 """Largest number of possible vertices that are listed to find the farthest one."""
@@ -71,7 +73,7 @@ class Polytope(Polyhedral):
                 f"a_eq must have as many columns as a_ub, {d}; got shape {a_eq.shape}."
             )
         set_fields(self, a_ub=a_ub, b_ub=b_ub, a_eq=a_eq, b_eq=b_eq, d=d)
-        set_fields(self, **_center_and_basis(self._unit))
+        set_fields(self, **_center_and_basis(self._unit, self.halfspaces()))
 
     def halfspaces(self) -> Halfspaces:
         return Halfspaces(self.a_ub, self.b_ub, self.a_eq, self.b_eq)
@@ -200,14 +202,21 @@ def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearPro
     )
 
 
-def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
-    """Return Chebyshev's centre and the difference basis of a polyhedron that is not empty."""
+def _center_and_basis(halfspaces: Halfspaces, given: Halfspaces) -> dict[str, Array]:
+    """Return Chebyshev's centre and the difference basis of a polyhedron that is not empty.
+
+    The halfspaces have rows of length 1; they are also needed as they were given, to be read as
+    fractions where rows have so little room that floating point takes them for equalities.
+    """
     a_ub, b_ub, a_eq, b_eq = halfspaces
     d = a_ub.shape[1]
     free = np.full(d, np.inf)
     implied = _implied_equalities(halfspaces)
     best = None
+    thin = None
     if implied is not None:
+        thin = _exactly_implied(given, implied)
+        implied = implied if thin is None else thin[0]
         basis = null_space(unit_rows(np.concatenate([a_eq, a_ub[implied]])))
         room = np.linalg.norm(a_ub @ basis, axis=1) * ~implied
         # max t  subject to  a theta + t |a on the hull| <= b,  0 <= t
@@ -223,7 +232,29 @@ def _center_and_basis(halfspaces: Halfspaces) -> dict[str, Array]:
         raise InvalidInput(
             "the polytope is empty: no theta satisfies a_ub theta <= b_ub and a_eq theta = b_eq."
         )
-    return {"_center": frozen(best.point[:d].copy()), "_basis": frozen(basis)}
+    center = best.point[:d].copy() if thin is None else thin[1]
+    return {"_center": frozen(center), "_basis": frozen(basis)}
+
+
+def _exactly_implied(
+    halfspaces: Halfspaces, suspects: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], Array] | None:
+    """Return which inequalities only hold with equality, and a point where no other one does.
+
+    None if the suspected ones are those, or if exact arithmetic does not say.
+    """
+    a_ub, b_ub, _, _ = halfspaces
+    rows = np.column_stack([a_ub, b_ub])[suspects]
+    if all((row == -rows).all(axis=1).any() for row in rows):  # a row and its negative
+        return None
+    data = [rationalize(array) for array in halfspaces]
+    if any(array is None for array in data):
+        return None
+    upper, right, equal, level = data
+    found = exact_lp.implied_equalities(integer_rows(upper, right), integer_rows(equal, level))  # type: ignore[arg-type]
+    if found is None or np.array_equal(found[0], suspects):
+        return None
+    return found[0], found[1].astype(np.float64)
 
 
 def _implied_equalities(halfspaces: Halfspaces) -> NDArray[np.bool_] | None:

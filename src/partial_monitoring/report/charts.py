@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.report.names import printable, short
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
     INFORMATION,
@@ -16,7 +17,6 @@ from partial_monitoring.report.series import (
     Style,
     action_colors,
     log_range,
-    short,
 )
 from partial_monitoring.report.summary import Section
 from partial_monitoring.report.text import power
@@ -42,12 +42,12 @@ def regret_chart(section: Section, styles: Mapping[str, Style]) -> Chart:
     drawn = section.curves
     rounds = next(iter(drawn.values())).rounds
     top = max(float(curve.high.max()) for curve in drawn.values())
-    bound = section.bound(rounds)
-    guides = [] if bound is None else [_guide("bound for IDS", rounds, bound, "dash")]
-    fits = bound is not None and bound.max() <= NEAR * top
+    bounds = section.bounds(rounds)
+    guides = [_guide(short(name, 60), rounds, bound, "dash") for name, bound in bounds.items()]
+    fits = all(np.nanmax(bound) <= NEAR * top for bound in bounds.values())
     linear = _regret_traces(drawn, styles) + (guides if fits else [])
     views = {"linear": {"data": linear, "layout": _layout("linear")}}
-    limits = log_range(drawn, bound)
+    limits = log_range(drawn, [*bounds.values()])
     if limits is not None and len(rounds) > 1:
         layout = _layout("log")
         layout["yaxis"]["range"] = np.log10(limits).tolist()
@@ -137,7 +137,7 @@ def _line(name: str, rounds: Indices, values: Array, style: Style) -> dict[str, 
         "mode": "lines" if len(rounds) > 2 else "lines+markers",
         "line": {"color": style.color, "dash": style.dash, "width": 2},
         "hovertemplate": "%{y:.4~g}",
-        "meta": {"policy": name, "part": "mean"},
+        "meta": {"policy": printable(name), "part": "mean"},
     }
 
 
@@ -156,7 +156,7 @@ def _band(
         "line": {"width": 0, "color": style.color},
         "fillcolor": f"rgba({style.fill}, {opacity})",
         "hoverinfo": "skip",
-        "meta": {"policy": name, "part": part},
+        "meta": {"policy": printable(name), "part": part},
     }
 
 
@@ -173,7 +173,7 @@ def _slope(section: Section, rounds: Indices, top: float) -> list[dict[str, Any]
 
 def _guide(name: str, rounds: Indices, values: Array, dash: str) -> dict[str, Any]:
     return _line(name, rounds, values, Style(GUIDE_COLOR, dash)) | {
-        "name": name,
+        "name": _escaped(name),
         "mode": "lines",
         "line": {"color": GUIDE_COLOR, "dash": dash, "width": 1.5},
         "meta": {"part": "guide"},
@@ -188,9 +188,9 @@ def _layout(scale: str) -> dict[str, Any]:
         "showlegend": False,
         "hovermode": "x unified",
         "hoverlabel": {"namelength": -1},
-        "paper_bgcolor": "#fff",
-        "plot_bgcolor": "#fff",
-        "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": "#aaa", "activecolor": "#333"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#aaa", "activecolor": "#777"},
         "separators": ".,",
         "xaxis": _axis(scale, "round"),
         "yaxis": _axis(scale, "regret") | {"rangemode": "tozero"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partial_monitoring.report.names import printable, short
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
     INFORMATION,
@@ -16,7 +18,6 @@ from partial_monitoring.report.series import (
     Style,
     action_colors,
     log_range,
-    short,
 )
 from partial_monitoring.report.summary import Section
 from partial_monitoring.validation import Array
@@ -65,7 +66,8 @@ def look() -> Iterator[None]:
     """Draw in the look of a report, whatever the user's own settings are."""
     import matplotlib as mpl
 
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name that the font cannot draw
         mpl.rcdefaults()
         mpl.rcParams.update(FILES | LOOK)  # type: ignore[arg-type]
         yield
@@ -83,15 +85,17 @@ def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
             _line(axes, curve.rounds, curve.mean, name, styles[name])
         axes.set_xlabel("round")
     linear.set(ylabel="regret", title="linear")
-    linear.set_ylim(bottom=0)
+    top = max(float(max(curve.high.max(), curve.mean.max())) for curve in drawn.values())
+    linear.set_ylim(0, 1.05 * top if top > 0 else 1)
     log.set_title("logarithmic")
     rounds = next(iter(drawn.values())).rounds
-    bound = section.bound(rounds)
-    limits = log_range(drawn, bound)
+    bounds = section.bounds(rounds)
+    limits = log_range(drawn, [*bounds.values()])
     if limits is not None:
         log.set(xscale="log", yscale="log", ylim=limits)
-        if bound is not None:
-            log.plot(rounds, bound, color=GUIDE_COLOR, linestyle=(0, (5, 3)), label="bound for IDS")
+        for name, bound in bounds.items():
+            dashes = (0, (5, 3))
+            log.plot(rounds, bound, color=GUIDE_COLOR, linestyle=dashes, label=_label(name))
     _legend(figure, log)
     return figure
 
@@ -109,8 +113,9 @@ def plays_figure(plays: Plays) -> Figure:
         axes.set(title=_label(name), ylim=(0, 1), xlim=_span(plays.rounds))
         axes.set_xscale("log")
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    for axes in panels[len(plays.shares) :]:
-        axes.set_visible(False)
+    for i, axes in enumerate(panels):
+        axes.set_visible(i < len(plays.shares))
+        axes.set_xlabel("round" if i + columns >= len(plays.shares) else "")
     _legend(figure, panels[0])
     return figure
 
@@ -121,8 +126,9 @@ def information_figure(section: Section, styles: Mapping[str, Style]) -> Figure 
     if not any(np.isfinite(curve.information).any() for curve in drawn.values()):
         return None
     figure, panels = _new(1, 3, 2.6)
+    measured = {name: c for name, c in drawn.items() if np.isfinite(c.information).any()}
     for axes, (kind, title) in zip(panels, INFORMATION.items(), strict=True):
-        for name, curve in drawn.items():
+        for name, curve in measured.items():
             values = getattr(curve, kind)
             shown = np.where(np.isfinite(values), values, np.nan)
             _line(axes, curve.rounds, shown, name, styles[name])
@@ -156,6 +162,10 @@ def pdf(figure: Figure) -> bytes:
 
 
 def _file(figure: Figure, kind: str, **metadata: None) -> bytes:
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_text(printable(text.get_text()))
     buffer = BytesIO()
     figure.savefig(buffer, format=kind, metadata=metadata)
     return buffer.getvalue()

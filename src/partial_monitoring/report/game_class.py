@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from partial_monitoring.analysis.analysis import Analysis
-from partial_monitoring.analysis.bounds import bounds
 from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.simulation.result import Comparison
-from partial_monitoring.validation import Array, Indices
 
 EXPONENTS = {"trivial": 0.0, "easy": 1 / 2, "hard": 2 / 3, "hopeless": 1.0}
 """The power of the rounds with which regret grows at best, in the worst case of each class."""
@@ -60,17 +60,6 @@ class Verdict:
         except PartialMonitoringError:
             return np.nan
 
-    def bound(self, rounds: Indices) -> Array | None:
-        """Return the regret that theory guarantees for IDS after each of the rounds, if any."""
-        if self.analysis is None:
-            return None
-        game: Any = self.game
-        try:
-            regret = bounds(game, rounds, analysis=self.analysis).regret
-        except PartialMonitoringError:
-            return None
-        return regret if np.isfinite(regret).all() and (regret > 0).any() else None
-
 
 def verdict(game: Any) -> Verdict:
     """Analyse a game, unless it is too large or the solver gives up."""
@@ -93,9 +82,27 @@ def verdict(game: Any) -> Verdict:
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
-    """Return the verdict of each comparison; a game that appears several times is analysed once."""
-    found: dict[int, Verdict] = {}
+    """Return the verdict of each comparison; equal games of one name share theirs.
+
+    Comparisons that were read from files hold a game each, so games are compared by content.
+    """
+    contents: dict[int, str] = {}
+    analysed: dict[str, Verdict] = {}
+    named: dict[tuple[str, str], Verdict] = {}
     for comparison in comparisons:
-        if id(comparison.game) not in found:
-            found[id(comparison.game)] = verdict(comparison.game)
-    return [found[id(comparison.game)] for comparison in comparisons]
+        game = comparison.game
+        if id(game) not in contents:
+            contents[id(game)] = _content(game)
+        content = contents[id(game)]
+        if content not in analysed:
+            analysed[content] = verdict(game)
+        named.setdefault((comparison.game_name, content), replace(analysed[content]))
+    return [named[own.game_name, contents[id(own.game)]] for own in comparisons]
+
+
+def _content(game: AnyGame) -> str:
+    """Return what a game consists of, or who it is if files cannot hold it."""
+    try:
+        return json.dumps(game_to_dict(game))
+    except (PartialMonitoringError, TypeError, ValueError):
+        return str(id(game))

@@ -7,6 +7,7 @@ import platform
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from hashlib import sha256
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -15,8 +16,10 @@ import partial_monitoring
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
-from partial_monitoring.report.ranking import Duel, Standing
-from partial_monitoring.report.series import Style, action_colors, short
+from partial_monitoring.report.names import printable, short
+from partial_monitoring.report.ranking import Duel, Ranking
+from partial_monitoring.report.series import DARK, Style, action_colors
+from partial_monitoring.report.significance import FEWEST
 from partial_monitoring.report.summary import Section
 
 Drawings = Mapping[str, bytes]
@@ -31,7 +34,7 @@ MOST_DUELS = 12
 
 def render_page(
     sections: Sequence[Section],
-    standings: Sequence[Standing],
+    rankings: Sequence[Ranking],
     duels: Mapping[tuple[str, str], Duel],
     styles: Mapping[str, Style],
     drawings: Sequence[Drawings],
@@ -49,25 +52,34 @@ def render_page(
     charts: list[Chart] = []
     groups = game_groups(sections, drawings, styles, charts)
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
     )
-    environment.globals |= {"text": text, "describe": describe, "short": short}
+    environment.globals |= {"text": text, "describe": describe, "short": short, "dark": DARK.get}
+    scripts = {"plotly": get_plotlyjs().replace("\r\n", "\n"), "script": _part("page.js")}
     template = environment.from_string(_part("page.html.jinja"))
     return template.render(
         title=title,
-        headline=text.headline(sections, standings),
+        headline=text.headline(sections, rankings),
         facts=text.facts(sections, styles),
         sections=sections,
-        standings=standings,
-        duels=duels if len(standings) <= MOST_DUELS else {},
+        rankings=rankings,
+        duels=duels,
+        rivals=list(dict.fromkeys(first for first, _ in duels)),
+        most_duels=MOST_DUELS,
+        fewest=FEWEST,
         groups=groups,
         styles=styles,
         policies=policies,
         command=command,
         versions=versions(),
         css=_part("page.css"),
-        script=_part("page.js"),
-        plotly=get_plotlyjs(),
+        **scripts,
+        hashes=[script_hash(script) for script in scripts.values()],
+        dark_colors=json.dumps(DARK),
         charts=script_json(charts),
     )
 
@@ -79,10 +91,10 @@ def game_groups(
     charts: list[Chart],
 ) -> list[dict[str, Any]]:
     """Group the instances by game, and append their charts to the list."""
-    groups: dict[tuple[str, int], dict[str, Any]] = {}
+    groups: dict[int, dict[str, Any]] = {}
     for place, (section, drawn) in enumerate(zip(sections, drawings, strict=True), start=1):
         comparison = section.comparison
-        key = (comparison.game_name, id(comparison.game))
+        key = id(section.verdict)  # equal games share theirs
         if key not in groups:
             groups[key] = {
                 "name": comparison.game_name,
@@ -97,6 +109,16 @@ def game_groups(
 def data_uri(svg: bytes) -> str:
     """Return a picture as an address that holds it; its ids cannot clash with another one's."""
     return "data:image/svg+xml;base64," + b64encode(svg).decode()
+
+
+def script_hash(script: str) -> str:
+    """Return what the page's security policy calls a script that may run."""
+    return "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _shown(value: object) -> object:
+    """Replace what a browser cannot show, except in the page's own code."""
+    return printable(value) if type(value) is str else value
 
 
 def script_json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Which policy does best over all games of a report, and with which confidence."""
+"""Which policy does best over the games of a report, and with which confidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from partial_monitoring.report.significance import LEVEL, difference, holm, sign_flip_test
+from partial_monitoring.report.significance import LEVEL, betting_test, difference, holm
 from partial_monitoring.report.summary import Section
 from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
@@ -16,10 +16,9 @@ from partial_monitoring.validation import Array
 
 @dataclass(frozen=True)
 class Standing:
-    """One policy over all instances it played."""
+    """One policy over instances that the same policies played."""
 
     policy: str
-    played: int
     mean_rank: float
     """1 is best: the rank among the policies of an instance, averaged over seeds and instances."""
     ahead: float
@@ -52,19 +51,43 @@ class Duel:
         return self.adjusted < LEVEL
 
 
-def ranking(sections: Sequence[Section]) -> list[Standing]:
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The policies that played some instances, all of them each, best first."""
+
+    sections: list[Section]
+    standings: list[Standing]
+
+    @property
+    def games(self) -> list[str]:
+        """The names of the games."""
+        return list(dict.fromkeys(section.comparison.game_name for section in self.sections))
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the seeds of every instance are too few to prove an order."""
+        return all(section.undecided for section in self.sections)
+
+
+def rankings(sections: Sequence[Section]) -> list[Ranking]:
     """Rank the policies: those first that are ahead of the others most often.
 
-    A policy is judged by the instances it played, against the others that played them. One that
-    was refused by some games may have played only easy ones, so tables give the number played.
+    One that was refused by some games may have played only easy ones and cannot be compared with
+    one that played all. So instances are ranked together only if the same policies played them.
     """
-    names = dict.fromkeys(s.policy for section in sections for s in section.summaries)
-    standings = [_standing(name, sections) for name in names]
-    return sorted(standings, key=lambda s: (-np.nan_to_num(s.ahead), -s.played))
+    together: dict[frozenset[str], list[Section]] = {}
+    for section in sections:
+        if section.summaries:
+            together.setdefault(frozenset(section.by_policy), []).append(section)
+    return [_ranking(own) for own in together.values()]
 
 
-def _standing(policy: str, sections: Sequence[Section]) -> Standing:
-    own = [section for section in sections if policy in section.comparison.result.regret]
+def _ranking(sections: list[Section]) -> Ranking:
+    standings = [_standing(name, sections) for name in sections[0].by_policy]
+    return Ranking(sections, sorted(standings, key=lambda s: -np.nan_to_num(s.ahead)))
+
+
+def _standing(policy: str, own: Sequence[Section]) -> Standing:
     ranks, ahead, seconds = [], [], []
     wins = among_best = clear_wins = clear_losses = 0
     for section in own:
@@ -84,7 +107,6 @@ def _standing(policy: str, sections: Sequence[Section]) -> Standing:
         seconds += [s.seconds_per_round for s in section.summaries if s.policy == policy]
     return Standing(
         policy,
-        len(own),
         float(np.mean(ranks)),
         float(np.mean(ahead)) if ahead else np.nan,
         wins,
@@ -101,6 +123,15 @@ def ahead_of(result: Result, first: str, second: str) -> Array:
     return np.asarray((1.0 - np.sign(apart)) / 2.0)
 
 
+def ahead_of_others(rankings: Sequence[Ranking]) -> dict[str, float]:
+    """Return how often each policy is ahead, averaged over the rankings it is in."""
+    shares: dict[str, list[float]] = {}
+    for ranking in rankings:
+        for standing in ranking.standings:
+            shares.setdefault(standing.policy, []).append(float(np.nan_to_num(standing.ahead)))
+    return {name: float(np.mean(own)) for name, own in shares.items()}
+
+
 def duels(sections: Sequence[Section], policies: Sequence[str]) -> Mapping[tuple[str, str], Duel]:
     """Compare every two policies over all instances on which both played.
 
@@ -109,7 +140,7 @@ def duels(sections: Sequence[Section], policies: Sequence[str]) -> Mapping[tuple
     """
     pairs = {pair: _blocks(sections, *pair) for pair in combinations(policies, 2)}
     met = {pair: blocks for pair, blocks in pairs.items() if len(blocks)}
-    p = [float(sign_flip_test(2 * blocks[:, None] - 1)[0]) for blocks in met.values()]
+    p = [float(betting_test(2 * blocks[:, None] - 1, 1.0)[0]) for blocks in met.values()]
     found = {}
     for ((first, second), blocks), adjusted in zip(met.items(), holm(p), strict=True):
         share = float(blocks.mean())

@@ -12,12 +12,15 @@ from itertools import cycle
 
 import numpy as np
 
-from partial_monitoring.display import ELLIPSIS
+from partial_monitoring.report.names import short
 from partial_monitoring.simulation.result import Comparison, Result
 from partial_monitoring.validation import Array, Indices
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")
 """The palette of Okabe and Ito without its yellow, which is too light for lines on white."""
+
+DARK = {"#333333": "#c9ced4", "#767676": "#9aa3ad", "#dddddd": "#5d6670"}
+"""What takes the place of colours that are too dark, or too light, on a dark page."""
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 """When all colours are used they repeat with the next dash."""
@@ -45,6 +48,11 @@ class Style:
 
     color: str
     dash: str
+
+    @property
+    def dark(self) -> str:
+        """The colour on a dark page."""
+        return DARK.get(self.color, self.color)
 
     @property
     def fill(self) -> str:
@@ -122,18 +130,18 @@ def curves(result: Result, policy: str) -> Curves:
     )
 
 
-def log_range(drawn: Mapping[str, Curves], bound: Array | None) -> tuple[float, float] | None:
+def log_range(drawn: Mapping[str, Curves], guides: Sequence[Array]) -> tuple[float, float] | None:
     """Return the lowest and highest regret on logarithmic axes; None if there is no regret.
 
-    A bound far above all regret would press the curves to the floor, so it may leave the view.
+    Bounds far above all regret would press the curves to the floor, so they may leave the view.
     """
     positive = np.concatenate([curve.mean[curve.mean > 0] for curve in drawn.values()])
     if not positive.size:
         return None
     # With regret in a few runs only, the mean may be above the quantile.
     top = max(float(max(curve.high.max(), curve.mean.max())) for curve in drawn.values())
-    high = top if bound is None else min(float(bound.max()), FAR * top)
-    return float(positive.min()) / 2, 1.5 * max(top, high)
+    highest = max((float(np.nanmax(bound)) for bound in guides), default=top)
+    return float(positive.min()) / 2, 1.5 * max(top, min(highest, FAR * top))
 
 
 def thinned(checkpoints: Indices) -> Indices:
@@ -185,13 +193,3 @@ def plays(comparison: Comparison) -> Plays | None:
     if others:
         names = (*names, f"{len(rest):,} others")
     return Plays(result.checkpoints[at], names, others, shares)
-
-
-def short(name: str, most: int = 28) -> str:
-    """Put a name on one line, and cut it if it would not fit into a legend.
-
-    >>> short("information-directed sampling", 12)
-    'information…'
-    """
-    line = " ".join(name.split())
-    return line if len(line) <= most else line[: most - 1] + ELLIPSIS

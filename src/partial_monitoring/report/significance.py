@@ -1,9 +1,19 @@
-"""Whether two policies differ: tests that pair them seed by seed.
+"""Whether two policies differ: tests of mean regret that pair the policies seed by seed.
 
-Both policies of a pair face the same outcomes and noise on each seed. If they were equally good,
-the sign of each seed's difference would be a fair coin flip; the p-value is the share of all such
-signs for which the mean difference is at least as large as the observed one. The test is exact for
-few seeds, is not misled by single large losses, and tests what the tables show, the mean.
+Both policies of a pair face the same outcomes and noise on each seed. The mean of the differences
+is tested by betting against it (Waudby-Smith and Ramdas, 2024): if differences x_i of at most R
+have mean zero or more, the fortune of a gambler who stakes the share u of it on x being negative,
+
+    W(u) = prod_i (1 - u x_i / R),  0 < u < 1,
+
+is 1 on average, and so is the average of W over several u. Markov's inequality then makes 1 / W a
+p-value, for any number of seeds and however skewed the differences are. Regret often is: a few
+seeds lose much, and tests that assume symmetric or normal differences (signs flipped at random,
+Student's t) then call too many differences clear.
+
+What has to be assumed is that no difference exceeds R, for which the largest one that was seen is
+taken. Losses that no seed shows cannot be accounted for by any test, so nothing is clear with fewer
+seeds than ``FEWEST``: that many see what hits one seed in twenty.
 """
 
 from __future__ import annotations
@@ -13,7 +23,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import stdtrit
+from numpy.polynomial.legendre import leggauss
+from scipy.special import logsumexp, stdtrit
 
 from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
@@ -21,15 +32,14 @@ from partial_monitoring.validation import Array
 LEVEL = 0.05
 """A difference is called clear if chance alone would show one as large less often than this."""
 
+FEWEST = int(np.ceil(np.log(LEVEL) / np.log(1 - LEVEL)))
+"""59 seeds miss losses that hit one seed in twenty at most one time in twenty."""
+
 SAME = 1e-9
 """Regrets closer than this, relative to the larger one, are a tie: rounding of sums."""
 
-MOST_EXACT = 13
-"""Largest number of seeds for which all 2^n signs are tried, and not ``DRAWS`` random ones."""
-
-DRAWS = 9999
-CHUNK = 4_000_000
-"""Signs held in memory at once."""
+BETS = 64
+"""Number of stakes u that are averaged, with the weights of Gauss and Legendre."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +52,17 @@ class Pair:
     """Mean regret of the first less that of the second; negative if the first is better."""
     low: float
     high: float
-    """A 95 % interval of the difference (Student); nan for a single seed."""
+    """A 95 % interval of the difference for normal means (Student); nan for a single seed."""
     p: float
     adjusted: float
     """The p-value after Holm's correction for all pairs of the instance."""
+    seeds: int
+    """On how many seeds both were played."""
 
     @property
     def clear(self) -> bool:
         """Whether the difference is significant."""
-        return self.adjusted < LEVEL
+        return self.adjusted < LEVEL and self.seeds >= FEWEST
 
     @property
     def better(self) -> str | None:
@@ -73,24 +85,24 @@ def pairs(result: Result) -> list[Pair]:
         return []
     final = {name: result.regret[name][:, -1] for name in result.policies}
     differences = np.column_stack([difference(final[a], final[b]) for a, b in names])
-    p = sign_flip_test(differences)
+    p = betting_test(differences)
     n, means = len(differences), differences.mean(axis=0)
     half = np.full(len(names), np.nan)
     if n > 1:
         half = stdtrit(n - 1, 0.975) * differences.std(axis=0, ddof=1) / np.sqrt(n)
     return [
-        Pair(a, b, float(m), float(m - h), float(m + h), float(raw), float(after))
+        Pair(a, b, float(m), float(m - h), float(m + h), float(raw), float(after), n)
         for (a, b), m, h, raw, after in zip(names, means, half, p, holm(p), strict=True)
     ]
 
 
-def too_few(seeds: int, count: int) -> bool:
-    """Whether a number of seeds cannot decide anything about a number of pairs of policies.
+def too_few(seeds: int) -> bool:
+    """Whether a number of seeds cannot prove any order.
 
-    >>> too_few(5, 1), too_few(6, 1), too_few(8, 45)
-    (True, False, True)
+    >>> too_few(58), too_few(59)
+    (True, False)
     """
-    return count * 2.0 ** (1 - seeds) >= LEVEL
+    return seeds < FEWEST
 
 
 def difference(a: Array, b: Array) -> Array:
@@ -100,28 +112,24 @@ def difference(a: Array, b: Array) -> Array:
     return np.where(tie, 0.0, apart)
 
 
-def sign_flip_test(differences: Array) -> Array:
+def betting_test(differences: Array, largest: float | None = None) -> Array:
     """Return two-sided p-values of mean zero, (seeds, pairs) -> (pairs,).
 
-    One seed decides nothing (p = 1), and so do differences that are all zero.
+    No difference must exceed ``largest``, by default the largest one of each pair. Differences that
+    are all zero decide nothing (p = 1).
 
-    >>> sign_flip_test(np.array([[1.0], [2.0], [1.5]]))  # 2 of the 8 signs are as extreme
-    array([0.25])
+    >>> betting_test(np.ones((10, 1)))  # 2 * 11 / (2^11 - 1)
+    array([0.01074744])
     """
-    n = len(differences)
-    seen = abs(differences.sum(axis=0)) * (1 - SAME)
-    if n <= MOST_EXACT:
-        bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
-        return np.asarray((abs((1.0 - 2.0 * bits) @ differences) >= seen).mean(axis=0))
-    rng = np.random.default_rng(0)
-    extreme = np.ones(differences.shape[1])  # the observed signs are one of the draws
-    left = DRAWS
-    while left > 0:
-        rows = min(left, max(1, CHUNK // n))
-        signs = 2.0 * rng.integers(0, 2, (rows, n)) - 1.0
-        extreme += (abs(signs @ differences) >= seen).sum(axis=0)
-        left -= rows
-    return extreme / (DRAWS + 1)
+    seen = abs(differences).max(axis=0) if largest is None else largest
+    shares = differences / np.where(seen == 0, 1.0, seen)
+    nodes, weights = leggauss(BETS)
+    fortunes = [
+        [np.log1p(-sign * (1 + node) / 2 * shares).sum(axis=0) for node in nodes]
+        for sign in (-1, 1)
+    ]
+    gained = logsumexp(fortunes, axis=1, b=weights[None, :, None] / 2)  # (2, pairs)
+    return np.asarray(np.exp(np.minimum(np.log(2.0) - gained.max(axis=0), 0.0)))
 
 
 def holm(p: Array | Sequence[float]) -> Array:

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.report.game_class import Verdict, verdicts
+from partial_monitoring.report.guarantee import Guarantee, guarantees
 from partial_monitoring.report.series import Curves, Plays, curves, plays
-from partial_monitoring.report.significance import Pair, pairs
+from partial_monitoring.report.significance import Pair, pairs, too_few
 from partial_monitoring.simulation.result import Comparison, Exponent, Result
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
-OUTSIDE = 1e-6
-"""Share of the norm bound by which a truth may exceed it, for rounding."""
-
-FLAT = 1e-15
-"""Eigenvalues of a Gram matrix below this share of the largest, times its size, are rounding."""
+LONG = 1000
+"""Rounds after which the growth of regret is fitted: before, it describes only the start."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Summary:
     median: float
     q95: float
     exponent: Exponent | None
-    """The fitted growth; None with fewer than two late checkpoints."""
+    """The fitted growth; None in short runs and with fewer than two late checkpoints."""
     seconds: float
     seconds_per_round: float
     """Time of one decision of one seed; all seeds advance together."""
@@ -74,19 +71,33 @@ class Section:
         wanted = {policy, self.best}
         return next((pair for pair in self.pairs if {pair.first, pair.second} == wanted), None)
 
-    @cached_property
-    def excess(self) -> float | None:
-        """The largest norm of the truths of a kernel game if it exceeds the bound, else None."""
-        game: Any = self.comparison.game
-        if not game.traits.function:
-            return None
-        largest = largest_norm(game, self.comparison.result.theta)
-        return largest if largest > (1 + OUTSIDE) * game.norm_bound else None
+    @property
+    def undecided(self) -> bool:
+        """Whether there are too few seeds to prove an order of the policies."""
+        return too_few(len(self.comparison.result.seeds))
 
-    def bound(self, rounds: Indices) -> Array | None:
-        """Return the regret that theory guarantees for IDS after each of the rounds, if any."""
-        found = self.verdict.bound(rounds)
-        return None if found is None or self.excess is not None else found
+    @property
+    def winner(self) -> str | None:
+        """The policy that is clearly better than every other one, if one is."""
+        leaders = self.leaders
+        return leaders[0] if len(leaders) == 1 and len(self.summaries) > 1 else None
+
+    @cached_property
+    def guarantees(self) -> list[Guarantee]:
+        """What theory guarantees policies that were played."""
+        return guarantees(self.comparison, self.verdict)
+
+    def bounds(self, rounds: Indices) -> dict[str, Array]:
+        """Return the bounds that hold and say something in these rounds, by what they are called.
+
+        They are nan in rounds in which they say nothing.
+        """
+        found = {own.policies: own.at(rounds) for own in self.guarantees if own.holds}
+        told = {names: bound for names, bound in found.items() if np.isfinite(bound).any()}
+        return {
+            "bound for " + ("IDS" if len(told) == 1 else ", ".join(names)): bound
+            for names, bound in told.items()
+        }
 
     @cached_property
     def curves(self) -> dict[str, Curves]:
@@ -107,22 +118,18 @@ class Section:
         return dict.fromkeys(missing, why) | dict(comparison.refused)
 
 
-def largest_norm(game: FunctionGame, theta: Array) -> float:
-    """Return the largest norm (theta' K^+ theta)^(1/2) of truths (n, d)."""
-    values, vectors = np.linalg.eigh(game.gram.matrix)
-    floor = max(FLAT * len(values) * float(values[-1]), 1e-300)
-    parts = theta @ vectors / np.sqrt(np.maximum(values, floor))
-    return float(np.sqrt((parts**2).sum(axis=1).max(initial=0.0)))
-
-
 def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:
     """Compute everything that tables, figures and the page show."""
-    given = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
+    if isinstance(comparisons, Comparison):
+        comparisons = [comparisons]
+    if not isinstance(comparisons, Iterable):
+        raise InvalidInput(f"comparisons must be Comparison objects; got {brief(comparisons)}.")
+    given = list(comparisons)
     if not given:
         raise InvalidInput("comparisons must hold at least one comparison; got none.")
     for item in given:
         if not isinstance(item, Comparison):
-            raise InvalidInput(f"comparisons must hold Comparison objects; got {item!r}.")
+            raise InvalidInput(f"comparisons must hold Comparison objects; got {brief(item)}.")
     found = []
     for comparison, verdict in zip(given, verdicts(given), strict=True):
         result = comparison.result
@@ -134,7 +141,7 @@ def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:
 def summarize(result: Result, policy: str) -> Summary:
     """Return the summary of one policy."""
     try:
-        exponent = result.exponent(policy)
+        exponent = result.exponent(policy) if result.horizon >= LONG else None
     except InvalidInput:  # too few checkpoints
         exponent = None
     seconds = float(result.seconds.get(policy, np.nan))

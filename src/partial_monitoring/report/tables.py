@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from io import StringIO
@@ -11,25 +12,30 @@ from typing import Any
 
 from partial_monitoring import disk
 from partial_monitoring.report import text
-from partial_monitoring.report.ranking import Duel, Standing
+from partial_monitoring.report.names import printable
+from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.summary import Section, section_rows
 
 Row = Mapping[str, Any]
+
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a spreadsheet reads as the start of a formula, also in its wide form."""
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
 
 
 def write_tables(
     folder: Path,
     sections: Sequence[Section],
-    standings: Sequence[Standing],
+    rankings: Sequence[Ranking],
     duels: Mapping[tuple[str, str], Duel],
 ) -> None:
     """Write every table; the curves, a row per checkpoint, only as CSV."""
     disk.make_folder(folder)
     write_csv(folder / "summary.csv", section_rows(sections))
     disk.write_text(folder / "summary.md", markdown(summary_for_people(sections)))
-    ranks = [asdict(standing) for standing in standings]
-    write_csv(folder / "ranking.csv", ranks)
-    disk.write_text(folder / "ranking.md", markdown(ranking_for_people(standings)))
+    write_csv(folder / "ranking.csv", ranking_rows(rankings))
+    disk.write_text(folder / "ranking.md", markdown(ranking_for_people(rankings)))
     pairs = pair_rows(sections)
     write_csv(folder / "pairs.csv", pairs)
     disk.write_text(folder / "pairs.md", markdown([_for_people(row) for row in pairs]))
@@ -50,29 +56,42 @@ def summary_for_people(sections: Sequence[Section]) -> list[Row]:
             "exponent": text.exponent(summary.exponent),
             "of the class": text.power(section.verdict.exponent),
             "time per round": text.duration(summary.seconds_per_round),
-            "": "best" if summary.policy == section.best else "",
+            "": "clearly best" if summary.policy == section.winner else "",
         }
         for section in sections
         for summary in section.summaries
     ]
 
 
-def ranking_for_people(standings: Sequence[Standing]) -> list[Row]:
-    """Return the ranking with numbers rounded to what they are worth."""
+def ranking_rows(rankings: Sequence[Ranking]) -> list[Row]:
+    """Return a row per policy and set of games that the same policies played."""
+    return [
+        {"games": _games(ranking), "instances": len(ranking.sections)} | asdict(standing)
+        for ranking in rankings
+        for standing in ranking.standings
+    ]
+
+
+def ranking_for_people(rankings: Sequence[Ranking]) -> list[Row]:
+    """Return the rankings with numbers rounded to what they are worth."""
     return [
         {
+            "games": _games(ranking),
             "": place,
             "policy": standing.policy,
             "ahead of others": text.percent(standing.ahead),
             "mean rank": f"{standing.mean_rank:.2f}",
-            "played": standing.played,
-            "least regret on": standing.wins,
             "clearly better": standing.clear_wins,
             "clearly worse": standing.clear_losses,
             "time per round": text.duration(standing.seconds_per_round),
         }
-        for place, standing in enumerate(standings, start=1)
+        for ranking in rankings
+        for place, standing in enumerate(ranking.standings, start=1)
     ]
+
+
+def _games(ranking: Ranking) -> str:
+    return ", ".join(ranking.games)
 
 
 def pair_rows(sections: Sequence[Section]) -> list[Row]:
@@ -106,8 +125,21 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     if rows:
         writer = csv.DictWriter(lines, fieldnames=list(rows[0]))
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
     disk.write_text(path, lines.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    """Keep spreadsheets from reading a formula in a text: an apostrophe marks it as a text.
+
+    >>> _cell("=1+1"), _cell("ids"), _cell("-0.5"), _cell(-0.5)
+    ("'=1+1", 'ids', '-0.5', -0.5)
+    """
+    if not isinstance(value, str):
+        return value
+    plain = printable(value)
+    starts = plain.lstrip().startswith(FORMULA) or value[:1] in ("\t", "\r", "\n")
+    return f"'{plain}" if starts and not NUMBER.fullmatch(plain) else plain
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -127,6 +159,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def _plain(cell: str) -> str:
     """Keep the text of a cell on its line and in its column."""
+    cell = printable(cell)
     for mark in ("\\", "|", "<"):
         cell = cell.replace(mark, "\\" + mark)
     return " ".join(cell.split())

@@ -3,41 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 
-from partial_monitoring.report.ranking import Standing
-from partial_monitoring.report.significance import too_few
+from partial_monitoring.report.guarantee import Guarantee
+from partial_monitoring.report.ranking import Ranking
+from partial_monitoring.report.significance import FEWEST
 from partial_monitoring.report.summary import Section
 from partial_monitoring.simulation.result import Exponent
 
 MISSING = "–"
 """Shown for a number that does not exist."""
 
+SMALL = 1e-9
+"""Errors below this share of the mean are rounding."""
+
 POWERS = {0.0: "0", 0.5: "1/2", 2 / 3: "2/3", 1.0: "1"}
 
 
-def headline(sections: Sequence[Section], standings: Sequence[Standing]) -> str:
-    """Say which policy does best, before anything else."""
-    if not standings:
-        return "No policy played."
-    first = standings[0]
+def headline(sections: Sequence[Section], rankings: Sequence[Ranking]) -> str:
+    """Say which policy is proven to do best, before anything else."""
     played = [section for section in sections if section.summaries]
-    if len(standings) == 1:
-        return f"{first.policy} was played alone, so there is nothing to compare it with."
+    if not played:
+        return "No policy played."
+    names = list(dict.fromkeys(name for section in played for name in section.by_policy))
+    if len(names) == 1:
+        return f"{names[0]} was played alone, so there is nothing to compare it with."
     if len(played) == 1:
         return answer(played[0])
-    most = max(standing.wins for standing in standings)
-    winners = [standing.policy for standing in standings if standing.wins == most]
-    where = f"{most} of {with_noun(len(played), 'instance')}"
-    verb = "has" if len(winners) == 1 else "each have"
-    text = f"{name_list(winners)} {verb} the least regret on {where}."
-    partly = f", but played only {first.played} of them" if first.played < len(played) else ""
-    return (
-        f"{text} Seed by seed, {first.policy} is ahead of the others most often "
-        f"({percent(first.ahead)} of its comparisons){partly}."
-    )
+    winners = [section.winner for section in played]
+    counts = {name: winners.count(name) for name in names if name in winners}
+    if not counts:
+        proven = "No policy is proven to have the least regret on any instance."
+    else:
+        (first, most), *rest = sorted(counts.items(), key=lambda item: -item[1])
+        others = "".join(f", {name} on {count}" for name, count in rest)
+        where = f"{most} of {with_noun(len(played), 'instance')}"
+        proven = f"{first} has clearly the least regret on {where}{others}."
+    return f"{proven} {advice(rankings)}"
+
+
+def advice(rankings: Sequence[Ranking]) -> str:
+    """Say in one sentence which policies to use on which games."""
+    if all(ranking.undecided for ranking in rankings):
+        return f"What to use takes more seeds to say, at least {FEWEST}."
+    return "What to use: " + "; ".join(map(_use, rankings)) + "."
+
+
+def _use(ranking: Ranking) -> str:
+    names = [standing.policy for standing in ranking.standings]
+    never_worse = [s.policy for s in ranking.standings if s.clear_losses == 0]
+    games = ranking.games[:3]
+    rest = len(ranking.games) - len(games)
+    where = "on " + name_list([*games, with_noun(rest, "other")] if rest else games)
+    if len(names) == 1:
+        return f"{names[0]} was played alone {where}"
+    if ranking.undecided:
+        return f"{where} more seeds are needed to say"
+    if not never_worse:
+        return f"{where} it depends on θ"
+    if len(never_worse) == len(names):
+        return f"{where} any of them, since none is clearly better"
+    return f"{name_list(never_worse, 'or')} {where}"
 
 
 def answer(section: Section) -> str:
@@ -52,11 +79,15 @@ def answer(section: Section) -> str:
         return f"{best.policy} has a regret of {regret} after {rounds}."
     if not any(pair.difference for pair in section.pairs):
         return f"All policies have the same regret: {regret} after {rounds}."
+    if section.undecided:
+        seeds = with_noun(len(result.seeds), "seed")
+        return (
+            f"On these seeds {best.policy} has the least regret, {regret} after {rounds}; "
+            f"{seeds} cannot prove an order of {len(section.summaries)} policies, which takes at "
+            f"least {FEWEST}."
+        )
     text = f"{best.policy} has the least regret: {regret} after {rounds}"
     even = [name for name in section.leaders if name != best.policy]
-    if too_few(len(result.seeds), len(section.pairs)):
-        seeds = with_noun(len(result.seeds), "seed")
-        return f"{text}; {seeds} cannot prove an order of {len(section.summaries)} policies."
     if not even:
         return f"{text}, clearly less than every other policy."
     if len(even) == len(section.summaries) - 1:
@@ -66,28 +97,38 @@ def answer(section: Section) -> str:
 
 def bound_note(section: Section) -> str | None:
     """Say what theory guarantees at the horizon, or why it does not."""
-    game: Any = section.comparison.game
-    result = section.comparison.result
-    bound = section.verdict.bound(result.checkpoints[-1:])
-    if bound is None:
-        return None
-    if section.excess is not None:
+    notes = [_bound_note(own, section.comparison.result.horizon) for own in section.guarantees]
+    return " ".join(notes) or None
+
+
+def _bound_note(own: Guarantee, horizon: int) -> str:
+    names, limit = name_list(own.policies), amount(own.norm_bound)
+    if not own.holds:
+        size = amount(own.norm)
+        far = f"has norm {size}" if own.kernel else f"is {size} away from the prior mean"
         return (
-            f"The truth has norm {amount(section.excess)}, outside the norm bound "
-            f"{amount(game.norm_bound)} of the game, so theory guarantees nothing here."
+            f"The truth {far}, outside the norm bound {limit} of {names}, so theory guarantees "
+            f"nothing here."
         )
+    bound = float(own.at(np.array([horizon]))[0])
+    if np.isfinite(bound):
+        return (
+            f"Theory guarantees IDS ({names}) a regret of at most {amount(bound)} after "
+            f"{with_noun(horizon, 'round')} (the dashed line on logarithmic axes)."
+        )
+    if np.isinf(own.start):
+        return f"The bound of theory for IDS ({names}) never is below what can be lost at most."
     return (
-        f"Theory guarantees IDS a regret of at most {amount(float(bound[0]))} after "
-        f"{with_noun(result.horizon, 'round')} (the dashed line on logarithmic axes)."
+        f"The bound of theory for IDS ({names}) says nothing before about round "
+        f"{amount(own.start)}: until then it exceeds what can be lost at most."
     )
 
 
 def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
     """Return the size of the experiment."""
     results = [section.comparison.result for section in sections if section.summaries]
-    games = {(s.comparison.game_name, id(s.comparison.game)) for s in sections}
     lines = [
-        with_noun(len(games), "game"),
+        with_noun(len({id(section.verdict) for section in sections}), "game"),
         with_noun(len(sections), "instance"),
         with_noun(len(policies), "policy").replace("policys", "policies"),
     ]
@@ -122,12 +163,14 @@ def amount(value: float) -> str:
 def with_error(mean: float, error: float) -> str:
     """Show a mean and its standard error to the same decimal, two digits of the error.
 
+    A single seed and seeds that are all the same have no error to speak of.
+
     >>> with_error(123.456, 1.234), with_error(5.0, float("nan")), with_error(5.0, 0.0)
-    ('123.5 ± 1.2', '5', '5 ± 0')
+    ('123.5 ± 1.2', '5', '5')
     """
-    if not np.isfinite([mean, error]).all():
+    if error <= SMALL * abs(mean) or not np.isfinite([mean, error]).all():
         return amount(mean)
-    if error == 0 or max(abs(mean), error) >= 1e9:
+    if max(abs(mean), error) >= 1e9:
         return f"{amount(mean)} ± {amount(error)}"
     decimals = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
     return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
@@ -190,13 +233,13 @@ def percent(share: float) -> str:
     return MISSING if np.isnan(share) else f"{100 * share:.0f} %"
 
 
-def name_list(names: Sequence[str]) -> str:
+def name_list(names: Sequence[str], last: str = "and") -> str:
     """Put names into a sentence.
 
     >>> name_list(["ids"]), name_list(["ids", "cbp", "ucb"])
     ('ids', 'ids, cbp and ucb')
     """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def with_noun(number: int, noun: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.report.ranking import duels, ranking
+from partial_monitoring.report.ranking import ahead_of_others, duels, rankings
 from partial_monitoring.report.series import Style, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EXTRAS = ("matplotlib", "plotly", "jinja2")
+
+MADE = ".made-by-report"
+"""The list of the figures that a report has written, which the next one may delete."""
+
+FIGURE = re.compile(r"\d+-[a-z0-9-]*(cells|regret|plays|information)\.(svg|pdf)")
+"""The names of figures."""
 
 
 def write_report(
@@ -48,6 +55,9 @@ def write_report(
 
     Notes
     -----
+    Of the files in the folder only those are replaced or deleted that a report has written: a list
+    of its figures is kept in ``.made-by-report``. Every file is written whole or not at all.
+
     The page holds everything it shows, the drawing library included (about 5 MB), and opens without
     a network. What is drawn goes through at most a few hundred checkpoints, whatever the horizon.
 
@@ -66,13 +76,16 @@ def write_report(
 
     counted = sections(comparisons)
     styles = policy_styles([section.comparison for section in counted])
-    standings = ranking(counted)
-    played = duels(counted, [standing.policy for standing in standings])
+    ranked = rankings(counted)
+    order = sorted(ahead_of_others(ranked).items(), key=lambda item: -item[1])
+    played = duels(counted, [name for name, _ in order])
     target = file_path(folder)
     path = target / "report.html"
-    write_tables(target / "tables", counted, standings, played)
-    drawings = draw_figures(counted, styles, target / "figures" if figures else None)
-    page = render_page(counted, standings, played, styles, drawings, title=title, command=command)
+    drawings, files = draw_figures(counted, styles, files=figures)
+    page = render_page(counted, ranked, played, styles, drawings, title=title, command=command)
+    write_tables(target / "tables", counted, ranked, played)
+    if figures:
+        write_figures(target, files)
     disk.write_text(path, page)
     return path
 
@@ -89,32 +102,43 @@ def require_extras() -> None:
 
 
 def draw_figures(
-    counted: Sequence[Section], styles: Mapping[str, Style], folder: Path | None
-) -> list[dict[str, bytes]]:
-    """Draw every section, write the figures if there is a folder, and return them as SVG.
+    counted: Sequence[Section], styles: Mapping[str, Style], *, files: bool
+) -> tuple[list[dict[str, bytes]], dict[str, bytes]]:
+    """Return the figures of every section as SVG by kind, and, if wanted, all files by name.
 
     The cells of a game are drawn once, with its first instance.
     """
     from partial_monitoring.report.figures import look, pdf, svg
 
-    if folder is not None:
-        disk.make_folder(folder)
-        for old in [*folder.glob("[0-9][0-9]-*.svg"), *folder.glob("[0-9][0-9]-*.pdf")]:
-            disk.remove(old)  # of an earlier report, whose sections may have been others
     drawings: list[dict[str, bytes]] = []
+    found: dict[str, bytes] = {}
     seen: set[int] = set()
     for place, section in enumerate(counted, start=1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.comparison.game_name.lower()).strip("-")[:40]
         name = f"{place:02d}-{slug}".strip("-")
         with look():
-            drawn = section_figures(section, styles, cells=id(section.comparison.game) not in seen)
+            drawn = section_figures(section, styles, cells=id(section.verdict) not in seen)
             drawings.append({kind: svg(figure) for kind, figure in drawn.items()})
-            seen.add(id(section.comparison.game))
-            if folder is not None:
-                for kind, figure in drawn.items():
-                    disk.write_bytes(folder / f"{name}-{kind}.svg", drawings[-1][kind])
-                    disk.write_bytes(folder / f"{name}-{kind}.pdf", pdf(figure))
-    return drawings
+            seen.add(id(section.verdict))
+            for kind, figure in drawn.items() if files else ():
+                found[f"{name}-{kind}.svg"] = drawings[-1][kind]
+                found[f"{name}-{kind}.pdf"] = pdf(figure)
+    return drawings, found
+
+
+def write_figures(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write the figures, and delete those of an earlier report that has left a list of its own."""
+    folder, made = disk.make_folder(target / "figures"), target / MADE
+    old: set[str] = set()
+    with suppress(OSError):  # there is no earlier report
+        listed = made.read_text(encoding="utf-8", errors="replace").splitlines()
+        old = {name for name in listed if FIGURE.fullmatch(name)}
+    disk.write_text(made, "\n".join(sorted(old | set(files))) + "\n")
+    for name in sorted(old - set(files)):
+        disk.remove(folder / name)
+    for name, data in files.items():
+        disk.write_bytes(folder / name, data)
+    disk.write_text(made, "\n".join(sorted(files)) + "\n")
 
 
 def section_figures(

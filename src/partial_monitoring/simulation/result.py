@@ -9,15 +9,20 @@ from hashlib import sha256
 from io import BytesIO
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partial_monitoring import disk
+from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.curves import Look, draw
 from partial_monitoring.validation import Array, Indices, brief, file_path, is_whole, real_number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMAT = 2
 """Version of the files that ``save`` writes."""
@@ -297,9 +302,44 @@ class Result:
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    @property
+    def title(self) -> str:
+        """The numbers of rounds and seeds in one line."""
+        seeds = len(self.seeds)
+        return f"{self.horizon:,} rounds, {seeds} seed{'' if seeds == 1 else 's'}"
+
+    def plot(self, ax: Any = None, *, title: str | None = None, **options: Any) -> Figure:
+        """Draw the mean regret of every policy; the options are those of ``pm.plot.regret``."""
+        for name in options:
+            if name not in Look.__match_args__:
+                raise unknown_name("option of plot", name, Look.__match_args__)
+        shown = self.title if title is None else title
+        return draw("regret", [(shown, self)], ax, Look(**options))
+
+    def sheets(self) -> list[Sheet]:
+        """Return the regret at the horizon as a table, the least first."""
+        finals = {name: float(self.mean(name)[-1]) for name in self.policies}
+        several = len(self.seeds) > 1  # one seed has neither an error nor quantiles
+        columns = ("policy", "mean regret", *(("±", "5 % to 95 % of seeds") if several else ()))
+        rows = []
+        for name in sorted(finals, key=finals.__getitem__):
+            cells = [name, number(finals[name])]
+            if several:
+                low, high = (number(float(self.quantile(name, q)[-1])) for q in (0.05, 0.95))
+                cells += [number(float(self.standard_error(name)[-1])), f"{low} to {high}"]
+            rows.append(tuple(map(TableCell, cells)))
+        notes = ("± is the standard error of the mean.",) if several else ()
+        return [Sheet(f"Regret after {self.title}", columns, tuple(rows), notes)]
+
     def __repr__(self) -> str:
         finals = ", ".join(f"{name}: {self.mean(name)[-1]:.4g}" for name in self.policies)
         return f"Result(horizon={self.horizon}, seeds={len(self.seeds)}, mean regret {finals})"
+
+    def __str__(self) -> str:
+        return as_text(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.sheets())
 
     def _regret(self, policy: str) -> Array:
         if not isinstance(policy, str) or policy not in self.regret:

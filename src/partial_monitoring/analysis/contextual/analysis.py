@@ -8,28 +8,38 @@ context compete, actions that are best there in possible contexts suffice for th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
 from partial_monitoring.analysis.contextual import alignment as alignments
 from partial_monitoring.analysis.contextual.alignment import ContextualAlignment, possible_contexts
-from partial_monitoring.analysis.contextual.faces import FaceCertificate, FaceDivider, face_problems
+from partial_monitoring.analysis.contextual.faces import (
+    FaceCertificate,
+    FaceDivider,
+    face_problems,
+    well_formed,
+)
 from partial_monitoring.analysis.contextual.joint_game import (
     JointCertificate,
     JointGame,
     joint_game,
+    same_game,
 )
-from partial_monitoring.analysis.explain import verification
+from partial_monitoring.analysis.explain import html_lines, verification
+from partial_monitoring.analysis.form import is_certificate, is_tuple
 from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.analysis.verify import judge_of
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import ContextualGame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HEADLINES = {
     "trivial": "Trivial: in every context one action is always best, and nothing is to be learned.",
@@ -144,36 +154,77 @@ class ContextualAnalysis:
 
     def problems(self) -> list[str]:
         """Return one sentence for every certificate that does not hold."""
-        own = [
-            f"context '{name}': {problem}"
-            for name, analysis in zip(self.game.contexts, self.contexts, strict=True)
-            for problem in analysis.problems()
-        ]
-        return own + list(self._joint_problems())
+        games = [own.linear for own in self.game.games]
+        if not is_tuple(self.contexts, Analysis) or len(self.contexts) != len(games):
+            return ["the analyses of the contexts are not complete."]
+        named = list(zip(self.game.contexts, self.contexts, games, strict=True))
+        if not all(same_game(own.game, game) for _, own, game in named):
+            return ["the analyses of the contexts are those of other games."]
+        found = [f"context '{name}': {what}" for name, own, _ in named for what in own.problems()]
+        return found or self._joint_problems(_joint(self.game, self.contexts))
 
-    def _joint_problems(self) -> Iterator[str]:
+    def _joint_problems(self, joint: JointGame) -> list[str]:
         """Check the certificates of all contexts together, given those of every context."""
-        judge = judge_of(self.joint.game, self.joint.exact)
-        wanted = [(z, b) for z in self.possible for b in self.contexts[z].pareto[1:]]
-        if wanted != [(own.context, own.second) for own in self.combinations]:
+        if not self.joint.same(joint):
+            return ["the joint game is another one."]
+        found = list(self._combination_problems(joint)) or list(self._face_problems(joint))
+        if self.certified and not found and (joint.exact is None or not self._decided):
+            found.append("not everything was decided in exact arithmetic, but called certified.")
+        return found
+
+    def _combination_problems(self, joint: JointGame) -> Iterator[str]:
+        """Check whether all contexts together reveal the differences of Pareto actions."""
+        judge, exact = judge_of(joint.game, joint.exact), joint.exact is not None
+        pareto = {z: self.contexts[z].pareto for z in self.possible}
+        wanted = [(z, own[0], b) for z, own in pareto.items() for b in own[1:]]
+        if not is_tuple(self.combinations, JointCertificate) or wanted != [
+            (own.context, own.first, own.second) for own in self.combinations
+        ]:
             yield "the combinations are not those of the Pareto actions."
-        everyone = tuple(range(self.joint.game.k))
-        for own in self.combinations:
-            pair = [self.joint.index[own.context, a] for a in (own.first, own.second)]
-            whole = own.reading.actions == everyone
-            right = whole and own.first == self.contexts[own.context].pareto[0]
-            if not right or not judge.accepts(own.reading, *pair):
-                yield f"the combination of {(own.context, own.first, own.second)} does not hold."
-        if not self.observable:
             return
-        refuted = any(face.refuted for face in self.faces.values())
-        if not refuted and set(self.faces) != set(self._open_pairs):
+        everyone = tuple(range(joint.game.k))
+        for (z, a, b), own in zip(wanted, self.combinations, strict=True):
+            known = own.places == joint.places and is_certificate(joint.game, exact, own.reading)
+            if (
+                not known
+                or own.reading.actions != everyone
+                or not judge.accepts(own.reading, joint.index[z, a], joint.index[z, b])
+            ):
+                yield f"the combination of {(z, a, b)} does not hold."
+
+    def _face_problems(self, joint: JointGame) -> Iterator[str]:
+        """Check that the faces that contexts leave open are decided, with proofs."""
+        wanted = set(self._open_pairs) if self.observable else set()
+        if not isinstance(self.faces, dict) or not set(self.faces) <= wanted:
             yield "the faces are not those that contexts leave open by themselves."
-        divider = self._divider()
+            return
+        divider, index = self._divider(), joint.index
+        malformed = False
         for (z, a, b), face in self.faces.items():
-            if face.pair != (self.joint.index[z, a], self.joint.index[z, b]):
+            if not isinstance(face, FaceCertificate) or not well_formed(divider, face):
+                malformed = True
+                yield f"the face of {(z, a, b)} is malformed."
+            elif face.pair != (index[z, a], index[z, b]):
+                malformed = True
                 yield f"the face of {(z, a, b)} is that of other actions."
-            yield from face_problems(divider, face)
+        if malformed:
+            return
+        faces = self.faces.values()
+        if wanted != set(self.faces) and not any(face.refuted for face in faces):
+            yield "the faces are not those that contexts leave open by themselves."
+        for face in faces:
+            yield from face_problems(divider, face, faces)
+
+    @property
+    def _decided(self) -> bool:
+        """Whether the class follows from what was decided in the arithmetic of the game."""
+        faces = self.faces.values()
+        decided = any(face.refuted for face in faces) or all(face.finished for face in faces)
+        return (
+            decided
+            and all(face.certain for face in faces)
+            and all(own.certified for own in self.contexts)
+        )
 
     @property
     def _open_pairs(self) -> list[tuple[int, int, int]]:
@@ -191,6 +242,18 @@ class ContextualAnalysis:
     def explain(self) -> str:
         """Say in plain sentences what kind of game this is and why."""
         return _sentences(self)
+
+    def plot(self, context: int | str | None = None, ax: Any = None) -> Figure:
+        """Draw every possible context by itself, or a single one, into axes if there are any."""
+        from partial_monitoring.analysis import pictures
+
+        if context is not None:
+            return pictures.plot(self.contexts[self.game.context_index(context)], ax)
+        if ax is not None:
+            raise InvalidInput("axes hold the picture of one context; say which one by context=.")
+        names = [self.game.contexts[z] for z in self.possible]
+        title = f"{self.category.capitalize()} as a whole; each context by itself:"
+        return pictures.plot_contexts([self.contexts[z] for z in self.possible], names, title)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
@@ -219,6 +282,9 @@ class ContextualAnalysis:
     def __str__(self) -> str:
         return self.explain()
 
+    def _repr_html_(self) -> str:
+        return html_lines(self.explain())
+
 
 def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     """Analyse every context by itself, and all of them together."""
@@ -226,11 +292,8 @@ def analyze_contexts(game: ContextualGame) -> ContextualAnalysis:
     draft = ContextualAnalysis(game, analyses, joint, combinations, {}, False, False)
     if draft.observable:
         draft = replace(draft, faces=_divided_faces(draft))
-    faces = draft.faces.values()
-    sound = all(own.sound for own in analyses) and not list(draft._joint_problems())
-    exact = joint.exact is not None and all(own.certified for own in analyses)
-    decided = any(face.refuted for face in faces) or all(face.finished for face in faces)
-    certified = sound and exact and decided and all(face.certain for face in faces)
+    sound = all(own.sound for own in analyses) and not draft._joint_problems(joint)
+    certified = sound and joint.exact is not None and draft._decided
     return replace(draft, certified=certified, sound=sound)
 
 
@@ -252,9 +315,7 @@ def joint_certificates(
 ) -> tuple[tuple[Analysis, ...], JointGame, tuple[JointCertificate, ...]]:
     """Return the contexts by themselves, the joint game, and the certificates of what matters."""
     analyses = tuple(analyze_game(own) for own in game.games)
-    joint, possible = joint_game(game), possible_contexts(game)
-    if not all(analyses[z].cells.exact for z in possible):
-        joint = replace(joint, exact=None)  # proofs are either exact throughout or not at all
+    joint, possible = _joint(game, analyses), possible_contexts(game)
     whole = span_of(joint.game, joint.exact, range(joint.game.k))
     found = []
     for z in possible:
@@ -263,6 +324,13 @@ def joint_certificates(
             reading = whole.certify(joint.index[z, first], joint.index[z, b])
             found.append(JointCertificate(z, first, b, joint.places, reading))
     return analyses, joint, tuple(found)
+
+
+def _joint(game: ContextualGame, analyses: Sequence[Analysis]) -> JointGame:
+    """Return the joint game; proofs are either exact throughout or not at all."""
+    joint = joint_game(game)
+    exact = all(analyses[z].cells.exact for z in possible_contexts(game))
+    return joint if exact else replace(joint, exact=None)
 
 
 def refuse_hopeless_contexts(game: ContextualGame) -> None:

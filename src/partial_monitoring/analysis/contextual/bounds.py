@@ -10,26 +10,33 @@ for it. (alpha(chi) itself may exceed the average of alpha(z).)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.analysis.bounds import (
-    Learning,
-    horizons,
-    learning,
-    uniform_local_alignment,
-    whitened,
-)
+from partial_monitoring import games
+from partial_monitoring.analysis.bounds import uniform_local_alignment, whitened
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis, analyze_contexts
 from partial_monitoring.analysis.contextual.local import uniform_contextual_alignment
+from partial_monitoring.analysis.guarantees import (
+    Growth,
+    Guarantee,
+    Learning,
+    amount,
+    horizons,
+    informative_from,
+    refuse_other_analysis,
+)
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
-from partial_monitoring.validation import Array, positive_number
+from partial_monitoring.validation import Array, brief, positive_number
+
+REGRETS = ("conditional_global", "conditional_local", "contextual_global", "contextual_local")
 
 
-@dataclass(frozen=True, eq=False)
-class ContextualBounds(Learning):
+@dataclass(frozen=True, eq=False, repr=False)
+class ContextualBounds(Guarantee):
     """Regret bounds with their constants; arrays are over the horizons."""
 
     alignment: float
@@ -60,9 +67,23 @@ class ContextualBounds(Learning):
         own = np.minimum(self.contextual_global, self.contextual_local)
         return np.minimum(self.conditional_regret, own)
 
+    def _constants(self) -> list[str]:
+        conditional = self.conditional_regret[-1]
+        own = (
+            f"{amount(conditional)} after {amount(self.horizon[-1])} rounds"
+            if np.isfinite(conditional)
+            else "infinity: some context does not show by itself what matters in it"
+        )
+        return [
+            f"This is for contextual IDS; for conditional IDS the bound is {own}.",
+            *super()._constants(),
+            f"The alignment constant is {amount(self.alignment)} over all contexts and "
+            f"{amount(self.conditional_alignment)} on average within one.",
+        ]
+
 
 def contextual_bounds(
-    game: ContextualGame,
+    game: ContextualGame | str,
     horizon: ArrayLike,
     *,
     analysis: ContextualAnalysis | None = None,
@@ -74,7 +95,7 @@ def contextual_bounds(
     Parameters
     ----------
     game, horizon
-        The game, and n or several of them.
+        The game or its name in ``pm.games``, and n or several of them.
     analysis
         The analysis of the game, if it was computed before.
     regularization, norm_bound
@@ -88,27 +109,41 @@ def contextual_bounds(
     (True, True)
     """
     n, lam = horizons(horizon), positive_number("regularization", regularization)
-    if analysis is not None and analysis.game is not game:
-        raise InvalidInput("analysis must be one of the same game; got one of another game.")
-    found = analyze_contexts(game) if analysis is None else analysis
-    even = evenly_noisy(game)
-    learned = learning(even.games, n, lam, norm_bound)
+    known: Any = games.named(game)
+    if not known.traits.contexts:
+        raise InvalidInput(f"game must be a ContextualGame; got {brief(known)}.")
+    refuse_other_analysis(analysis, known)
+    found = analyze_contexts(known) if analysis is None else analysis
+    even = evenly_noisy(known)
+    growth = Growth.of(even.games, lam, norm_bound)
     if found.category == "trivial":
-        return ContextualBounds(*vars(learned).values(), *[0.0] * 4, *[np.zeros_like(n)] * 4)
-    whole = found if even is game else analyze_contexts(even)
-    chi = game.context_distribution
-    near = sum(chi[z] * uniform_local_alignment(whole.contexts[z]) for z in whole.possible)
+        numbers: Any = [*vars(growth.at(n)).values(), 1.0, *[0.0] * 4, *[np.zeros_like(n)] * 4]
+        return ContextualBounds(*numbers)
+    whole = found if even is known else analyze_contexts(even)
+    chi = known.context_distribution
+    near = float(sum(chi[z] * uniform_local_alignment(whole.contexts[z]) for z in whole.possible))
     together = uniform_contextual_alignment(whole)
+
+    def regrets_of(learned: Learning) -> tuple[Array, ...]:
+        """Return the bounds of conditional and contextual IDS, globally and locally."""
+        return (
+            learned.bound_far(whole.conditional_alignment),
+            learned.bound_near(near),
+            learned.bound_far(whole.alignment),
+            learned.bound_near(together),
+        )
+
+    regrets: Any = dict(zip(REGRETS, regrets_of(growth.at(n)), strict=True))
     return ContextualBounds(
-        **vars(learned),
+        **vars(growth.at(n)),
+        informative_from=informative_from(
+            lambda rounds: np.min(regrets_of(growth.at(rounds)), axis=0), growth.max_gap
+        ),
         alignment=whole.alignment,
         conditional_alignment=whole.conditional_alignment,
-        local_alignment=float(near),
+        local_alignment=near,
         contextual_local_alignment=together,
-        conditional_global=learned.bound_far(whole.conditional_alignment),
-        conditional_local=learned.bound_near(float(near)),
-        contextual_global=learned.bound_far(whole.alignment),
-        contextual_local=learned.bound_near(together),
+        **regrets,
     )
 
 

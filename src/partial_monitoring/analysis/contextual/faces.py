@@ -29,19 +29,20 @@ by itself: its Pareto actions, whose cells cover Theta.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from partial_monitoring.analysis import form
 from partial_monitoring.analysis.advantage import AdvantageProgram, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE, Numbers, Pair, floats, solved
 from partial_monitoring.analysis.contextual.joint_game import JointGame
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.analysis.observability import Certificate, FloatSpan, span_of
-from partial_monitoring.analysis.verify import judge_of
+from partial_monitoring.analysis.verify import judge_of, mixes
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.rational import Rational, total
 from partial_monitoring.validation import Array
@@ -92,6 +93,11 @@ class FaceCertificate:
     nothing is known."""
     certain: bool
     """Whether all regions were decided in the arithmetic of the game."""
+
+    @property
+    def size(self) -> int:
+        """The number of regions that were considered."""
+        return len(self.regions) + len(self.excluded)
 
     @property
     def seen(self) -> bool:
@@ -163,14 +169,17 @@ class FaceDivider:
             if c not in self.tied(pair, e)
         ]
 
+    def start(self, pair: Pair) -> BestActions:
+        """Return the whole face of a pair: only the cell of its own context is considered."""
+        return {self.joint.places[pair[0]][0]: pair[0]}
+
     def certify(self, pair: Pair, witness: Numbers) -> FaceCertificate:
         """Divide the face of two neighbours until it is decided whether they are distinguished.
 
         The witness is a parameter inside the face.
         """
         search = _FaceSearch(self, pair, witness, min(self.left, MOST_REGIONS))
-        own = self.joint.places[pair[0]][0]
-        finished = len(self.rows) <= MOST_ROWS and search.visit({own: pair[0]}, witness)
+        finished = len(self.rows) <= MOST_ROWS and search.visit(self.start(pair), witness)
         self.left -= len(search.regions) + len(search.excluded)
         return FaceCertificate(
             pair, tuple(search.regions), tuple(search.excluded), finished, search.certain
@@ -261,12 +270,17 @@ class _FaceSearch:
         return min(left, key=cases, default=None)
 
 
-def face_problems(divider: FaceDivider, found: FaceCertificate) -> Iterator[str]:
-    """Yield one sentence for every proof of a face that does not hold."""
+def face_problems(
+    divider: FaceDivider, found: FaceCertificate, all_faces: Collection[FaceCertificate]
+) -> Iterator[str]:
+    """Yield one sentence for every proof of a face that does not hold.
+
+    All faces of the game, which count together, must be :func:`well_formed`.
+    """
+    pair = found.pair
     game, exact = divider.comparisons
     margins = judge_of(game, exact if found.certain else None)
     joint = judge_of(divider.joint.game, divider.joint.exact)
-    pair = found.pair
     tied = divider.place[pair]
     for region in found.regions:
         best = {c for e in region.cells.values() for c in divider.tied(pair, e)}
@@ -283,16 +297,58 @@ def face_problems(divider: FaceDivider, found: FaceCertificate) -> Iterator[str]
             if leads[tied] != 0 or not (leads[divider.rivals(pair, region.cells)] > 0).all():
                 yield f"the witness of a region of the face of {pair} is not inside."
     for out in found.excluded:
-        weights = floats(out.mixture)
         rivals = divider.rivals(pair, out.cells)
-        used = set(np.flatnonzero(weights).tolist())
-        right = (weights >= 0).all() and used and used <= set(rivals)
-        if not right or margins.least(out.mixture, 0, tied, out.tie_weight) < 0:
+        others = [c for c in range(game.k) if c not in rivals]
+        if (
+            not mixes(out.mixture, others)
+            or margins.least(out.mixture, 0, tied, out.tie_weight) < 0
+        ):
             yield f"cells are excluded from the face of {pair} without proof."
-    start = {divider.joint.places[pair[0]][0]: pair[0]}
     unseen = any(not region.reading.seen for region in found.regions)
-    if found.finished and not unseen and not _covered(divider, found, start):
+    decided = unseen or _covered(divider, found, divider.start(pair))
+    if found.finished and not decided:
         yield f"the regions of the face of {pair} do not cover it."
+    many = len(divider.rows) > MOST_ROWS or found.size >= MOST_REGIONS
+    many |= sum(face.size for face in all_faces) >= MOST_REGIONS_IN_ALL
+    if not found.finished and (decided or (found.certain and exact is not None and not many)):
+        yield f"the face of {pair} was left undecided without need."
+
+
+def well_formed(divider: FaceDivider, found: FaceCertificate) -> bool:
+    """Whether a certificate is complete, with every entry of the right kind and shape."""
+    game, exact = divider.comparisons
+    joint, proved = divider.joint, divider.joint.exact is not None
+    sure = found.certain is True and exact is not None
+    if not form.is_actions(found.pair, joint.game.k) or found.pair not in divider.place:
+        return False
+    start = divider.start(found.pair).items()
+
+    def cells(own: object) -> bool:
+        return (
+            isinstance(own, dict)
+            and start <= own.items()
+            and form.is_actions(tuple(own.values()), joint.game.k)
+            and all(z in divider.pareto and e in divider.pareto[z] for z, e in own.items())
+        )
+
+    return (
+        isinstance(found.finished, bool)
+        and isinstance(found.certain, bool)
+        and form.is_tuple(found.regions, FaceRegion)
+        and form.is_tuple(found.excluded, ExcludedCells)
+        and all(
+            cells(own.cells)
+            and form.is_certificate(joint.game, proved, own.reading)
+            and (own.witness is None or form.is_numbers(own.witness, (game.d,), sure))
+            for own in found.regions
+        )
+        and all(
+            cells(own.cells)
+            and form.is_numbers(own.mixture, (game.k,), sure)
+            and form.is_number(own.tie_weight, sure)
+            for own in found.excluded
+        )
+    )
 
 
 def _covered(divider: FaceDivider, found: FaceCertificate, cells: BestActions) -> bool:
@@ -304,6 +360,6 @@ def _covered(divider: FaceDivider, found: FaceCertificate, cells: BestActions) -
     deeper = [own for own in parts if len(own) > len(cells) and cells.items() <= own.items()]
     if not deeper:
         return False
-    z = list(deeper[0])[len(cells)]
+    z = next(z for z in deeper[0] if z not in cells)
     classes = divider.classes(found.pair, z)
     return all(_covered(divider, found, {**cells, z: members[0]}) for members in classes)

@@ -54,6 +54,14 @@ class JointGame:
             found.setdefault(z, []).append(i)
         return found
 
+    def same(self, other: JointGame) -> bool:
+        """Whether two joint games are the same, in the same numbers."""
+        return (
+            same_game(self.game, other.game)
+            and self.places == other.places
+            and (self.exact is None) == (other.exact is None)
+        )
+
     def informs(self, context: int) -> bool:
         """Whether anything about the parameter can be observed in a context."""
         own = self.members[context]
@@ -120,6 +128,15 @@ class JointCertificate:
     def blind(self) -> Array | None:
         """A direction of the parameter that changes the difference and no observation."""
         return None if self.reading.blind is None else floats(self.reading.blind)
+
+
+def same_game(one: Game, other: Game) -> bool:
+    """Whether two plain games have the same rewards, observations and parameter set."""
+    return one is other or (
+        np.array_equal(one.features, other.features)
+        and np.array_equal(one.observation_maps, other.observation_maps)
+        and one.parameters is other.parameters
+    )
 
 
 def joint_game(game: ContextualGame) -> JointGame:

@@ -167,7 +167,9 @@ class KernelEllipsoid(ConfidenceSet):
         """Return 2 |M_a V_t^-1 u|^2 / |u|^2 in the norm of V_t^-1, with u = phi_b - phi_c, (k,).
 
         b and c are the two actions that may both be best (``relaxed``: of which one looks best)
-        whose rewards may differ most. With C = lambda V_t^-1 this takes two products with C.
+        whose rewards may differ most: Pareto actions, since on a space of functions others are
+        mixtures of actions that may be best where they are, one of which is at least as far away.
+        With C = lambda V_t^-1 this takes two products with C.
         """
         pair = self._furthest(row, relaxed=relaxed)
         if pair is None or self.beta[row] <= 0:

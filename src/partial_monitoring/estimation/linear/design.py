@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import in_basis, null_space
@@ -157,6 +158,11 @@ class Design:
     def _pair_ceiling(self) -> Array:
         features = self.game.features
         return np.stack([self.game.parameters.support(features - phi) for phi in features])
+
+    @cached_property
+    def pareto(self) -> ParetoActions:
+        """The Pareto actions, of which only those that are asked for are decided."""
+        return ParetoActions(self.game)
 
     @cached_property
     def always_best(self) -> NDArray[np.bool_]:

@@ -302,25 +302,31 @@ class Ellipsoid(ConfidenceSet):
         """Return |M_a (theta+ - theta-)|^2 / (2 beta), shape (1, k).
 
         theta+ and theta- are the two plausible parameters that differ most about the rewards of two
-        actions that may both be best (``relaxed``: of which one looks best).
+        Pareto actions that may both be best (``relaxed``: of which one looks best). Pairs are tried
+        from the widest on, so that few actions have to be shown to be Pareto.
         """
         design, beta = self.data.design, float(self.beta[0])
         information = np.zeros(self.means.shape)
         _, rivals, decide = self._ahead()
         if relaxed:
-            greedy = int(self.means[0].argmax())
-            pairs = design.slopes[np.flatnonzero(rivals)] - design.slopes[greedy]
+            b = np.flatnonzero(rivals)
+            by_mean = np.argsort(-self.means[0], kind="stable")
+            greedy = next((int(a) for a in by_mean if a in design.pareto), int(by_mean[0]))
+            c = np.full(len(b), greedy)
         else:
             chosen = np.flatnonzero(decide())
-            b, c = np.triu_indices(len(chosen), 1)
-            pairs = design.slopes[chosen[b]] - design.slopes[chosen[c]]
-        if len(pairs) == 0 or beta <= 0:
+            first, second = np.triu_indices(len(chosen), 1)
+            b, c = chosen[first], chosen[second]
+        if len(b) == 0 or beta <= 0:
             return information
+        pairs = design.slopes[b] - design.slopes[c]
         high, plus = self.local_supports(pairs)
         low, minus = self.local_supports(-pairs)
-        widest = int((high[0] + low[0]).argmax())
-        omega = plus[0, widest, : design.rank] - minus[0, widest, : design.rank]
-        information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
+        for i in np.argsort(-(high[0] + low[0]), kind="stable"):
+            if design.pareto.compete(int(b[i]), int(c[i])):
+                omega = plus[0, i, : design.rank] - minus[0, i, : design.rank]
+                information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
+                break
         return information
 
     # -- the set itself --------------------------------------------------------------------------

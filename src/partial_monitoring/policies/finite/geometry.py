@@ -35,8 +35,8 @@ Mask = NDArray[np.bool_]
 NORMS = ("sup", "euclidean")
 """Which estimation vectors: of least largest entry, or of least length."""
 
-NOTHING = 1e-12
-"""Entries of estimation vectors below this fraction of the largest are rounding."""
+NOTHING = 1e-7
+"""Entries of estimation vectors below this fraction of the largest come from ``SLACK``."""
 
 SLACK = 1e-9
 """By this fraction the largest entry may be exceeded while the shortest vector is looked for."""
@@ -96,7 +96,8 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
 
     Estimation vectors have the least largest entry (norm "sup"; of these the shortest one, which is
     unique), or the least length ("euclidean"). Pairs that are locally observable are observed by
-    their neighbourhood, others by all actions. One linear and one quadratic program per pair.
+    their neighbourhood, others by all actions; actions outside A that show the same in every
+    outcome observe nothing. One linear and one quadratic program per pair.
     """
     analysis = analyze(game)
     if analysis.category == "hopeless":
@@ -113,7 +114,8 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     for i, (a, b) in enumerate(pairs):
         local = analysis.local_readings[a, b].seen
         near = analysis.cells.faces[a, b].neighborhood if local else range(game.k)
-        vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, near, norm)
+        seeing = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
+        vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, seeing, norm)
     return Geometry(analysis, tuple(actions), tuple(pairs), frozen(vectors), unit)
 
 

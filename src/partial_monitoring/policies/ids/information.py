@@ -49,8 +49,8 @@ def directed(game: Any, confidence: ConfidenceSet) -> Array:
     """Return |M_a (theta+ - theta-)|^2 / (2 beta), information about the actions that compete.
 
     theta+ and theta- are the two plausible parameters that differ most about the rewards of two
-    actions that may both be best: they maximise <phi_b - phi_c, theta+ - theta-> over b and c in
-    P(E_t). Two support calls per pair of such actions.
+    Pareto actions that may both be best: they maximise <phi_b - phi_c, theta+ - theta-> over b and
+    c in P(E_t). Zero where all that may be best are duplicates. Two support calls per pair.
     """
     return confidence.directed(relaxed=False)
 
