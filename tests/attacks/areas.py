@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from tests.attacks import functions
+from tests.attacks import extremes, functions, labels, learners, options
 from tests.attacks.judge import Attack, Count, judge_all
 
 AREAS: dict[str, Callable[[int], Iterator[Attack]]] = {
     "functions": functions.attacks,
+    "options": options.attacks,
+    "learners": learners.attacks,
+    "extremes": extremes.attacks,
+    "labels": labels.attacks,
 }
 """What makes the attacks of each area, from a seed, for the current folder."""
 
