@@ -5,7 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from tests.attacks import extremes, functions, labels, learners, options
+from tests.attacks import (
+    commands,
+    extremes,
+    files,
+    functions,
+    killed,
+    labels,
+    learners,
+    options,
+    pages,
+    tampered,
+    threads,
+)
 from tests.attacks.judge import Attack, Count, judge_all
 
 AREAS: dict[str, Callable[[int], Iterator[Attack]]] = {
@@ -14,6 +26,12 @@ AREAS: dict[str, Callable[[int], Iterator[Attack]]] = {
     "learners": learners.attacks,
     "extremes": extremes.attacks,
     "labels": labels.attacks,
+    "files": files.attacks,
+    "tampered": tampered.attacks,
+    "killed": killed.attacks,
+    "threads": threads.attacks,
+    "pages": pages.attacks,
+    "commands": commands.attacks,
 }
 """What makes the attacks of each area, from a seed, for the current folder."""
 

@@ -94,7 +94,8 @@ def analysed(game: Any) -> object:
 
 
 def aligned(game: Any) -> object:
-    return float(pm.alignment(game).value)
+    found = pm.alignment(game)
+    return float(found if isinstance(found, float) else found.value)
 
 
 def bounded(game: Any) -> object:
