@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from papers.kirschner2023.findings import against_first, growth, in_order, tradeoffs
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 
 HERE = Path(__file__).parent
 

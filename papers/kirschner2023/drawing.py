@@ -11,7 +11,7 @@ import partial_monitoring as pm
 from papers.kirschner2023.findings import EXPONENTS, by_game
 from partial_monitoring.report.figures import LINES, look, svg
 from partial_monitoring.report.series import Style, policy_styles
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 
 COLUMNS = 3
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import partial_monitoring as pm
 from partial_monitoring.report.text import duration
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 
 START = 0.03
 """Exponents are fitted over the rounds from this fraction of the horizon on."""

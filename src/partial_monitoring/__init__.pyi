@@ -78,7 +78,7 @@ from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
-from .simulation.result import Comparison as Comparison
+from .simulation.comparison import Comparison as Comparison
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.simulation.curves import Look, draw
-from partial_monitoring.simulation.result import Comparison, Result
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import brief
 
 if TYPE_CHECKING:

@@ -243,7 +243,7 @@ def _children(pid: int) -> list[int]:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pm.Experiment(None, "ids", horizon=1, seeds=1), "games must be games, or names"),
+        (lambda: pm.Experiment(None, "ids", horizon=1, seeds=1), "game must be a Game"),
         (
             lambda: pm.Experiment({1: "survey", "1": "survey"}, "ids", horizon=1, seeds=1),
             "different",

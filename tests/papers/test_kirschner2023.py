@@ -14,7 +14,8 @@ from papers.kirschner2023.claims import CLAIMS, HERE
 from papers.kirschner2023.findings import growth_exponent, ratio
 
 import partial_monitoring as pm
-from partial_monitoring.simulation.result import Comparison, Result
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Result
 
 SMALL = ("rates", "e2d", "competitors", "preferences")
 """One claim for each way to tell what was found."""

@@ -12,6 +12,7 @@ from partial_monitoring.analysis.analysis import Analysis, analyze_game, refuse_
 from partial_monitoring.analysis.contextual import analysis as contextual
 from partial_monitoring.analysis.contextual.alignment import ContextualAlignment
 from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
+from partial_monitoring.analysis.contextual.certificates import refuse_hopeless_contexts
 from partial_monitoring.analysis.contextual.local import contextual_local_alignment
 from partial_monitoring.analysis.duels import (
     analyze_duels,
@@ -172,5 +173,5 @@ def _(game: Duels) -> _Answers:
 @_answers.register
 def _(game: ContextualGame) -> _Answers:
     return _Answers(
-        contextual.analyze_contexts, contextual_local_alignment, contextual.refuse_hopeless_contexts
+        contextual.analyze_contexts, contextual_local_alignment, refuse_hopeless_contexts
     )

@@ -28,7 +28,7 @@ from partial_monitoring.cli.common import (
 from partial_monitoring.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from partial_monitoring.simulation.result import Comparison
+    from partial_monitoring.simulation.comparison import Comparison
 
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""

@@ -45,7 +45,7 @@ from partial_monitoring.validation import (
 if TYPE_CHECKING:
     import pyarrow
 
-    from partial_monitoring.simulation.result import Comparison
+    from partial_monitoring.simulation.comparison import Comparison
 
 Games = str | AnyGame | Sequence[str | AnyGame] | Mapping[str, str | AnyGame]
 
@@ -197,14 +197,7 @@ def named_games(games: Games) -> dict[str, AnyGame]:
     def name(place: int, game: Any) -> str:
         return game if isinstance(game, str) else f"game {place + 1}" if several else "game"
 
-    return by_name("games", games, _game, name)
-
-
-def _game(game: str | AnyGame) -> AnyGame:
-    found = game_registry.make(game) if isinstance(game, str) else game
-    if not isinstance(found, AnyGame):
-        raise InvalidInput(f"games must be games, or names of them; got {found!r}.")
-    return found
+    return by_name("games", games, game_registry.named, name)
 
 
 def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> dict[str, Truth]:

@@ -13,8 +13,9 @@ from partial_monitoring.experiments.runs import Configuration, Plan, Setting, pu
 from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.workers import Task
 from partial_monitoring.policies import policy_to_dict
+from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.simulation.progress import Progress
-from partial_monitoring.simulation.result import TABLES, Comparison
+from partial_monitoring.simulation.result import TABLES
 from partial_monitoring.simulation.simulate import worst_for
 from partial_monitoring.simulation.truths import FixedTruth
 from partial_monitoring.validation import Array, Indices

@@ -33,7 +33,8 @@ from partial_monitoring.experiments.runs import Configuration, put_together
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_to_dict, load_game
 from partial_monitoring.policies import policy_from_dict
-from partial_monitoring.simulation.result import Comparison, Result
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Result
 
 
 class Store:

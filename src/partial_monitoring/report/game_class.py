@@ -15,7 +15,7 @@ from partial_monitoring.analysis.contextual.analysis import ContextualAnalysis
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_to_dict
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 
 EXPONENTS = {"trivial": 0.0, "easy": 1 / 2, "hard": 2 / 3, "hopeless": 1.0}
 """The power of the rounds with which regret grows at best, in the worst case of each class."""

@@ -22,7 +22,7 @@ from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.report.game_class import Verdict
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.validation import Array, Indices
 
 INFORMATION = {information.log_det: "log_det", information.directed: "directed"}

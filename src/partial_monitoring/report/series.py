@@ -13,7 +13,8 @@ from itertools import cycle
 import numpy as np
 
 from partial_monitoring.report.names import short
-from partial_monitoring.simulation.result import Comparison, Result
+from partial_monitoring.simulation.comparison import Comparison
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array, Indices
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")

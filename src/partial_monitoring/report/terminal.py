@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from partial_monitoring.report import text
 from partial_monitoring.report.names import printable
 from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -15,7 +15,7 @@ from partial_monitoring.report.ranking import ahead_of_others, duels, rankings
 from partial_monitoring.report.series import Style, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
-from partial_monitoring.simulation.result import Comparison
+from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.validation import file_path
 
 if TYPE_CHECKING:

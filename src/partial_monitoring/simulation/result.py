@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
@@ -16,8 +16,6 @@ import numpy as np
 from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.curves import Look, draw
 from partial_monitoring.validation import Array, Indices, brief, file_path, is_whole, real_number
 
@@ -345,29 +343,6 @@ class Result:
         if not isinstance(policy, str) or policy not in self.regret:
             raise unknown_name("policy", policy, self.regret)
         return self.regret[policy]
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """All policies on the same seeds of one instance of a game."""
-
-    game_name: str
-    """What the game is called in the experiment, such as "dynamic_pricing"."""
-    game: AnyGame
-    """The game itself."""
-    instance: str
-    """What the true parameters are called: "random", "worst", or the parameter itself."""
-    policies: Mapping[str, Policy[Any]]
-    """By name, in the order of the experiment; the keys of ``result.regret``."""
-    result: Result
-    """Regret and more, as ``pm.simulate`` returns it."""
-    refused: Mapping[str, str] = field(default_factory=dict)
-    """Policies that do not play this game, and why."""
-
-    @property
-    def title(self) -> str:
-        """The game and its instance in one line."""
-        return f"{self.game_name}, θ = {self.instance}"
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

@@ -95,9 +95,7 @@ def simulate(
     >>> result.regret["ids"].shape == (4, len(result.checkpoints))
     True
     """
-    game = game_registry.make(game) if isinstance(game, str) else game
-    if not isinstance(game, AnyGame):
-        raise InvalidInput(f"game must be a game, or the name of one; got {brief(game)}.")
+    game = game_registry.named(game)
     boolean("progress", progress)
     chosen = named_policies(policies)
     rounds = whole_number("horizon", horizon, at_least=1)

@@ -8,31 +8,26 @@ context compete, actions that are best there in possible contexts suffice for th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.contextual import alignment as alignments
 from partial_monitoring.analysis.contextual.alignment import ContextualAlignment, possible_contexts
+from partial_monitoring.analysis.contextual.certificates import joint_certificates, joint_of
 from partial_monitoring.analysis.contextual.faces import (
     FaceCertificate,
     FaceDivider,
     face_problems,
     well_formed,
 )
-from partial_monitoring.analysis.contextual.joint_game import (
-    JointCertificate,
-    JointGame,
-    joint_game,
-    same_game,
-)
+from partial_monitoring.analysis.contextual.joint_game import JointCertificate, JointGame, same_game
 from partial_monitoring.analysis.explain import html_lines, verification
 from partial_monitoring.analysis.form import is_certificate, is_tuple
-from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.analysis.verify import judge_of
 from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput, SolverError
@@ -161,7 +156,7 @@ class ContextualAnalysis:
         if not all(same_game(own.game, game) for _, own, game in named):
             return ["the analyses of the contexts are those of other games."]
         found = [f"context '{name}': {what}" for name, own, _ in named for what in own.problems()]
-        return found or self._joint_problems(_joint(self.game, self.contexts))
+        return found or self._joint_problems(joint_of(self.game, self.contexts))
 
     def _joint_problems(self, joint: JointGame) -> list[str]:
         """Check the certificates of all contexts together, given those of every context."""
@@ -308,47 +303,6 @@ def _divided_faces(analysis: ContextualAnalysis) -> dict[tuple[int, int, int], F
         if faces[z, a, b].refuted:
             break
     return faces
-
-
-def joint_certificates(
-    game: ContextualGame,
-) -> tuple[tuple[Analysis, ...], JointGame, tuple[JointCertificate, ...]]:
-    """Return the contexts by themselves, the joint game, and the certificates of what matters."""
-    analyses = tuple(analyze_game(own) for own in game.games)
-    joint, possible = _joint(game, analyses), possible_contexts(game)
-    whole = span_of(joint.game, joint.exact, range(joint.game.k))
-    found = []
-    for z in possible:
-        first, *others = analyses[z].pareto
-        for b in others:
-            reading = whole.certify(joint.index[z, first], joint.index[z, b])
-            found.append(JointCertificate(z, first, b, joint.places, reading))
-    return analyses, joint, tuple(found)
-
-
-def _joint(game: ContextualGame, analyses: Sequence[Analysis]) -> JointGame:
-    """Return the joint game; proofs are either exact throughout or not at all."""
-    joint = joint_game(game)
-    exact = all(analyses[z].cells.exact for z in possible_contexts(game))
-    return joint if exact else replace(joint, exact=None)
-
-
-def refuse_hopeless_contexts(game: ContextualGame) -> None:
-    """Refuse a game with contexts in which no policy can learn, even from all contexts together."""
-    maps = np.concatenate([own.observation_maps.reshape(-1, game.d) for own in game.games])
-    q = game.parameters.difference_basis()
-    seen = np.linalg.matrix_rank(maps @ q) if maps.size else 0
-    if seen == q.shape[1] and (game.context_distribution > 0).all():
-        return
-    for found in joint_certificates(game)[2]:
-        if not found.seen:
-            own = game.at(found.context)
-            one, two = own.actions[found.first], own.actions[found.second]
-            raise InvalidInput(
-                f"actions {one!r} and {two!r} of context {game.contexts[found.context]!r} "
-                f"cannot be told apart by anything that any context shows, so this game is "
-                f"hopeless; pass allow_hopeless=True to play it anyway."
-            )
 
 
 def _sentences(analysis: ContextualAnalysis) -> str:
