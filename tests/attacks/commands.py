@@ -62,8 +62,8 @@ def call(words: list[str]) -> None:
             raise Wrong(problem)
         return
     lines = result.stderr.splitlines()
-    usage = lines and lines[0].startswith("Usage: ")  # of click, with its own layout
+    usage = lines and lines[0].startswith("Usage: ")  # of click, which writes no full stops
     if "Traceback" in result.stderr or not lines:
         raise Wrong(f"said {shown(result.stderr)}")
-    if problem := unclear(lines[-1] if usage else result.stderr.rstrip("\n")):
+    if problem := unclear(f"{lines[-1]}." if usage else result.stderr.rstrip("\n")):
         raise Wrong(problem)

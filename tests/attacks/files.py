@@ -13,7 +13,7 @@ import numpy as np
 
 import partial_monitoring as pm
 from tests.attacks.judge import Attack, Wrong
-from tests.attacks.spoiling import GARBAGE, damaged, spoiled_leaves
+from tests.attacks.spoiling import GARBAGE, Spoiled, damaged, spoiled_leaves
 
 GAMES: dict[str, Callable[[], Any]] = {
     "finite": pm.games.apple_tasting,
@@ -40,7 +40,12 @@ options = { gap = "mean" }
 EXPERIMENTS = (
     *('horizon = "x"', "horizon = nan", "horizon = 0", "seeds = -1", "seeds = []", "seeds = inf"),
     *("games = 3", "games = [[]]", "games = [3]", "[games.x]\ngame = {a = 1}", "policies = {}"),
-    *("[policies.x]\npolicy = []", "[policies.x]\noptions = 3", 'name = "../x"', 'name = "a\\u0000"'),
+    *(
+        "[policies.x]\npolicy = []",
+        "[policies.x]\noptions = 3",
+        'name = "../x"',
+        'name = "a\\u0000"',
+    ),
     *("checkpoints = [[1]]", "checkpoints = [9]", "noise = 3", "unknown = 1", "horizon = 1e3"),
     *('[games.x]\ngame = "missing.json"', '[games.x]\ntheta = "nowhere"', "x = 2020-01-01"),
     *('"\\u001b[31m" = 1', '[games."\\u001b[31m"]\ngame = 3', "horizon = 99999999999999999999"),
@@ -60,15 +65,15 @@ HUGE = {
 }
 
 
-def read(reader: Callable[[Any], object], name: str, content: bytes) -> None:
+def read(reader: Callable[[Any], object], name: str, content: Spoiled) -> None:
     """Write a file, read it, and print what was read."""
-    Path(name).write_bytes(content)
+    Path(name).write_bytes(content())
     str(reader(name))
 
 
-def read_game(name: str, content: bytes) -> None:
+def read_game(name: str, content: Spoiled) -> None:
     """Read a game; one that is accepted has finite numbers and a file of its own."""
-    Path(name).write_bytes(content)
+    Path(name).write_bytes(content())
     game = pm.load_game(name)
     str(game)
     pm.save_game(game, "again.json")
@@ -76,11 +81,11 @@ def read_game(name: str, content: bytes) -> None:
         raise Wrong("the file of what was read holds another game")
 
 
-def read_result(original: bytes, content: bytes) -> None:
+def read_result(original: bytes, content: Spoiled) -> None:
     """Read a result; what is accepted holds the numbers that were saved."""
     Path("result.parquet").write_bytes(original)
     kept = pm.Result.load("result.parquet")
-    Path("result.parquet").write_bytes(content)
+    Path("result.parquet").write_bytes(content())
     found = pm.Result.load("result.parquet")
     for name in kept.policies:
         if not np.array_equal(found.regret[name], kept.regret[name]):
@@ -100,24 +105,28 @@ def attacks(seed: int) -> Iterator[Attack]:
     }
     for name, (reader, function) in readers.items():
         for kind, content in GARBAGE.items():
-            yield Attack(f"{reader}({name}: {kind})", partial(read, function, name, content))
+            yield Attack(
+                f"{reader}({name}: {kind})", partial(read, function, name, partial(bytes, content))
+            )
         for place in (".", "/dev/null", "missing", "x" * 400, "a\0b"):
             yield Attack(f"{reader}({place[:20]!r})", partial(function, place))
     for kind, build in GAMES.items():
         pm.save_game(build(), "valid.json")
         content = Path("valid.json").read_bytes()
-        spoiled = [*spoiled_leaves(json.loads(content)), *damaged(content, rng, 10, 20)]
+        spoiled = [*spoiled_leaves(json.loads(content)), *damaged(content, rng, cuts=10, flips=20)]
         for how, changed in spoiled:
             yield Attack(f"{kind} game: {how}", partial(read_game, "game.json", changed))
     for kind, data in HUGE.items():
-        changed = json.dumps(data).encode()
-        yield Attack(f"huge {kind}", partial(read_game, "game.json", changed))
-    lines = [("line " + line, f"{line}\n{EXPERIMENT}".encode()) for line in EXPERIMENTS]
-    alone = [("only " + line, line.encode()) for line in EXPERIMENTS]
-    for how, changed in [*lines, *alone, *damaged(EXPERIMENT.encode(), rng, 20, 60)]:
+        huge = partial(bytes, json.dumps(data).encode())
+        yield Attack(f"huge {kind}", partial(read_game, "game.json", huge))
+    lines: list[tuple[str, Spoiled]] = []
+    for line in EXPERIMENTS:
+        lines.append((f"line {line}", partial(bytes, f"{line}\n{EXPERIMENT}".encode())))
+        lines.append((f"only {line}", partial(bytes, line.encode())))
+    for how, changed in [*lines, *damaged(EXPERIMENT.encode(), rng, cuts=20, flips=60)]:
         call = partial(read, pm.load_experiment, "experiment.toml", changed)
         yield Attack(f"experiment: {how}", call)
     pm.simulate("apple_tasting", "ids", [0.7, 0.3], horizon=4, seeds=2).save("valid.parquet")
     content = Path("valid.parquet").read_bytes()
-    for how, changed in damaged(content, rng, 20, 150):
+    for how, changed in damaged(content, rng, cuts=20, flips=150):
         yield Attack(f"result: {how}", partial(read_result, content, changed))

@@ -84,7 +84,7 @@ def judge(attack: Attack) -> Verdict:
         except Hangs:
             problem, kind = f"hangs: more than {SECONDS} s", FAILED
         except Exception as error:
-            problem, kind = f"{type(error).__name__}: {shown(str(error))}", FAILED
+            problem, kind = f"{type(error).__name__}: {words(error)}", FAILED
     if not problem and kind == REFUSED and attack.state() != before:
         problem = "refused, but something changed"
     if not problem and caught:
@@ -125,6 +125,14 @@ def raw_letters(text: str) -> str:
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 """Classes of letters that turn the direction of the text after them."""
+
+
+def words(error: Exception) -> str:
+    """Return what an error says, if it can say it: an integer may be too long for words."""
+    try:
+        return shown(str(error))
+    except ValueError:
+        return "a message that cannot be written"
 
 
 def shown(text: str) -> str:

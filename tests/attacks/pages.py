@@ -27,7 +27,7 @@ PAYLOADS: dict[str, str] = {
     "closed script": f"</script><script>document.title='{BEACON}'</script>",
     "image": f"<img src=x onerror=\"document.title='{BEACON}'\">",
     "svg": f"<svg onload=\"document.title='{BEACON}'\">",
-    "attribute": f"\" onmouseover=\"document.title='{BEACON}'\" x=\"",
+    "attribute": f'" onmouseover="document.title=\'{BEACON}\'" x="',
     "single quotes": f"' onmouseover='document.title=\"{BEACON}\"' x='",
     "link": f"<a href=\"javascript:document.title='{BEACON}'\">x</a>",
     "address": "http://127.0.0.1:9/beacon",
@@ -71,7 +71,7 @@ def report(place: str, name: str) -> tuple[list[pm.Comparison], dict[str, Any]]:
     mine = name if place == "policy" else "mine"
     result = made_up({mine: 0.5, "ids": 0.6}, seeds=3, rounds=(1, 10, 100), k=2)
     actions = [name if place == "action" else "first", "second"]
-    game = pm.FiniteGame([[0, -1], [-2, 0]], ["ab", "cd"], actions=actions)
+    game = pm.FiniteGame([[0, -1, 1], [-2, 0, 1]], ["abc", "cdd"], actions=actions)
     compared = pm.Comparison(
         name if place == "game" else "game",
         game,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 DEEP = 100_000
+
+Spoiled = Callable[[], bytes]
+"""The content of a spoiled file, made when it is needed."""
 
 GARBAGE: dict[str, bytes] = {
     "empty": b"",
@@ -95,21 +99,26 @@ def at(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-def spoiled_leaves(data: Any) -> Iterator[tuple[str, bytes]]:
+def spoiled_leaves(data: Any) -> Iterator[tuple[str, Spoiled]]:
     """Yield the data with each place removed and replaced by each hostile value."""
     for path in leaves(data):
         place = ".".join(map(str, path))
-        yield f"without {place}", without(data, path)
+        yield f"without {place}", partial(without, data, path)
         for name, value in LEAVES.items():
-            yield f"{place} = {name}", replaced(data, path, value)
+            yield f"{place} = {name}", partial(replaced, data, path, value)
 
 
-def damaged(content: bytes, rng: random.Random, cuts: int, flips: int) -> Iterator[tuple[str, bytes]]:
+def damaged(
+    content: bytes, rng: random.Random, *, cuts: int, flips: int
+) -> Iterator[tuple[str, Spoiled]]:
     """Yield the content cut off, and with single bits flipped, at random places."""
     for _ in range(cuts):
         end = rng.randrange(len(content))
-        yield f"cut at {end}", content[:end]
+        yield f"cut at {end}", partial(bytes, content[:end])
     for _ in range(flips):
         place, bit = rng.randrange(len(content)), rng.randrange(8)
-        byte = bytes([content[place] ^ (1 << bit)])
-        yield f"bit {bit} of byte {place}", content[:place] + byte + content[place + 1 :]
+        yield f"bit {bit} of byte {place}", partial(flipped, content, place, bit)
+
+
+def flipped(content: bytes, place: int, bit: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ (1 << bit)]) + content[place + 1 :]

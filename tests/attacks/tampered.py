@@ -14,7 +14,7 @@ import numpy as np
 import partial_monitoring as pm
 from tests.attacks.judge import Attack, Wrong
 from tests.attacks.learners import KINDS, options, played
-from tests.attacks.spoiling import damaged, spoiled_leaves
+from tests.attacks.spoiling import Spoiled, at, damaged, replaced, spoiled_leaves
 
 
 def attacks(seed: int) -> Iterator[Attack]:
@@ -26,36 +26,43 @@ def attacks(seed: int) -> Iterator[Attack]:
         content = Path("valid.json").read_bytes()
         saved = known(pm.Learner.load("valid.json"))
         data = json.loads(content)
-        changes = [*spoiled_leaves(data), *impossible(data), *damaged(content, rng, 20, 80)]
+        changes = [
+            *spoiled_leaves(data),
+            *impossible(data),
+            *damaged(content, rng, cuts=20, flips=80),
+        ]
         for how, changed in changes:
             yield Attack(f"{kind}: {how}", partial(load, changed, saved))
 
 
-def impossible(data: Any) -> Iterator[tuple[str, bytes]]:
+def impossible(data: Any) -> Iterator[tuple[str, Spoiled]]:
     """Yield files that are well formed, of states that cannot be."""
-    changed = json.loads(json.dumps(data))
-    yield "events backwards", json.dumps(changed | {"events": data["events"][::-1]}).encode()
-    yield "events twice", json.dumps(changed | {"events": data["events"] * 2}).encode()
-    yield "no events", json.dumps(changed | {"events": []}).encode()
-    yield "one event less", json.dumps(changed | {"events": data["events"][1:]}).encode()
-    for place, array in arrays(changed["snapshot"]):
-        old = list(array)
-        array[:] = (-np.array(old, dtype=float)).tolist()
-        yield f"{place} negated", json.dumps(changed).encode()
-        array[:] = old * 2
-        yield f"{place} twice as long", json.dumps(changed).encode()
-        array[:] = [[]]
-        yield f"{place} without entries", json.dumps(changed).encode()
-        array[:] = old
+    events = data["events"]
+    for how, other in {
+        "events backwards": events[::-1],
+        "events twice": events * 2,
+        "no events": [],
+        "one event less": events[1:],
+    }.items():
+        yield how, partial(as_json, data | {"events": other})
+    for path in arrays(data["snapshot"], ("snapshot",)):
+        place, array = ".".join(path), at(data, path)
+        negated = (-np.array(array, dtype=float)).tolist()
+        yield f"{place} negated", partial(replaced, data, path, negated)
+        yield f"{place} twice as long", partial(replaced, data, path, array * 2)
 
 
-def arrays(data: Any, path: str = "snapshot") -> Iterator[tuple[str, list[Any]]]:
-    """Yield the lists of numbers of plain data, by their places."""
+def as_json(data: Any) -> bytes:
+    return json.dumps(data).encode()
+
+
+def arrays(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the places of lists of numbers that are not all zero."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from arrays(value, f"{path}.{key}")
+            yield from arrays(value, (*path, key))
     elif isinstance(data, list) and data and is_numbers(data):
-        yield path, data
+        yield path
 
 
 def is_numbers(data: list[Any]) -> bool:
@@ -71,7 +78,7 @@ def known(learner: pm.Learner) -> tuple[Any, ...]:
     return learner.events[:-1], decision.action, decision.distribution.tolist()
 
 
-def load(content: bytes, saved: tuple[Any, ...]) -> None:
-    Path("learner.json").write_bytes(content)
+def load(content: Spoiled, saved: tuple[Any, ...]) -> None:
+    Path("learner.json").write_bytes(content())
     if known(pm.Learner.load("learner.json")) != saved:
         raise Wrong("another learner was loaded")
