@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from partial_monitoring.validation import Array
+from partial_monitoring.errors import visible
+from partial_monitoring.validation import Array, set_fields
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -54,6 +55,9 @@ class TableCell:
     tag: str = ""
     color: int = 0
 
+    def __post_init__(self) -> None:
+        set_fields(self, text=visible(self.text), tag=visible(self.tag))
+
 
 GAP = TableCell(ELLIPSIS)
 """Replaces the cells of a row or column that are left out."""
@@ -67,6 +71,10 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        columns, notes = tuple(map(visible, self.columns)), tuple(map(visible, self.notes))
+        set_fields(self, title=visible(self.title), columns=columns, notes=notes)
 
 
 def number(value: float) -> str:
@@ -97,6 +105,11 @@ def linear_form(coefficients: Array, *, most_terms: int = 4) -> str:
     text = text[3:] if text.startswith(" + ") else "-" + text[3:]
     hidden = len(terms) - most_terms
     return text + (f" + {ELLIPSIS} ({hidden} more)" if hidden > 0 else "")
+
+
+def as_lines(lines: Iterable[str]) -> str:
+    """Return sentences in lines of their own, without control characters of the labels in them."""
+    return "\n".join(map(visible, lines))
 
 
 def as_text(sheets: Sequence[Sheet], *, width: int = 100) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -12,8 +13,47 @@ def __dir__() -> list[str]:
     return __all__
 
 
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that move the cursor, start commands of a terminal or turn the direction of text, and
+surrogates, which cannot be printed at all."""
+
+MOST_LETTERS = 60
+"""Largest number of letters of a value in a message."""
+
+MOST_NAMES = 50
+"""Largest number of known names that a message lists."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which control characters are written as escapes, such as ``\x1b``.
+
+    >>> visible("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def brief(value: object) -> str:
+    """Return what a value looks like, on one short line."""
+    try:
+        text = repr(value)
+    except Exception:  # an object of the user's, or an integer too long to be written
+        text = f"an object of type {type(value).__name__}"
+    return shortened(" ".join(text.split()))
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a long text."""
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 3] + "..."
+
+
 class PartialMonitoringError(Exception):
-    """Base class of every error this library raises on purpose."""
+    """Base class of every error this library raises on purpose; its message is one line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(visible(" ".join(map(str.strip, str(message).splitlines()))))
 
 
 class InvalidInput(PartialMonitoringError, ValueError):
@@ -43,8 +83,10 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     no game named 'duelling'; did you mean 'dueling'? Known: dueling, finite.
     """
     names = sorted(known)
-    text = str(name).lower()
+    text = str(name)[:MOST_LETTERS].lower()
     starts = [n for n in names if text and (text.startswith(n.lower()) or n.startswith(text))]
     akin = starts or get_close_matches(text, names, n=1) or [n for n in names if text and text in n]
-    guess = f"; did you mean {min(akin, key=len)!r}?" if akin else "."
-    return UnknownName(f"no {kind} named {name!r}{guess} Known: {', '.join(names)}.")
+    guess = f"; did you mean {brief(min(akin, key=len))}?" if akin else "."
+    listed = [shortened(n) for n in names[:MOST_NAMES]]
+    listed += [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+    return UnknownName(f"no {kind} named {brief(name)}{guess} Known: {', '.join(listed)}.")

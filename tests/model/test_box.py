@@ -113,3 +113,40 @@ def test_options_of_a_learner_on_a_box_cost_no_search(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("partial_monitoring.estimation.kernel.box_state.candidate_points", search)
     assert (learner.regularization, learner.norm_bound, learner.noise_std) == (0.5, 3.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "width"), [(0.0, 1.0), (80.0, 20.0), (1000.0, 10.0), (1e3, 1e-6), (1e3, 1e-10)]
+)
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_a_box_in_real_units_has_a_status_in_every_round(
+    low: float, width: float, dimensions: int
+) -> None:
+    corner = np.full(dimensions, low)
+    game = pm.KernelBoxGame(
+        pm.kernels.SquaredExponential(0.3 * width), corner, corner + width, noise_std=0.1
+    )
+    learner = pm.Learner(game, pm.IDS(regularization=0.01), seed=0)
+    for t in range(3):
+        decision = learner.ask()
+        learner.tell(decision, [float(np.sin(t))])
+        plausible = learner.status().plausible
+        assert len(set(plausible)) == len(plausible)
+
+
+def test_labels_of_neighbours_are_different() -> None:
+    game = pm.KernelBoxGame(pm.kernels.SquaredExponential(), [1000.0], [1010.0])
+    labels = game.labels_of(np.arange(5000, 5100))
+    assert len(set(labels)) == 100
+    assert game.action_label(5000) == "1000.0477"
+    assert game.is_called(5000, "1000.0477")
+    assert game.is_called(5000, "1000.05")  # as in older files
+    assert not game.is_called(5000, "1000.06")
+
+
+def test_points_of_a_very_narrow_box_are_different_numbers() -> None:
+    game = pm.KernelBoxGame(pm.kernels.SquaredExponential(), [1e3], [1e3 + 1e-10])
+    points = game.points_of(np.arange(game.k))
+    assert len(np.unique(points)) == game.k > 2
+    assert points[0] == 1e3
+    assert points[-1] == 1e3 + 1e-10

@@ -90,3 +90,14 @@ def test_the_middle_of_a_polytope_is_not_at_a_corner(size: float) -> None:
     assert square.relative_interior_point() == pytest.approx([size, size])
     cone = pm.Polytope(-np.eye(2), [0, 0])  # any ball fits
     assert (cone.relative_interior_point() >= 1 - 1e-9).all()
+
+
+@pytest.mark.parametrize(("rows", "right"), [(1, 1e-30), (1e30, 1), (1e-30, 1), (1, 1e30)])
+def test_tiny_and_huge_polytopes_are_sampled_like_plain_ones(rows: float, right: float) -> None:
+    a = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [1, 1]])
+    plain, scaled = pm.Polytope(a, np.ones(5)), pm.Polytope(a * rows, np.full(5, right))
+    size = right / rows
+    seeds = np.arange(20)
+    np.testing.assert_allclose(scaled.sample(seeds) / size, plain.sample(seeds), rtol=1e-6)
+    assert scaled.support([1.0, 1.0]) == pytest.approx(size)
+    assert scaled.norm_bound([0, 0]) == pytest.approx(plain.norm_bound([0, 0]) * size)

@@ -20,6 +20,7 @@ from partial_monitoring.analysis.duels import DuelAnalysis, analyze_duels, many_
 from partial_monitoring.analysis.explain import html_lines
 from partial_monitoring.analysis.measurements import Measurement, default_candidates
 from partial_monitoring.analysis.observability import SEEN
+from partial_monitoring.display import as_lines
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import row_space, unit_rows
@@ -78,7 +79,7 @@ class Advice:
             )
         proof = "exact arithmetic" if self.after.certified else "floating point"
         lines.append(f"Verified in {proof} by analysing the game with the measurements added.")
-        return "\n".join(lines)
+        return as_lines(lines)
 
     def to_dict(self) -> dict[str, object]:
         """Return the advice as plain data, as ``pm advise --json`` prints."""

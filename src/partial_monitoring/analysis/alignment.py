@@ -31,7 +31,7 @@ from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, singular
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.parameter_sets.coordinates import norm_cone, pulled_back
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, brief
 
 PRECISION = 1e-9
 """Pairs whose upper bound exceeds the best lower bound by less than this fraction are done."""
@@ -324,7 +324,7 @@ def _cones(confidence: Any, d: int) -> list[conic.Cone]:
         center, gram, beta = confidence.center, confidence.gram, confidence.beta
     except AttributeError:
         raise InvalidInput(
-            f"confidence must be a parameter set or a confidence set; got {confidence!r}."
+            f"confidence must be a parameter set or a confidence set; got {brief(confidence)}."
         ) from None
     if np.size(beta) != 1:
         raise InvalidInput(f"confidence must be the set of one replicate; got {np.size(beta)}.")

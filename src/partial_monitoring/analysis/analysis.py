@@ -14,6 +14,7 @@ from partial_monitoring.analysis.observability import Certificate, ExactSpan, Fl
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import row_space
+from partial_monitoring.validation import brief
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,6 +104,7 @@ def refuse_hopeless_game(game: Game) -> None:
     if analysis.category == "hopeless":
         a, b = analysis.unobservable[0]
         raise InvalidInput(
-            f"actions {game.actions[a]!r} and {game.actions[b]!r} cannot be told apart by any "
+            f"actions {brief(game.actions[a])} and {brief(game.actions[b])} cannot be "
+            f"told apart by any "
             f"feedback, so this game is hopeless; pass allow_hopeless=True to play it anyway."
         )

@@ -8,7 +8,7 @@ from html import escape
 from partial_monitoring.analysis.cells import floats
 from partial_monitoring.analysis.facts import Facts
 from partial_monitoring.analysis.observability import span_of
-from partial_monitoring.display import number
+from partial_monitoring.display import as_lines, number
 
 HEADLINES = {
     "trivial": "Trivial: one action is best whatever is true, so there is nothing to lose.",
@@ -33,7 +33,7 @@ def sentences(facts: Facts) -> str:
     )
     problems = [] if facts.sound else facts.problems()
     proof = verification(facts.certified, problems, undecided)
-    return "\n".join([HEADLINES[facts.category], *_actions(facts), *_reason(facts), proof])
+    return as_lines([HEADLINES[facts.category], *_actions(facts), *_reason(facts), proof])
 
 
 def html_list(facts: Facts) -> str:

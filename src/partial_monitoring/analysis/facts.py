@@ -22,7 +22,7 @@ from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.analysis.verify import problems_of
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, brief
 
 RATES = {"trivial": "0", "easy": "n^1/2", "hard": "n^2/3", "hopeless": "n"}
 """Minimax regret of each class in the number n of rounds, up to logarithms."""
@@ -208,7 +208,8 @@ class Facts:
             if found is not None and found.weights is not None:
                 return found.weights if i < j else -found.weights
         raise InvalidInput(
-            f"actions {self.game.actions[i]!r} and {self.game.actions[j]!r} cannot be told apart "
+            f"actions {brief(self.game.actions[i])} and {brief(self.game.actions[j])} "
+            f"cannot be told apart "
             f"by any feedback, so there are no estimation weights."
         )
 

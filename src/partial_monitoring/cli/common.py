@@ -19,7 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
-from partial_monitoring.errors import InvalidInput, PartialMonitoringError, is_interruption
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError, brief, is_interruption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,7 +131,7 @@ def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, obj
     while words:
         word = words.pop(0)
         if not word.startswith("--"):
-            raise InvalidInput(f"options of a game are written --NAME VALUE; got {word!r}.")
+            raise InvalidInput(f"options of a game are written --NAME VALUE; got {brief(word)}.")
         name, equals, text = word[2:].partition("=")
         if not (equals or words):
             raise InvalidInput(f"--{name} needs a value.")
@@ -139,7 +139,7 @@ def read_options(options: Sequence[str], params: Sequence[str]) -> dict[str, obj
     for param in params:
         name, equals, text = param.partition("=")
         if not equals:
-            raise InvalidInput(f"--param must be NAME=VALUE; got {param!r}.")
+            raise InvalidInput(f"--param must be NAME=VALUE; got {brief(param)}.")
         choose(name, text)
     return chosen
 
@@ -181,14 +181,15 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
             key, equals, value = part.partition("=")
             if not equals:
                 raise InvalidInput(
-                    f"--policy must be NAME, NAME:OPTION=VALUE or LABEL=NAME:...; got {text!r}."
+                    f"--policy must be NAME, NAME:OPTION=VALUE or LABEL=NAME:...; got "
+                    f"{brief(text)}."
                 )
             key = key.replace("-", "_")
             if key in options:
                 raise InvalidInput(f"option {key!r} of --policy {text!r} is given twice.")
             options[key] = read_value(value)
         if label in chosen:
-            raise InvalidInput(f"--policy {label!r} appears twice; give one of them a LABEL=.")
+            raise InvalidInput(f"--policy {brief(label)} appears twice; give one of them a LABEL=.")
         chosen[label] = pm.policies.make(name, **options)
     return chosen
 

@@ -21,7 +21,7 @@ from partial_monitoring.cli.common import (
     show_sentences,
     takes_game,
 )
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, brief
 
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -52,7 +52,7 @@ def show(
     if out is not None:
         pm.save_game(shown, out)
     if as_json:
-        click.echo(json.dumps(game_to_dict(shown), ensure_ascii=False))
+        click.echo(json.dumps(game_to_dict(shown)))  # control characters as escapes
     else:
         render(shown.sheets(game), console())
 
@@ -73,7 +73,9 @@ def analyze(
     The class is trivial, easy, hard or hopeless; regret then grows like 0, n^1/2, n^2/3 or n.
     """
     if plot is not None and plot.suffix not in PICTURES:
-        raise InvalidInput(f"{plot}: a picture ends in {', '.join(PICTURES)}; got {plot.suffix!r}.")
+        raise InvalidInput(
+            f"{plot}: a picture ends in {', '.join(PICTURES)}; got {brief(plot.suffix)}."
+        )
     found = find_game(game, options, param)
     analysis: Any = pm.analyze(found)  # type: ignore[call-overload]
     if plot is not None:

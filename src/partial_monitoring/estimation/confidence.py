@@ -23,6 +23,7 @@ from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import (
     Array,
     Indices,
+    brief,
     positive_number,
     real_array,
     real_number,
@@ -80,7 +81,7 @@ class Fixed(Width):
     def __post_init__(self) -> None:
         delta = real_number("failure_probability", self.failure_probability)
         if not 0 < delta <= 1:
-            raise InvalidInput(f"failure_probability must lie in (0, 1]; got {delta!r}.")
+            raise InvalidInput(f"failure_probability must lie in (0, 1]; got {brief(delta)}.")
         set_fields(self, failure_probability=delta)
 
     def __call__(self, t: Array) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
 Context = Indices | Game
 """The contexts of the replicates (n,), or one that the game does not list, by its own game."""
@@ -96,7 +96,7 @@ def initial_state(
     With ``functions``, kernel games are learned as functions, else in coordinates; with ``draws``,
     their confidence sets can be drawn from.
     """
-    raise InvalidInput(f"game must be a game; got {game!r}.")
+    raise InvalidInput(f"game must be a game; got {brief(game)}.")
 
 
 @singledispatch
@@ -105,7 +105,7 @@ def initial_duels(game: Any, replicates: int, prior: Prior, *, draws: bool = Fal
 
     With ``draws``, its confidence sets can be drawn from.
     """
-    raise InvalidInput(f"game must be a game of duels (pm.games.dueling); got {game!r}.")
+    raise InvalidInput(f"game must be a game of duels (pm.games.dueling); got {brief(game)}.")
 
 
 def offered(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, brief
 from partial_monitoring.games import functions
 from partial_monitoring.policies import BUILT, PARTS, POLICIES
 from partial_monitoring.simulation import truths
@@ -157,7 +157,7 @@ def _plain(value: Any) -> str:
 def _nameless(value: Any) -> InvalidInput:
     return InvalidInput(
         f"the parts of an experiment must be dataclasses or functions that have a name; got "
-        f"{value!r}."
+        f"{brief(value)}."
     )
 
 

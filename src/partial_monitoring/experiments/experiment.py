@@ -25,6 +25,7 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.simulate import (
+    MOST_ROUNDS,
     Policies,
     by_name,
     checkpoint_rounds,
@@ -90,7 +91,7 @@ class Experiment(Plan):
         noise: str | NoiseFunction | None = None,
         name: str = "experiment",
     ) -> None:
-        rounds = whole_number("horizon", horizon, at_least=1)
+        rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
         chosen = named_policies(policies)
         numbers = seed_numbers(seeds)
         known = named_games(games)
@@ -166,9 +167,9 @@ class Experiment(Plan):
         if not isinstance(engine, str) or engine not in ENGINES:
             raise unknown_name("engine", engine, ENGINES)
         if scheduler is not None and engine != "dask":
-            raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {engine!r}.")
+            raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {brief(engine)}.")
         if scheduler is not None and not isinstance(scheduler, str):
-            raise InvalidInput(f"scheduler must be an address; got {scheduler!r}.")
+            raise InvalidInput(f"scheduler must be an address; got {brief(scheduler)}.")
         if security is not None and scheduler is None:
             raise InvalidInput(f"security is for a scheduler; got {brief(security)} without one.")
         if workers is None:
@@ -205,12 +206,12 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
     if isinstance(theta, Mapping) and set(theta) <= set(names):
         if game_name not in theta:
             raise InvalidInput(
-                f"theta must give the true parameters of every game; {game_name!r} is missing."
+                f"theta must give the true parameters of every game; {brief(game_name)} is missing."
             )
         theta = theta[game_name]
         if isinstance(theta, Mapping) and not _is_one(theta):
             if not theta:
-                raise InvalidInput(f"theta of {game_name!r} must hold at least one; got none.")
+                raise InvalidInput(f"theta of {brief(game_name)} must hold at least one; got none.")
             return {str(name): read_truth(value, game) for name, value in theta.items()}
     elif isinstance(theta, Mapping) and not _is_one(theta):
         unknown = next(name for name in theta if name not in names)
@@ -242,7 +243,7 @@ def _setting(
             possible = truth.possible(game, seeds)
             Environment(game, possible, np.arange(len(possible)), noise)
     except InvalidInput as error:
-        raise InvalidInput(f"game {game_name!r}: {error}") from None
+        raise InvalidInput(f"game {brief(game_name)}: {error}") from None
     refused = {}
     for name, policy in policies.items():
         try:
@@ -260,7 +261,7 @@ def _refuse_idle_policies(settings: Sequence[Setting], policies: Mapping[str, Po
     for name in policies:
         if not any(name in setting.players for setting in settings):
             reason = settings[0].refused[name]
-            raise InvalidInput(f"policy {name!r} plays none of the games: {reason}")
+            raise InvalidInput(f"policy {brief(name)} plays none of the games: {reason}")
     for setting in settings:
         if not setting.players:
-            raise InvalidInput(f"none of the policies plays the game {setting.game_name!r}.")
+            raise InvalidInput(f"none of the policies plays the game {brief(setting.game_name)}.")

@@ -18,7 +18,7 @@ from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
-from partial_monitoring.validation import file_path, known_keys
+from partial_monitoring.validation import brief, file_path, known_keys
 
 KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "games", "policies")
 GAME_KEYS = ("game", "options", "theta", "instances")
@@ -97,7 +97,7 @@ def _entries(key: str, value: Any, kind: str) -> dict[str, Mapping[str, Any]]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         for name in value:
             if not isinstance(name, str):
-                raise InvalidInput(f"{key} must be a table, or a list of names; got {name!r}.")
+                raise InvalidInput(f"{key} must be a table, or a list of names; got {brief(name)}.")
         if len(set(value)) < len(value):
             raise InvalidInput(f"{key} must have different names; got {list(value)}.")
         value = {name: {} for name in value}
@@ -109,7 +109,7 @@ def _entries(key: str, value: Any, kind: str) -> dict[str, Mapping[str, Any]]:
 
 def _table(key: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{key} must be a table; got {value!r}.")
+        raise InvalidInput(f"{key} must be a table; got {brief(value)}.")
     return value
 
 

@@ -25,7 +25,7 @@ import partial_monitoring
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.simulation.result import Result
-from partial_monitoring.validation import Indices
+from partial_monitoring.validation import Indices, brief
 
 LOSSES = 3
 """How often a chunk may kill its worker before the experiment is abandoned."""
@@ -180,7 +180,7 @@ def _client(scheduler: str, security: Any) -> Any:
     try:
         return distributed.Client(scheduler, security=security)
     except (OSError, ValueError, TypeError) as error:
-        raise InvalidInput(f"scheduler {scheduler!r} cannot be reached: {error}.") from None
+        raise InvalidInput(f"scheduler {brief(scheduler)} cannot be reached: {error}.") from None
 
 
 def _distributed() -> Any:

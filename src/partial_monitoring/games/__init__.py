@@ -133,9 +133,7 @@ def options_of(name: str) -> dict[str, object]:
     >>> options_of("inspection")
     {'cost': 0.25, 'missed_fault': 1.0, 'false_alarm': 1.0}
     """
-    if not isinstance(name, str) or name not in GAMES:
-        raise unknown_name("game", name, GAMES)
-    return {option.name: option.default for option in signature(GAMES[name]).parameters.values()}
+    return {option.name: option.default for option in signature(_builder(name)).parameters.values()}
 
 
 def summary(name: str) -> str:
@@ -144,7 +142,12 @@ def summary(name: str) -> str:
     >>> summary("dynamic_pricing")
     'offer a price, learn only whether the customer bought'
     """
-    if name not in GAMES:
-        raise unknown_name("game", name, GAMES)
-    first = (getdoc(GAMES[name]) or "").splitlines()[0]
+    first = (getdoc(_builder(name)) or "").splitlines()[0]
     return first.partition(": ")[2].rstrip(".")
+
+
+def _builder(name: str) -> Callable[..., Game | ContextualGame]:
+    """Return the function that builds a game."""
+    if not isinstance(name, str) or name not in GAMES:
+        raise unknown_name("game", name, GAMES)
+    return GAMES[name]

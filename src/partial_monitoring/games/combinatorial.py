@@ -13,7 +13,10 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import is_whole, one_of, real_array, whole_number
+from partial_monitoring.validation import brief, is_whole, one_of, real_array, whole_number
+
+MOST_ITEMS = 5000
+"""Largest number of items."""
 
 MOST_SUBSETS = 1_000_000
 """Largest number of subsets that are listed."""
@@ -52,7 +55,7 @@ def combinatorial_bandit(
 
     Reference: example 5; Cesa-Bianchi and Lugosi (2012).
     """
-    n = whole_number("items", items, at_least=1)
+    n = whole_number("items", items, at_least=1, at_most=MOST_ITEMS)
     one_of("feedback", feedback, ("bandit", "semi-bandit"))
     chosen = _all_subsets(n, size) if subsets is None else _checked_subsets(subsets, n)
     phi = np.eye(n) if features is None else real_array("features", features, (n, "d"))
@@ -79,11 +82,13 @@ def _all_subsets(n: int, size: int | None) -> list[tuple[int, ...]]:
 def _checked_subsets(subsets: Iterable[Iterable[int]], n: int) -> list[tuple[int, ...]]:
     try:
         chosen = [tuple(sorted(subset)) for subset in subsets]
-    except TypeError:
-        raise InvalidInput(f"subsets must be lists of item indices; got {subsets!r}.") from None
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"subsets must be lists of item indices; got {brief(subsets)}."
+        ) from None
     for subset in chosen:
         if len(set(subset)) < len(subset) or not all(is_whole(i) and 0 <= i < n for i in subset):
             raise InvalidInput(
-                f"subsets must hold different item indices below {n}; got {list(subset)}."
+                f"subsets must hold different item indices below {n}; got {brief(list(subset))}."
             )
     return chosen

@@ -9,13 +9,20 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.games.dueling import dueling
-from partial_monitoring.games.linear_bandit import linear_bandit
+from partial_monitoring.games.linear_bandit import MOST_ARMS, linear_bandit
 from partial_monitoring.games.pricing import dynamic_pricing
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
-from partial_monitoring.validation import Array, boolean, real_array, real_number, whole_number
+from partial_monitoring.validation import (
+    Array,
+    boolean,
+    brief,
+    real_array,
+    real_number,
+    whole_number,
+)
 
 
 def survey(products: int = 2, answer_rate: float = 0.3, voucher: bool = False) -> ContextualGame:
@@ -34,10 +41,10 @@ def survey(products: int = 2, answer_rate: float = 0.3, voucher: bool = False) -
 
     Reference: example 11, the non-informative context.
     """
-    k = whole_number("products", products, at_least=1)
+    k = whole_number("products", products, at_least=1, at_most=MOST_ARMS)
     rate = real_number("answer_rate", answer_rate)
     if not 0 <= rate <= 1:
-        raise InvalidInput(f"answer_rate must lie between 0 and 1; got {answer_rate!r}.")
+        raise InvalidInput(f"answer_rate must lie between 0 and 1; got {brief(answer_rate)}.")
     # The constant reward of the voucher is a last coordinate of theta, which is 1.
     d = k + boolean("voucher", voucher)
     box = Box((np.arange(d) >= k).astype(float), np.ones(d))
@@ -62,7 +69,7 @@ def greedy_exploration(contexts: int = 8) -> ContextualGame:
 
     Reference: example 12; Bastani, Bayati and Khosravi (2021).
     """
-    n = whole_number("contexts", contexts, at_least=2)
+    n = whole_number("contexts", contexts, at_least=2, at_most=MOST_ARMS)
     disk = Ball(np.zeros(2), 1.0)
     games = []
     for angle in 2 * np.pi * np.arange(n) / n:
@@ -208,7 +215,7 @@ def contextual_apple_tasting(
         raise InvalidInput("descriptions must hold at least one context; got none.")
     if (x < 0).any() or np.abs(x.sum(axis=1) - 1).max() > 1e-9:
         raise InvalidInput(
-            f"descriptions must be weights of at least zero that sum to 1; got {x.tolist()}."
+            f"descriptions must be weights of at least zero that sum to 1; got {brief(x.tolist())}."
         )
     lost, bad = real_number("lost_sale", lost_sale), real_number("bad_sale", bad_sale)
     d = x.shape[1]

@@ -16,6 +16,9 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import AllParameters, Ball, ParameterSet
 from partial_monitoring.validation import Array, boolean, one_of, real_array
 
+FEEDBACK = ("quantitative", "sign")
+"""Kinds of feedback of a duel."""
+
 
 def dueling(
     features: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -88,6 +91,7 @@ def graph_dueling(
         pairs = own + [pair for pair in pairs if pair[0] != pair[1]]
     n = len(nodes)
     phi = np.eye(n) if features is None else real_array("features", features, (n, "d"))
+    one_of("feedback", feedback, FEEDBACK)
     if parameters is None and feedback == "quantitative":
         parameters = AllParameters(phi.shape[1])
     if not pairs:
@@ -103,7 +107,7 @@ def _theta_and_noise(
     phi: Array, feedback: str, parameters: ParameterSet | None
 ) -> tuple[ParameterSet, str]:
     """Return Theta and the noise of a kind of feedback."""
-    one_of("feedback", feedback, ("quantitative", "sign"))
+    one_of("feedback", feedback, FEEDBACK)
     if feedback == "quantitative":
         return (unit_ball(phi) if parameters is None else parameters), "gaussian"
     if parameters is None:

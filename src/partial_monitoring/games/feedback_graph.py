@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import AllParameters, ParameterSet
-from partial_monitoring.validation import boolean, is_whole, real_array, whole_number
+from partial_monitoring.validation import boolean, brief, is_whole, real_array, whole_number
+
+MOST_ARMS = 400
+"""Largest number of arms of a graph that is given by their number; maps have arms^3 entries."""
 
 Edges = Iterable[tuple[Hashable, Hashable]]
 
@@ -75,7 +78,7 @@ def full_information(arms: int = 3) -> Game:
 
     Reference: example 2.
     """
-    k = whole_number("arms", arms, at_least=1)
+    k = whole_number("arms", arms, at_least=1, at_most=MOST_ARMS)
     return feedback_graph([(a, c) for a in range(k) for c in range(k)], arms=range(k))
 
 
@@ -92,7 +95,7 @@ def loopless_clique(arms: int = 3) -> Game:
 
     Reference: example 2; Alon et al. (2015).
     """
-    k = whole_number("arms", arms, at_least=1)
+    k = whole_number("arms", arms, at_least=1, at_most=MOST_ARMS)
     edges = [(a, c) for a in range(k) for c in range(k) if a != c]
     return feedback_graph(edges, arms=range(k))
 
@@ -109,7 +112,7 @@ def revealing_action(arms: int = 3) -> Game:
 
     Reference: example 2; Alon et al. (2015), weakly observable graphs.
     """
-    k = whole_number("arms", arms, at_least=1)
+    k = whole_number("arms", arms, at_least=1, at_most=MOST_ARMS)
     return feedback_graph([(0, c) for c in range(k)], arms=range(k))
 
 
@@ -129,7 +132,7 @@ def read_graph(
     strangers = [node for node in found if node not in set(known)]
     if strangers:
         raise InvalidInput(
-            f"edges must connect known nodes; {strangers[0]!r} is not among {known}."
+            f"edges must connect known nodes; {brief(strangers[0])} is not among {brief(known)}."
         )
     if not known:
         raise InvalidInput("edges must name at least one node; got none.")
@@ -148,7 +151,7 @@ def _items(name: str, value: Any) -> list[Hashable]:
         if name != "edges":
             hash(tuple(items))
     except TypeError:
-        raise InvalidInput(f"{name} must be a list; got {value!r}.") from None
+        raise InvalidInput(f"{name} must be a list; got {brief(value)}.") from None
     return items
 
 
@@ -157,5 +160,5 @@ def _pair(edge: Any) -> tuple[Hashable, Hashable]:
         start, end = edge
         hash((start, end))
     except (TypeError, ValueError):
-        raise InvalidInput(f"edges must be pairs (from, to); got {edge!r}.") from None
+        raise InvalidInput(f"edges must be pairs (from, to); got {brief(edge)}.") from None
     return start, end

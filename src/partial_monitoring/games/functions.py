@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, frozen, real_array, whole_number
+from partial_monitoring.validation import Array, brief, frozen, real_array, whole_number
 
 __all__ = ["KNOWN", "Known", "ackley", "branin", "hartmann3", "hartmann6", "named"]
 
@@ -83,7 +83,7 @@ def branin(x: ArrayLike) -> Array:
     >>> branin([[0.5428, 0.1517]]).round(3)
     array([1.052])
     """
-    points = real_array("x", x, ("n", 2))
+    points = real_array("x", x, ("n", 2), largest=1e50)  # of which fourth powers are taken
     u, v = 15 * points[:, 0] - 5, 15 * points[:, 1]
     bowl = (v - 5.1 * u**2 / (4 * np.pi**2) + 5 * u / np.pi - 6) ** 2
     raw = -(bowl + 10 * (1 - 1 / (8 * np.pi)) * np.cos(u) + 10)
@@ -141,9 +141,11 @@ class Known:
     def maximizers(self, dimension: int | None = None) -> Array:
         """Return where the function is largest, shape (points, p)."""
         if self.dimension is None:
-            return np.tile(self.best, whole_number("dimension", dimension, at_least=1))
+            return np.tile(
+                self.best, whole_number("dimension", dimension, at_least=1, at_most=10_000)
+            )
         if dimension not in (None, self.dimension):
-            raise InvalidInput(f"dimension must be {self.dimension}; got {dimension!r}.")
+            raise InvalidInput(f"dimension must be {self.dimension}; got {brief(dimension)}.")
         return self.best
 
     def maximum(self, dimension: int | None = None) -> float:
@@ -168,7 +170,7 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
 
 def named(name: str) -> Function:
     """Return a test function by name."""
-    if name not in KNOWN:
+    if not isinstance(name, str) or name not in KNOWN:
         raise unknown_name("test function", name, KNOWN)
     return KNOWN[name].function
 

@@ -13,6 +13,9 @@ from partial_monitoring.validation import Array, real_array, whole_number
 
 CORNERS_AND_MIDDLE = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0.5))
 
+MOST_ARMS = 5000
+"""Largest number of arms, products or contexts of a game that is given by their number."""
+
 
 def linear_bandit(
     features: ArrayLike = CORNERS_AND_MIDDLE,
@@ -73,7 +76,7 @@ def bernoulli_bandit_linear(arms: int = 3) -> Game:
 
     Reference: example 9, and section 1 on modelling it linearly.
     """
-    k = whole_number("arms", arms, at_least=1)
+    k = whole_number("arms", arms, at_least=1, at_most=MOST_ARMS)
     eye = np.eye(k)
     names = [f"arm {a}" for a in range(k)]
     box = Box(np.zeros(k), np.ones(k))

@@ -12,7 +12,7 @@ from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import axes, real_array, real_number
+from partial_monitoring.validation import axes, brief, real_array, real_number
 
 
 def transductive(
@@ -46,7 +46,7 @@ def transductive(
     phi = real_array("targets", targets, ("targets", "d"))
     d = phi.shape[1]
     if not isinstance(probes, Iterable):
-        raise InvalidInput(f"probes must be a list of observation maps; got {probes!r}.")
+        raise InvalidInput(f"probes must be a list of observation maps; got {brief(probes)}.")
     maps = [
         real_array(f"probes[{c}]", own, (d,) if axes(own) == 1 else ("m", d)).reshape(-1, d)
         for c, own in enumerate(probes)
@@ -113,7 +113,8 @@ def inspection(
     """Inspection: accept, reject, or pay to look.
 
     Model: outcomes fine and faulty. Accepting a faulty item costs ``missed_fault``, rejecting a
-    fine one ``false_alarm``, inspecting costs ``cost`` and shows the truth.
+    fine one ``false_alarm``, inspecting costs ``cost`` and shows the truth. With the default costs
+    it is :func:`spam_filter` in other words: the same numbers, and so the same results.
 
     Example
     -------
@@ -133,6 +134,7 @@ def spam_filter(cost: float = 0.25) -> FiniteGame:
     """Spam filter: keep a mail, delete it, or pay to ask the user.
 
     Model: outcomes mail and spam; every mistake costs 1, asking costs ``cost`` and shows the truth.
+    It is :func:`inspection` with both mistakes at 1, in other words.
 
     Example
     -------

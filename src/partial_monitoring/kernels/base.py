@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.validation import Array, positive_number, real_array
+from partial_monitoring.validation import Array, brief, positive_number, real_array
 
 
 class Arithmetic(NamedTuple):
@@ -32,6 +32,9 @@ class Kernel(ABC):
     ``_diagonal`` and, if ``differentiable``, ``_gradient`` and ``_mixed``; and it has
     ``parameters`` and ``_with``. For a plain function there is :func:`from_function`.
     """
+
+    levels = 1
+    """The depth of its sums and products."""
 
     arithmetic: ClassVar[Arithmetic]
     """How kernels are added and multiplied."""
@@ -119,7 +122,7 @@ class Kernel(ABC):
         if isinstance(values, Mapping):
             for name in values:
                 if not known:
-                    raise InvalidInput(f"{self!r} has no parameters; got {name!r}.")
+                    raise InvalidInput(f"{brief(self)} has no parameters; got {brief(name)}.")
                 if name not in known:
                     raise unknown_name("parameter", name, known)
             given: Mapping[str, Any] = values
@@ -130,7 +133,9 @@ class Kernel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kernel as plain words, numbers and lists; ``from_dict`` reads them."""
-        raise InvalidInput(f"kernel must be one of this library's to be written; got {self!r}.")
+        raise InvalidInput(
+            f"kernel must be one of this library's to be written; got {brief(self)}."
+        )
 
     def __add__(self, other: object) -> Kernel:
         if isinstance(other, Kernel):
@@ -189,7 +194,7 @@ class Kernel(ABC):
 
     def _require_derivatives(self) -> None:
         if not self.differentiable:
-            raise InvalidInput(f"kernel must be differentiable; {self!r} is not.")
+            raise InvalidInput(f"kernel must be differentiable; {brief(self)} is not.")
 
 
 def points(name: str, value: ArrayLike, p: int | None = None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, known_keys, real_array, whole_number
+from partial_monitoring.validation import Array, axes, brief, known_keys, real_array, whole_number
 
 __all__ = ["grid", "sampled", "sobol"]
 
@@ -19,7 +19,7 @@ def __dir__() -> list[str]:
 
 
 MOST_CANDIDATES = 1_000_000
-"""Largest number of points of a grid."""
+"""Largest number of points."""
 
 KEYS = ("low", "high", "count", "per_axis", "seed")
 """Keys of points that are given as a table."""
@@ -27,12 +27,12 @@ KEYS = ("low", "high", "count", "per_axis", "seed")
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Array, Array]:
     """Return the corners of a box as arrays (p,), if low is below high everywhere."""
-    lower = np.atleast_1d(real_array("low", low, ("p",) if np.ndim(low) else ()))
-    upper = np.atleast_1d(real_array("high", high, ("p",) if np.ndim(high) else ()))
+    lower = np.atleast_1d(real_array("low", low, ("p",) if axes(low) else ()))
+    upper = np.atleast_1d(real_array("high", high, ("p",) if axes(high) else ()))
     if lower.shape != upper.shape or len(lower) == 0 or not (lower < upper).all():
         raise InvalidInput(
-            f"low must be below high in every coordinate; got {lower.tolist()} and "
-            f"{upper.tolist()}."
+            f"low must be below high in every coordinate; got {brief(lower.tolist())} and "
+            f"{brief(upper.tolist())}."
         )
     return lower, upper
 
@@ -53,8 +53,8 @@ def grid(low: ArrayLike, high: ArrayLike, per_axis: int) -> Array:
             f"per_axis must give at most {MOST_CANDIDATES:,} candidates; got {count} in "
             f"{len(lower)} dimensions."
         )
-    axes = [np.linspace(a, b, count) for a, b in zip(lower, upper, strict=True)]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lower))
+    edges = [np.linspace(a, b, count) for a, b in zip(lower, upper, strict=True)]
+    return np.stack(np.meshgrid(*edges, indexing="ij"), axis=-1).reshape(-1, len(lower))
 
 
 def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Array:
@@ -66,7 +66,7 @@ def sobol(low: ArrayLike, high: ArrayLike, count: int, *, seed: int = 0) -> Arra
     from scipy.stats import qmc
 
     lower, upper = box(low, high)
-    number = whole_number("count", count, at_least=1)
+    number = whole_number("count", count, at_least=1, at_most=MOST_CANDIDATES)
     rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
     engine = qmc.Sobol(len(lower), seed=rng)
     # A power of two keeps the sequence balanced; its first points are spread evenly, too.
@@ -105,7 +105,7 @@ def sampled(
     (5, 3)
     """
     if not callable(sampler):
-        raise InvalidInput(f"sampler must be a function (generator, count); got {sampler!r}.")
-    number = whole_number("count", count, at_least=1)
+        raise InvalidInput(f"sampler must be a function (generator, count); got {brief(sampler)}.")
+    number = whole_number("count", count, at_least=1, at_most=MOST_CANDIDATES)
     rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
     return real_array("what the sampler returns", sampler(rng, number), (number, "p"))

@@ -14,9 +14,13 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Arithmetic, Kernel
 from partial_monitoring.kernels.polynomial import Constant
-from partial_monitoring.validation import Array, set_fields
+from partial_monitoring.validation import Array, brief, set_fields
 
 T = TypeVar("T")
+
+
+MOST_LEVELS = 50
+"""Largest depth of sums of products of sums ..."""
 
 
 class Combined(Kernel):
@@ -30,13 +34,18 @@ class Combined(Kernel):
     def __post_init__(self) -> None:
         parts = getattr(self, self.FIELD)
         if not isinstance(parts, tuple | list) or not parts:
-            raise InvalidInput(f"{self.FIELD} must be one kernel or more, in a row; got {parts!r}.")
+            raise InvalidInput(
+                f"{self.FIELD} must be one kernel or more, in a row; got {brief(parts)}."
+            )
         flat: list[Kernel] = []
         for part in parts:
             if not isinstance(part, Kernel):
-                raise InvalidInput(f"{self.FIELD} must be kernels; got {part!r}.")
+                raise InvalidInput(f"{self.FIELD} must be kernels; got {brief(part)}.")
             flat += part._parts_of(self.TYPE)
-        set_fields(self, **{self.FIELD: tuple(flat)})
+        levels = 1 + max(part.levels for part in flat)
+        if levels > MOST_LEVELS:
+            raise InvalidInput(f"{self.FIELD} must be nested at most {MOST_LEVELS} levels deep.")
+        set_fields(self, **{self.FIELD: tuple(flat), "levels": levels})
 
     @property
     def differentiable(self) -> bool:

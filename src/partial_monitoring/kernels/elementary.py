@@ -18,6 +18,10 @@ Scales = float | Sequence[float] | Array
 """One positive number for all dimensions, or one for each; kept as a float or a tuple."""
 
 
+MOST_DEGREE = 100
+"""Largest degree of a polynomial."""
+
+
 class Elementary(Kernel):
     """A frozen dataclass of numbers; those in ``FREE`` are parameters unless they are zero."""
 
@@ -81,13 +85,14 @@ def positive_scales(name: str, value: object) -> float | tuple[float, ...]:
     if (array <= 0).any():
         i = int((array <= 0).argmax())
         raise InvalidInput(f"{name} must be positive; got {array[i]:g} at index {i}.")
+    validation.positive_number(name, float(array.min()))
     return tuple(array.tolist())
 
 
 def _smoothness(name: str, value: object) -> float:
     nu = validation.real_number(name, value)
     if nu not in (0.5, 1.5, 2.5):
-        raise InvalidInput(f"{name} must be 0.5, 1.5 or 2.5; got {value!r}.")
+        raise InvalidInput(f"{name} must be 0.5, 1.5 or 2.5; got {validation.brief(value)}.")
     return nu
 
 
@@ -97,7 +102,7 @@ CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     "variance": validation.positive_number,
     "value": validation.positive_number,
     "offset": validation.non_negative_number,
-    "degree": partial(validation.whole_number, at_least=1),
+    "degree": partial(validation.whole_number, at_least=1, at_most=MOST_DEGREE),
     "nu": _smoothness,
 }
 """How each number of a kernel is validated, by its name."""

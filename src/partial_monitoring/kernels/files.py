@@ -9,11 +9,11 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.kernels.combined import Combined, Product, Sum
+from partial_monitoring.kernels.combined import MOST_LEVELS, Combined, Product, Sum
 from partial_monitoring.kernels.elementary import Elementary
 from partial_monitoring.kernels.polynomial import Constant, Linear, Polynomial
 from partial_monitoring.kernels.stationary import Matern, Periodic, SquaredExponential
-from partial_monitoring.validation import known_keys
+from partial_monitoring.validation import brief, known_keys
 
 ELEMENTARY = (SquaredExponential, Matern, Linear, Polynomial, Periodic, Constant)
 
@@ -31,8 +31,15 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
     >>> from_dict({"type": "matern", "nu": 1.5, "lengthscale": [0.2, 1]})
     Matern(nu=1.5, lengthscale=(0.2, 1.0), variance=1.0)
     """
+    return _read(data, 1)
+
+
+def _read(data: Any, depth: int) -> Kernel:
+    """Build a kernel that is ``depth`` levels deep in sums and products."""
+    if depth > MOST_LEVELS:
+        raise InvalidInput(f"kernel must be nested at most {MOST_LEVELS} levels deep.")
     if not isinstance(data, Mapping) or "type" not in data:
-        raise InvalidInput(f"kernel must be a table with the key 'type'; got {data!r}.")
+        raise InvalidInput(f"kernel must be a table with the key 'type'; got {brief(data)}.")
     name = data["type"]
     if not isinstance(name, str) or name not in KINDS:
         raise unknown_name("type of kernel", name, KINDS)
@@ -44,7 +51,7 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
         parts = values.get(kind.FIELD)
         if not isinstance(parts, list | tuple):
             raise InvalidInput(
-                f"a {name} kernel needs {kind.FIELD!r}, a list of kernels; got {parts!r}."
+                f"a {name} kernel needs {kind.FIELD!r}, a list of kernels; got {brief(parts)}."
             )
-        values = {kind.FIELD: tuple(map(from_dict, parts))}
+        values = {kind.FIELD: tuple(_read(part, depth + 1) for part in parts)}
     return kind(**values)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.wrapped import as_kernel
-from partial_monitoring.validation import Array, Indices, frozen
+from partial_monitoring.validation import Array, Indices, ReadOnly, frozen
 
 MOST_ENTRIES = 2**27
 """Largest number of entries of a Gram matrix that is stored."""
@@ -36,7 +36,7 @@ BLOCK = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Functionals:
+class Functionals(ReadOnly):
     """Weighted sums of d numbers: each is the sum of weight[..., j] * numbers[index[..., j]].
 
     Shorter sums are padded with weights of zero.
@@ -83,7 +83,7 @@ class Functionals:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseGram:
+class DenseGram(ReadOnly):
     """A Gram matrix K of d numbers that is given as an array."""
 
     matrix: Array
@@ -105,7 +105,7 @@ class DenseGram:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelGram:
+class KernelGram(ReadOnly):
     """The Gram matrix of values and derivatives of a function; it may be too large to store."""
 
     kernel: Kernel

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
-from partial_monitoring.validation import Array, frozen, real_array
+from partial_monitoring.validation import Array, brief, frozen, real_array
 
 KernelFunction = Callable[[Array, Array], ArrayLike]
 """(points (n, p), points (m, p)) -> covariances (n, m)."""
@@ -32,9 +32,9 @@ class FromFunction(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InvalidInput(f"function must be a function; got {self.function!r}.")
+            raise InvalidInput(f"function must be a function; got {brief(self.function)}.")
         if self.diagonal_function is not None and not callable(self.diagonal_function):
-            raise InvalidInput(f"diagonal must be a function; got {self.diagonal_function!r}.")
+            raise InvalidInput(f"diagonal must be a function; got {brief(self.diagonal_function)}.")
 
     def __repr__(self) -> str:
         return f"from_function({getattr(self.function, '__name__', None) or repr(self.function)})"
@@ -155,7 +155,8 @@ def as_kernel(kernel: object) -> Kernel:
         )
     if not callable(kernel):
         raise InvalidInput(
-            f"kernel must be a kernel, an object of scikit-learn or a function; got {kernel!r}."
+            f"kernel must be a kernel, an object of scikit-learn or a function; got "
+            f"{brief(kernel)}."
         )
     if callable(getattr(kernel, "diag", None)):
         return FromSklearn(kernel)
@@ -163,7 +164,7 @@ def as_kernel(kernel: object) -> Kernel:
 
 
 def _returned(kernel: Kernel, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    return np.array(real_array(f"what {kernel!r} returns", values, shape))
+    return np.array(real_array(f"what {brief(kernel)} returns", values, shape))
 
 
 def _read_only(points: Array) -> Array:
@@ -176,7 +177,7 @@ def _even(kernel: Kernel, values: Array) -> Array:
     gap = np.abs(values - values.T).max(initial=0.0)
     if gap > ASYMMETRY * np.abs(values).max(initial=0.0):
         raise InvalidInput(
-            f"kernel must be symmetric; {kernel!r} returns a matrix that differs from its "
+            f"kernel must be symmetric; {brief(kernel)} returns a matrix that differs from its "
             f"transpose by {gap:g}."
         )
     return even

@@ -26,7 +26,7 @@ from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy, draws_needed
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
-from partial_monitoring.validation import Array, boolean
+from partial_monitoring.validation import Array, boolean, brief
 
 FORMAT = 2
 """Version of the files that ``save`` writes."""
@@ -195,9 +195,10 @@ class Learner:
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(
-                f"events must be what this learner decides; it decides {computed['label']!r} with "
+                f"events must be what this learner decides; it decides "
+                f"{brief(computed['label'])} with "
                 f"probability {computed['probability']:g} where event {logged['seq']} has "
-                f"{logged['label']!r} with {logged['probability']:g}."
+                f"{brief(logged['label'])} with {logged['probability']:g}."
             )
         learner._begin(learner._spec, session, Memory(rows))
         return learner
@@ -238,7 +239,7 @@ class Learner:
             return
         if isinstance(observation, str) or not isinstance(observation, Iterable):
             raise InvalidInput(
-                f"observation must be a list, one entry per decision; got {observation!r}."
+                f"observation must be a list, one entry per decision; got {brief(observation)}."
             )
         decisions, observations = list(decision), list(observation)
         if len(decisions) != len(observations):
@@ -349,7 +350,7 @@ class Learner:
             raise InvalidInput(f"{path}: is not a saved learner.")
         if version not in (1, FORMAT):
             raise InvalidInput(
-                f"{path}: has format {version!r}; this version reads 1 and {FORMAT}."
+                f"{path}: has format {brief(version)}; this version reads 1 and {FORMAT}."
             )
         learner = cls.__new__(cls)
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, brief
 
 
 def log_form(observation: Any) -> Any:
@@ -52,7 +52,7 @@ def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     lists: dict[str, list[Any]] = {}
     for name, value in given.items():
         if isinstance(value, str) or not isinstance(value, Iterable):
-            raise InvalidInput(f"{name} must be a list; got {value!r}.")
+            raise InvalidInput(f"{name} must be a list; got {brief(value)}.")
         lists[name] = list(value)
         count = len(lists["actions"])
         if len(lists[name]) != count:

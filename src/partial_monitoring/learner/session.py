@@ -26,7 +26,7 @@ from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.storage.base import Event, Snapshot
-from partial_monitoring.validation import Array, is_whole
+from partial_monitoring.validation import Array, brief, is_whole
 
 MOST_MASKED = 10**8
 """Largest number of actions among which ``available`` may be given."""
@@ -105,7 +105,7 @@ def open_decision(session: Session, decision: Decision | int) -> Waiting:
             return own
         if 0 <= number < session.asked:
             raise InvalidInput(f"decision {number} has been told already.")
-    raise InvalidInput(f"decision must be one that was asked for; got {decision!r}.")
+    raise InvalidInput(f"decision must be one that was asked for; got {brief(decision)}.")
 
 
 def _recognize(decision: Decision, own: Waiting) -> None:
@@ -118,7 +118,7 @@ def _recognize(decision: Decision, own: Waiting) -> None:
         return
     raise InvalidInput(
         f"decision must be one of this learner, whose decision {decision.id} was "
-        f"{asked['label']!r} in round {asked['round']}; got {decision.label!r} in round "
+        f"{brief(asked['label'])} in round {asked['round']}; got {brief(decision.label)} in round "
         f"{decision.round}."
     )
 
@@ -162,7 +162,7 @@ def _available(
 ) -> tuple[Any, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
     if isinstance(available, str) or not isinstance(available, Iterable):
-        raise InvalidInput(f"available must be a list of actions; got {available!r}.")
+        raise InvalidInput(f"available must be a list of actions; got {brief(available)}.")
     if context.game.k > MOST_MASKED:
         raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
     mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
@@ -210,13 +210,15 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
     try:
         if event["seq"] != session.seq + 1:
             raise InvalidInput(
-                f"event must be the one after number {session.seq}; got number {event['seq']!r}."
+                f"event must be the one after number {session.seq}; got number "
+                f"{brief(event['seq'])}."
             )
         match event["kind"]:
             case "ask":
                 if event["decision"] != session.asked:
                     raise InvalidInput(
-                        f"event must ask for decision {session.asked}; got {event['decision']!r}."
+                        f"event must ask for decision {session.asked}; got "
+                        f"{brief(event['decision'])}."
                     )
                 return Step(event, *_played(spec, event))
             case "tell":
@@ -225,10 +227,10 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "history":
                 context, action = _played(spec, event)
             case other:
-                raise InvalidInput(f"event must be an ask, a tell or history; got {other!r}.")
+                raise InvalidInput(f"event must be an ask, a tell or history; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
-        raise InvalidInput(f"event must be one of a learner; got {event!r}.") from None
+        raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
     return Step(event, context, action, encoded(spec, context, action, seen))
 
 
@@ -239,7 +241,7 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     """
     label, action = event["label"], event["action"]
     context = spec.read_context(event.get("context"))
-    if not 0 <= action < context.game.k or context.game.action_label(action) != label:
+    if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
     return context, action
 

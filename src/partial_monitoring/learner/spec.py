@@ -18,7 +18,7 @@ from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.storage.base import Event
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, brief
 
 
 class Waiting(NamedTuple):
@@ -72,10 +72,10 @@ class Spec:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(game, AnyGame):
-            raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+            raise InvalidInput(f"game must be a Game or a ContextualGame; got {brief(game)}.")
         policy = IDS() if policy is None else policy
         if not is_policy(policy):
-            raise InvalidInput(f"policy must be a policy such as IDS(); got {policy!r}.")
+            raise InvalidInput(f"policy must be a policy such as IDS(); got {brief(policy)}.")
         self.game, self.policy = game, policy
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})

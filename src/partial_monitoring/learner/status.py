@@ -75,7 +75,7 @@ class Status:
                 f"May still be best: {names}{rest}; playing '{self.best}' loses at most {risk}."
             )
             lines.append(f"The next decision loses at most {display.number(self.exploring)}.")
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        return display.as_lines([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     def __str__(self) -> str:
         return self.explain()

@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, ReadOnly, brief
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Traits:
     """Whether actions are pairs of items whose difference is shown."""
 
 
-class AnyGame(ABC):
+class AnyGame(ReadOnly, ABC):
     """A game of any kind: a list of actions, duels, a box of points, one game per context.
 
     Policies, simulations and learners ask a game only for what is declared here, and for its
@@ -82,6 +82,10 @@ class AnyGame(ABC):
     def action_label(self, action: int) -> str:
         """Return the label of an action, without listing actions."""
 
+    def is_called(self, action: int, label: str) -> bool:
+        """Whether an action has this label."""
+        return self.action_label(action) == label
+
     @abstractmethod
     def row_count(self, action: int) -> int:
         """Return m_a, the number of rows of an action's observation."""
@@ -101,7 +105,7 @@ class AnyGame(ABC):
     def context(self, given: Any = None) -> Context:
         """Return the game of one round; without contexts it is always the same."""
         if given is not None:
-            raise InvalidInput(f"context must be left out, the game has none; got {given!r}.")
+            raise InvalidInput(f"context must be left out, the game has none; got {brief(given)}.")
         return Context(self)
 
     @property
@@ -116,7 +120,7 @@ class AnyGame(ABC):
 
     def function_values(self, function: Callable[[Array], Any]) -> Array:
         """Return the parameter (d,) that represents a function (n, p) -> (n,)."""
-        raise InvalidInput(f"theta may be a function only for kernel games; got {function!r}.")
+        raise InvalidInput(f"theta may be a function only for kernel games; got {brief(function)}.")
 
     def draw_truths(self, seeds: Indices) -> Array:
         """Draw one true parameter per seed, uniformly from Theta, shape (n, d)."""
@@ -167,7 +171,7 @@ class Context:
         if len(found) == 0:
             raise InvalidInput(
                 f"action must be one that the context offers; the policy played number {action} of "
-                f"all actions in context {self.name!r}."
+                f"all actions in context {brief(self.name)}."
             )
         return int(found[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -30,6 +31,9 @@ REFERENCE = 128
 
 BITS = 62
 """Number of bits that number the points, shared evenly by the dimensions, at most 20 each."""
+
+LABEL_DIGITS, MOST_DIGITS = 6, 17
+"""Digits of a coordinate in a label; with the second number all doubles are different."""
 
 SEARCHED = 4096
 """Number of points from which the search for the maximum of a function starts."""
@@ -107,10 +111,18 @@ class KernelBoxGame(FunctionGame):
             noise=validation.one_of("noise", noise, self.NOISES),
         )
 
-    @property
+    @cached_property
     def levels(self) -> int:
-        """The number of points of the lattice along each axis."""
-        return int(2 ** min(20, BITS // len(self.low)))
+        """The number of points of the lattice along each axis, all of them different doubles."""
+        apart = np.spacing(np.maximum(np.abs(self.low), np.abs(self.high)))
+        room = int(np.log2(((self.high - self.low) / apart).min()))
+        return int(2 ** max(1, min(20, BITS // len(self.low), room - 1)))
+
+    @cached_property
+    def _digits(self) -> Indices:
+        """Number of significant digits of each coordinate, 6 of them within the box, shape (p,)."""
+        share = (self.high - self.low) / np.maximum(np.abs(self.low), np.abs(self.high))
+        return LABEL_DIGITS + np.maximum(np.floor(-np.log10(share)), 0).astype(np.int64)
 
     @property
     def k(self) -> int:
@@ -150,8 +162,10 @@ class KernelBoxGame(FunctionGame):
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
         kind = self.noise if noise is None else noise
-        if kind not in ("gaussian", "none"):
-            raise InvalidInput(f"noise over a box must be 'gaussian' or 'none'; got {kind!r}.")
+        if not isinstance(kind, str) or kind not in ("gaussian", "none"):
+            raise InvalidInput(
+                f"noise over a box must be 'gaussian' or 'none'; got {validation.brief(kind)}."
+            )
         return noise_named(kind, self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
@@ -172,11 +186,12 @@ class KernelBoxGame(FunctionGame):
 
     def points_of(self, actions: ArrayLike) -> Array:
         """Return the points (..., p) with given numbers (...)."""
-        left = np.asarray(actions)
+        left = np.array(None) if validation.is_ragged(actions) else np.asarray(actions)
         whole = left.dtype.kind in "iu" or left.size == 0
         if not whole or left.min(initial=0) < 0 or left.max(initial=0) >= self.k:
             raise InvalidInput(
-                f"actions must be numbers of points, below {self.k}; got {actions!r}."
+                f"actions must be numbers of points, below {self.k}; got "
+                f"{validation.brief(actions)}."
             )
         left = left.astype(np.int64)
         shares = np.empty((*left.shape, len(self.low)))
@@ -221,19 +236,34 @@ class KernelBoxGame(FunctionGame):
         if not validation.is_whole(action) or not 0 <= int(action) < self.k:
             raise InvalidInput(
                 f"action must be the number of a point, below {self.k} (see nearest); got "
-                f"{action!r}."
+                f"{validation.brief(action)}."
             )
         return int(action)
 
     def action_label(self, action: int) -> str:
         """Return the coordinates of a point in words."""
-        return ", ".join(f"{value:.6g}" for value in self.point(action))
+        return _written(self.point(action), self._digits)
+
+    def labels_of(self, actions: Indices) -> list[str]:
+        """Return labels of some points (n,), with as many digits as tell them apart."""
+        points, found = self.points_of(actions), [self.action_label(int(a)) for a in actions]
+        for more in range(1, MOST_DIGITS):
+            if len(set(found)) == len(found):
+                break
+            found = [_written(point, self._digits + more) for point in points]
+        return found
+
+    def is_called(self, action: int, label: str) -> bool:
+        """Whether a point has a label, or had it in older files, with 6 digits."""
+        old = _written(self.point(action), np.full(len(self.low), LABEL_DIGITS))
+        return label in (self.action_label(action), old)
 
     def row_count(self, action: int) -> int:
         return 1
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        return self.bandit_at(self.points_of([self.action_index(action) for action in actions]))
+        chosen = [self.action_index(action) for action in validation.items("actions", actions)]
+        return self.bandit_at(self.points_of(chosen))
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
         rows = tuple(
@@ -255,6 +285,12 @@ class KernelBoxGame(FunctionGame):
             f"KernelBoxGame(low={self.low.tolist()}, high={self.high.tolist()}, "
             f"norm_bound={self.norm_bound})"
         )
+
+
+def _written(point: Array, digits: Indices) -> str:
+    """Write the coordinates of a point (p,), each with its number of significant digits."""
+    each = zip(point, np.minimum(digits, MOST_DIGITS), strict=True)
+    return ", ".join(f"{value:.{count}g}" for value, count in each)
 
 
 class BoxTruths(Truths):

@@ -151,7 +151,7 @@ class ContextualGame(AnyGame):
         if not game.parameters.equals(self.parameters):
             raise InvalidInput(
                 f"context must be a game over the parameters of all contexts, "
-                f"{self.parameters!r}; got {game.parameters!r}."
+                f"{validation.brief(self.parameters)}; got {validation.brief(game.parameters)}."
             )
         return game
 
@@ -198,7 +198,7 @@ class ContextualGame(AnyGame):
         if not isinstance(given, Game):
             raise InvalidInput(
                 f"context must be one of the game's, a Game, or a dict with features and "
-                f"observation_maps; got {given!r}."
+                f"observation_maps; got {validation.brief(given)}."
             )
         return Context(self.checked_context(given), given, name=given)
 
@@ -207,7 +207,9 @@ class ContextualGame(AnyGame):
         validation.known_keys("a context", context, CONTEXT_KEYS)
         for key in CONTEXT_KEYS[:2]:
             if key not in context:
-                raise InvalidInput(f"context must have the key {key!r}; got {sorted(context)}.")
+                raise InvalidInput(
+                    f"context must have the key {key!r}; got {validation.brief(sorted(context))}."
+                )
         first, options = self.games[0], dict(context)
         options.setdefault("noise", first.noise if first.noise in Game.NOISES else "gaussian")
         if np.ndim(first.noise_std) == 0:
@@ -219,7 +221,7 @@ class ContextualGame(AnyGame):
         if len(kinds) > 1 or callable(noise):
             raise InvalidInput(
                 f"noise must be one of the library's and the same in all contexts; got "
-                f"{noise or sorted(map(str, kinds))!r}."
+                f"{validation.brief(noise or sorted(map(str, kinds)))}."
             )
         return self.games[0].feedback(noise)
 
@@ -300,8 +302,10 @@ def check_offered(
     first = int(np.flatnonzero(~there)[0])
     number = int(action[first])
     label = labels[number] if 0 <= number < len(labels) else number
-    where = "" if names is None else f" in context {names[first]!r}"
-    raise InvalidInput(f"action must be one that the context offers; got {label!r}{where}.")
+    where = "" if names is None else f" in context {validation.brief(names[first])}"
+    raise InvalidInput(
+        f"action must be one that the context offers; got {validation.brief(label)}{where}."
+    )
 
 
 def same_context(one: Game, two: Game) -> bool:
@@ -316,26 +320,31 @@ def same_context(one: Game, two: Game) -> bool:
 def _checked_games(value: Iterable[Game]) -> tuple[Game, ...]:
     """Validate that the contexts are games over one parameter set."""
     if not isinstance(value, Iterable):
-        raise InvalidInput(f"games must hold one Game per context; got {value!r}.")
+        raise InvalidInput(f"games must hold one Game per context; got {validation.brief(value)}.")
     games = tuple(value)
     if not games:
         raise InvalidInput("games must hold at least one context; got none.")
     for z, game in enumerate(games):
         if not isinstance(game, AnyGame) or game.traits.contexts:
-            raise InvalidInput(f"games must hold one Game per context; got {game!r} at {z}.")
+            raise InvalidInput(
+                f"games must hold one Game per context; got {validation.brief(game)} at {z}."
+            )
         if game.traits.function:
             raise InvalidInput(
-                f"contexts cannot be kernel games; give the linear ones, game.linear; got {game!r} "
+                f"contexts cannot be kernel games; give the linear ones, game.linear; "
+                f"got {validation.brief(game)} "
                 f"at {z}."
             )
         if not game.parameters.equals(games[0].parameters):
             raise InvalidInput(
-                f"all contexts must share one parameter set; context {z} has {game.parameters!r}, "
-                f"context 0 has {games[0].parameters!r}."
+                f"all contexts must share one parameter set; context {z} has "
+                f"{validation.brief(game.parameters)}, "
+                f"context 0 has {validation.brief(games[0].parameters)}."
             )
         if game.outcome_labels != games[0].outcome_labels:
             raise InvalidInput(
                 f"finite contexts must share their outcomes; context {z} has "
-                f"{game.outcome_labels}, context 0 has {games[0].outcome_labels}."
+                f"{validation.brief(game.outcome_labels)}, context 0 has "
+                f"{validation.brief(games[0].outcome_labels)}."
             )
     return games

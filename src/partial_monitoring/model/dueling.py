@@ -98,7 +98,8 @@ class Duels:
             return self.items.index(names[0]) * self.item_count + self.items.index(names[1])
         if not validation.is_whole(action) or not 0 <= action < self.k:
             raise InvalidInput(
-                f"action must be a label or an index below {self.k}; got {action!r}."
+                f"action must be a label or an index below {self.k}; got "
+                f"{validation.brief(action)}."
             )
         return int(action)
 

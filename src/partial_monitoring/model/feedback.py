@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import MOST_NAMES, InvalidInput, unknown_name
 from partial_monitoring.model.truths import Truths
-from partial_monitoring.validation import Array, Indices, observation_array
+from partial_monitoring.validation import Array, Indices, brief, observation_array
 
 NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
 """(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
@@ -93,13 +93,15 @@ class Feedback(ABC):
         rows = game.row_count(action)
         if observed is None and rows == 0:
             return vector
+        if np.ma.is_masked(observed):
+            raise InvalidInput(f"observation must have no masked entries; got {brief(observed)}.")
         lengths = (rows, game.m)
         if not isinstance(observed, list) or len(observed) not in lengths:
             seen = np.atleast_1d(np.asarray(observed, dtype=object))
             if seen.ndim != 1 or len(seen) not in lengths:
                 raise InvalidInput(
                     f"observation must be a vector of length {rows}, what action "
-                    f"{game.action_label(action)!r} shows; got shape {seen.shape}."
+                    f"{brief(game.action_label(action))} shows; got shape {seen.shape}."
                 )
             observed = seen.tolist()
         vector[:rows] = observation_array("observation", observed[:rows], (rows,))
@@ -201,13 +203,13 @@ class Outcome(Feedback):
         return truths.columns(action, truths.outcomes(numbers), context)
 
     def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
-        if not isinstance(observed, Hashable):
-            raise InvalidInput(f"observation must be a signal; got {observed!r}.")
+        if not usable(observed):
+            raise InvalidInput(f"observation must be a signal; got {brief(observed)}.")
         own = self.symbols[action]
         if observed not in own:
             raise InvalidInput(
-                f"action {game.action_label(action)!r} shows one of {', '.join(map(repr, own))}; "
-                f"got {observed!r}."
+                f"action {brief(game.action_label(action))} shows one of "
+                f"{', '.join(map(brief, own[:MOST_NAMES]))}; got {brief(observed)}."
             )
         vector = np.zeros(length)
         vector[own.index(observed)] = 1.0
@@ -227,6 +229,15 @@ class Generators:
     def at(self, t: int) -> list[np.random.Generator]:
         """Return one generator per seed for round t (counted from 0)."""
         return [randomness.generator(int(seed), randomness.NOISE, t) for seed in self.seeds]
+
+
+def usable(symbol: Any) -> bool:
+    """Whether a symbol can be a signal: hashable and equal to itself, as NaN and NA are not."""
+    try:
+        hash(symbol)
+        return bool(symbol == symbol)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def noise_named(noise: str | NoiseFunction, game: Shows) -> Feedback:

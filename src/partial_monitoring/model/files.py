@@ -6,8 +6,8 @@ The format is described in ``docs/game-files.md``.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -25,9 +25,9 @@ from partial_monitoring.model.finite import FiniteGame, finite_rewards
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
-from partial_monitoring.model.tables import from_csv
+from partial_monitoring.model.tables import FRACTION, from_csv
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import known_keys, real_array
+from partial_monitoring.validation import brief, file_path, known_keys, real_array
 
 WRITTEN = (str, int, float, bool)
 """Types of symbols that a file can hold, beside lists of them."""
@@ -41,12 +41,10 @@ SHARED = ("parameters", "outcomes")
 OVER_PARAMETERS = ("item_features", "features")
 """Keys of games whose parameter set is given."""
 
-FRACTION = re.compile(r"-?\d{1,400}/0*[1-9]\d{0,400}")
-
 
 def load_game(path: str | Path) -> AnyGame:
     """Read a game from a .json, .toml or .csv file."""
-    source = Path(path)
+    source = file_path(path)
     if source.suffix == ".csv":
         return from_csv(source)
     try:
@@ -57,7 +55,7 @@ def load_game(path: str | Path) -> AnyGame:
 
 def save_game(game: AnyGame, path: str | Path) -> None:
     """Write a game to a .json or .toml file; loading it again gives the same numbers."""
-    target = Path(path)
+    target = file_path(path)
     data = game_to_dict(game)
     match target.suffix:
         case ".json":
@@ -67,7 +65,7 @@ def save_game(game: AnyGame, path: str | Path) -> None:
 
             text = tomli_w.dumps(data)
         case other:
-            raise InvalidInput(f"{target}: a game file ends in .json or .toml; got {other!r}.")
+            raise InvalidInput(f"{target}: a game file ends in .json or .toml; got {brief(other)}.")
     disk.write_text(target, text)
 
 
@@ -77,18 +75,21 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
         raise InvalidInput(f"a game must be a table of keys; got {type(data).__name__}.")
     for key, read in READERS.items():
         if key in data:
-            return read(data)
+            try:
+                return read(data)
+            except RecursionError:
+                raise InvalidInput("a game must not be nested so deeply.") from None
     raise InvalidInput(
         f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), "
         f"'kernel' with 'points' (kernelized) or 'contexts' (contextual); got the keys "
-        f"{sorted(data)}."
+        f"{brief(sorted(map(str, data)))}."
     )
 
 
 @singledispatch
 def game_to_dict(game: AnyGame) -> dict[str, Any]:
     """Return the content of a game file, made of plain lists, strings and numbers."""
-    raise InvalidInput(f"game must be a Game or a ContextualGame; got {game!r}.")
+    raise InvalidInput(f"game must be a Game or a ContextualGame; got {brief(game)}.")
 
 
 @game_to_dict.register
@@ -187,7 +188,7 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
     for z, entry in enumerate(_sequence("contexts", data["contexts"])):
         try:
             if not isinstance(entry, Mapping):
-                raise InvalidInput(f"must be a table of keys; got {entry!r}.")
+                raise InvalidInput(f"must be a table of keys; got {brief(entry)}.")
             own = {key: entry[key] for key in entry if key not in ("name", "probability")}
             read = next((READERS[key] for key in OVER_PARAMETERS if key in own), _finite)
             key = SHARED[read is _finite]
@@ -204,7 +205,7 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
         names.append(str(entry.get("name", z)))
         chances.append(_exact(entry.get("probability")))
     for key in shared.keys() - used:
-        raise InvalidInput(f"{key} must be left out, no context has any; got {data[key]!r}.")
+        raise InvalidInput(f"{key} must be left out, no context has any; got {brief(data[key])}.")
     given = [chance is not None for chance in chances]
     if any(given) and not all(given):
         raise InvalidInput(
@@ -224,12 +225,23 @@ def _read(path: Path) -> Any:
     try:
         match path.suffix:
             case ".json":
-                return json.loads(text)
+                return json.loads(text, object_pairs_hook=_once)
             case ".toml":
                 return tomllib.loads(text)
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"is not valid {path.suffix[1:].upper()}: {error}.") from None
-    raise InvalidInput(f"a game file ends in .json, .toml or .csv; got {path.suffix!r}.")
+    raise InvalidInput(f"a game file ends in .json, .toml or .csv; got {brief(path.suffix)}.")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the table of some pairs, in which no key may appear twice."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise InvalidInput(f"a key must appear once in a table; {brief(twice)} appears twice.")
+    return table
 
 
 def _exact(value: Any) -> Any:
@@ -251,7 +263,9 @@ def _symbol(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple(map(_symbol, value))
     if type(value) not in WRITTEN:
-        raise InvalidInput(f"signals must be strings, numbers or lists of them; got {value!r}.")
+        raise InvalidInput(
+            f"signals must be strings, numbers or lists of them; got {brief(value)}."
+        )
     return value  # type: ignore[no-any-return]
 
 
@@ -263,7 +277,7 @@ def _plain_symbol(symbol: Hashable) -> Any:
 
 def _sequence(key: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, list) or not value:
-        raise InvalidInput(f"{key} must be a list with at least one entry; got {value!r}.")
+        raise InvalidInput(f"{key} must be a list with at least one entry; got {brief(value)}.")
     return value
 
 

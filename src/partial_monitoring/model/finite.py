@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import Traits
-from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome
+from partial_monitoring.model.feedback import Feedback, NoiseFunction, Outcome, usable
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import Array
@@ -67,15 +67,19 @@ class FiniteGame(Game):
         table = validation.filled_array("rewards", rewards, ("k", "d"))
         k, d = table.shape
         rows = _symbol_rows(signals, k, d)
-        noise = validation.positive_number("noise_std", noise_std)
         symbols = tuple(tuple(dict.fromkeys(row)) for row in rows)
-        maps = [
-            np.array([[shown == symbol for shown in row] for symbol in own], dtype=float)
-            for row, own in zip(rows, symbols, strict=True)
-        ]
-        super().__init__(table, maps, Simplex(d), noise, actions, noise="outcome")
         validation.set_fields(
-            self, outcomes=validation.labels("outcomes", outcomes, d), signals=rows, symbols=symbols
+            self,
+            features=table,
+            observation_maps=_one_hot(rows, symbols),
+            parameters=Simplex(d),
+            noise_std=validation.positive_number("noise_std", noise_std),
+            actions=validation.labels("actions", actions, k),
+            noise="outcome",
+            row_counts=tuple(map(len, symbols)),
+            outcomes=validation.labels("outcomes", outcomes, d),
+            signals=rows,
+            symbols=symbols,
         )
 
     @property
@@ -105,10 +109,10 @@ class FiniteGame(Game):
         return self.feedback().encode(self, a, symbol, len(self.symbols[a]))
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
-        if noise not in (None, "outcome"):
+        if noise is not None and not (isinstance(noise, str) and noise == "outcome"):
             raise InvalidInput(
                 f"noise must be left out for a finite game, which draws an outcome and shows its "
-                f"signal; got {noise!r}."
+                f"signal; got {validation.brief(noise)}."
             )
         return Outcome(self.symbols)
 
@@ -152,34 +156,41 @@ def _symbol_rows(
     try:
         rows = tuple(tuple(_plain(symbol) for symbol in row) for row in signals)
     except TypeError:
-        raise InvalidInput(f"signals must be {k} rows of {d} symbols; got {signals!r}.") from None
+        raise InvalidInput(
+            f"signals must be {k} rows of {d} symbols; got {validation.brief(signals)}."
+        ) from None
     lengths = [len(row) for row in rows]
     if lengths != [d] * k:
         raise InvalidInput(
             f"signals must have shape (k, d) = ({k}, {d}) to match rewards; got {len(rows)} rows "
-            f"of lengths {lengths}."
+            f"of lengths {validation.brief(lengths)}."
         )
     for a, row in enumerate(rows):
         for x, symbol in enumerate(row):
-            if not _usable(symbol):
+            if not usable(symbol):
                 raise InvalidInput(
-                    f"signals must be hashable symbols equal to themselves; got {symbol!r} for "
-                    f"action {a}, outcome {x}."
+                    f"signals must be hashable symbols equal to themselves; got "
+                    f"{validation.brief(symbol)} for action {a}, outcome {x}."
                 )
     return rows
+
+
+def _one_hot(
+    rows: tuple[tuple[Hashable, ...], ...], symbols: tuple[tuple[Hashable, ...], ...]
+) -> Array:
+    """Return the maps: one 0/1 row per symbol of each action, shape (k, m, d)."""
+    shape = len(rows), max(map(len, symbols)), len(rows[0])
+    validation.check_entries("the observation maps of these signals", *shape)
+    maps = np.zeros(shape)
+    for a, (row, own) in enumerate(zip(rows, symbols, strict=True)):
+        place = {symbol: i for i, symbol in enumerate(own)}
+        maps[a, [place[symbol] for symbol in row], np.arange(len(row))] = 1.0
+    return validation.frozen(maps)
 
 
 def _plain(symbol: Hashable) -> Hashable:
     """Turn NumPy scalars into Python ones, so that files and messages show plain symbols."""
     return symbol.item() if isinstance(symbol, np.generic) else symbol
-
-
-def _usable(symbol: Hashable) -> bool:
-    try:
-        hash(symbol)
-    except TypeError:
-        return False
-    return bool(symbol == symbol)  # NaN is not
 
 
 def finite_rewards(rewards: ArrayLike | None, losses: ArrayLike | None) -> Array:

@@ -82,7 +82,7 @@ class Game(AnyGame):
         *,
         noise: str = "gaussian",
     ) -> None:
-        phi = validation.real_array("features", features, ("k", "d"))
+        phi = validation.sized_array("features", features, ("k", "d"))
         k, d = phi.shape
         if k == 0 or d == 0:
             raise InvalidInput(
@@ -175,9 +175,13 @@ class Game(AnyGame):
     def action_index(self, action: int | str) -> int:
         return validation.index_of("action", action, self.actions)
 
+    def action_indices(self, actions: Iterable[int | str]) -> list[int]:
+        """Return the indices of some actions, given by index or by label."""
+        return [self.action_index(action) for action in validation.items("actions", actions)]
+
     def restricted(self, actions: Iterable[int | str]) -> Game:
         """Return the game that has only some of the actions."""
-        chosen = [self.action_index(action) for action in actions]
+        chosen = self.action_indices(actions)
         return Game(
             self.features[chosen],
             [self.rows(a) for a in chosen],
@@ -272,7 +276,7 @@ class ListedTruths(Truths):
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedGame:
+class ReducedGame(validation.ReadOnly):
     """A game in coordinates x of the affine hull of Theta: theta = center + difference_basis @ x.
 
     On Theta the reward of action a is ``offsets[a] + features[a] @ x``, and the observations are
@@ -330,19 +334,22 @@ def _padded(maps: ArrayLike | Iterable[ArrayLike], k: int, d: int) -> tuple[Arra
     """Stack the maps of all actions, with zero rows below the shorter ones."""
     wanted = f"observation_maps must have shape (k, m, d) = ({k}, m, {d}) to match features"
     if isinstance(maps, np.ndarray) and maps.ndim == 3 and maps.dtype != object:
-        array = validation.real_array("observation_maps", maps, ("k", "m", "d"))
+        array = validation.sized_array("observation_maps", maps, ("k", "m", "d"))
         if array.shape[0] != k or array.shape[2] != d:
             raise InvalidInput(f"{wanted}; got {array.shape}.")
         return array, (array.shape[1],) * k
     if not isinstance(maps, Iterable) or isinstance(maps, str):
-        raise InvalidInput(f"{wanted}; got {maps!r}.")
+        raise InvalidInput(f"{wanted}; got {validation.brief(maps)}.")
     matrices = list(maps)
     if len(matrices) != k:
         raise InvalidInput(f"{wanted}; got maps for {len(matrices)} actions.")
     rows = [_matrix(f"observation_maps[{a}]", matrix, d) for a, matrix in enumerate(matrices)]
-    padded = np.zeros((k, max(map(len, rows)), d))
+    shape = k, max(map(len, rows)), d
+    validation.check_entries("observation_maps", *shape)
+    padded = np.zeros(shape)
     for a, matrix in enumerate(rows):
         padded[a, : len(matrix)] = matrix
+    validation.check_tiny("observation_maps", padded)
     return validation.frozen(padded), tuple(map(len, rows))
 
 
@@ -356,7 +363,8 @@ def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
     """Validate the parameter set of a game with features in R^d."""
     if not isinstance(parameters, ParameterSet):
         raise InvalidInput(
-            f"parameters must be a parameter set such as Simplex({d}); got {parameters!r}."
+            f"parameters must be a parameter set such as Simplex({d}); got "
+            f"{validation.brief(parameters)}."
         )
     if parameters.d != d:
         raise InvalidInput(
@@ -369,6 +377,5 @@ def checked_parameters(parameters: ParameterSet, d: int) -> ParameterSet:
 def noise_sizes(value: ArrayLike, k: int) -> float | Array:
     """Return the noise of k actions: one positive number, or an array (k,) if they differ."""
     array = validation.real_array("noise_std", value, () if validation.axes(value) == 0 else (k,))
-    if (array <= 0).any():
-        raise InvalidInput(f"noise_std must be positive; got {float(array.min()):g}.")
+    validation.positive_number("noise_std", float(array.min()))
     return float(array.flat[0]) if (array == array.flat[0]).all() else array

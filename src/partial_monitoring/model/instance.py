@@ -15,7 +15,7 @@ from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.truths import Truths
-from partial_monitoring.validation import Array, frozen, set_fields
+from partial_monitoring.validation import Array, brief, frozen, set_fields
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -53,11 +53,11 @@ class Instance:
     ) -> None:
         if not isinstance(game, AnyGame) or game.traits.contexts:
             hint = " (use ContextualInstance)" if isinstance(game, AnyGame) else ""
-            raise InvalidInput(f"game must be a Game{hint}; got {game!r}.")
+            raise InvalidInput(f"game must be a Game{hint}; got {brief(game)}.")
         if not game.traits.listed:
             raise InvalidInput(
                 f"game must list its actions: take points of the box with game.restricted, or a "
-                f"grid of candidates (pm.candidates.grid); got {game!r}."
+                f"grid of candidates (pm.candidates.grid); got {brief(game)}."
             )
         theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
@@ -122,7 +122,7 @@ class ContextualInstance:
         self, game: ContextualGame, theta_star: ArrayLike, noise: str | NoiseFunction | None = None
     ) -> None:
         if not isinstance(game, AnyGame) or not game.traits.contexts:
-            raise InvalidInput(f"game must be a ContextualGame; got {game!r}.")
+            raise InvalidInput(f"game must be a ContextualGame; got {brief(game)}.")
         theta = game.parameters.checked(theta_star)
         set_fields(self, game=game, theta_star=theta, noise=noise)
         for z in range(len(game.games)):
@@ -141,4 +141,4 @@ class ContextualInstance:
 def check_generator(rng: np.random.Generator) -> None:
     """Refuse anything but a random generator."""
     if not isinstance(rng, np.random.Generator):
-        raise InvalidInput(f"rng must be a numpy.random.Generator; got {rng!r}.")
+        raise InvalidInput(f"rng must be a numpy.random.Generator; got {brief(rng)}.")

@@ -80,18 +80,18 @@ class KernelGame(FunctionGame, Game):
         actions: Iterable[object] | None = None,
         noise: str = "gaussian",
     ) -> None:
-        rewards = validation.real_array("reward_kernel", reward_kernel, ("k", "k"))
+        rewards = validation.sized_array("reward_kernel", reward_kernel, ("k", "k"))
         k = len(rewards)
         if rewards.shape != (k, k) or k == 0:
             raise InvalidInput(f"reward_kernel must have shape (k, k); got {rewards.shape}.")
-        shown = validation.real_array("observation_kernel", observation_kernel, (k, "m", k, "m"))
+        shown = validation.sized_array("observation_kernel", observation_kernel, (k, "m", k, "m"))
         m = shown.shape[1]
         if shown.shape[3] != m:
             raise InvalidInput(
                 f"observation_kernel must have shape (k, m, k, m) = ({k}, m, {k}, m); got "
                 f"{shown.shape}."
             )
-        cross = validation.real_array("cross_kernel", cross_kernel, (k, k, m))
+        cross = validation.sized_array("cross_kernel", cross_kernel, (k, k, m))
         gram, reward, observation = joint_gram(rewards, shown.reshape(k * m, k * m), cross)
         options = {"noise_std": noise_std, "norm_bound": norm_bound, "noise": noise}
         self._fill(gram, reward, observation, (m,) * k, actions=actions, **options)
@@ -279,7 +279,7 @@ class KernelGame(FunctionGame, Game):
         return self.reward[action].dense(self.d)
 
     def restricted(self, actions: Iterable[int | str]) -> KernelGame:
-        chosen = [self.action_index(action) for action in actions]
+        chosen = self.action_indices(actions)
         return KernelGame.of_functionals(
             self.gram,
             self.reward[chosen],

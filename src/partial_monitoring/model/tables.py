@@ -7,6 +7,7 @@ what you then see.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from io import StringIO
@@ -15,9 +16,12 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
-from partial_monitoring.validation import real_number
+from partial_monitoring.validation import brief, file_path, real_number
 
 Table = Mapping[str, Mapping[str, Any]]
+
+FRACTION = re.compile(r"[-+]?\d{1,400}/0*[1-9]\d{0,400}")
+"""A fraction in a file, such as "1/3"."""
 
 
 def from_table(earn: Table | Any, see: Table | Any | None = None) -> FiniteGame:
@@ -51,13 +55,16 @@ def from_table(earn: Table | Any, see: Table | Any | None = None) -> FiniteGame:
     earned: list[list[float]] = []
     seen: list[list[Hashable]] = []
     for action in actions:
-        _same_labels(f"row {action!r} of earn has other columns", rewards[action], outcomes)
+        _same_labels(f"row {brief(action)} of earn has other columns", rewards[action], outcomes)
         if see is None:
             pairs = [_pair(action, x, rewards[action][x]) for x in outcomes]
         else:
-            _same_labels(f"row {action!r} of see has other columns", cells[action], outcomes)
+            _same_labels(f"row {brief(action)} of see has other columns", cells[action], outcomes)
             pairs = [(rewards[action][x], cells[action][x]) for x in outcomes]
-        earned.append([real_number(f"earn[{action!r}]", value) for value, _ in pairs])
+        for x, (_, signal) in zip(outcomes, pairs, strict=True):
+            if signal is None:
+                raise InvalidInput(f"cell ({brief(action)}, {brief(x)}) has no signal; got None.")
+        earned.append([real_number(f"earn[{brief(action)}]", value) for value, _ in pairs])
         seen.append([signal for _, signal in pairs])
     return FiniteGame(earned, seen, actions=actions, outcomes=outcomes)
 
@@ -68,18 +75,21 @@ def from_csv(path: str | Path, see: str | Path | None = None) -> FiniteGame:
     The first row holds the outcomes, the first column the actions. In a single file each cell reads
     ``reward signal``, for example ``-2 no`` or ``-2 | not sold``.
     """
-    source = Path(path)
+    source = file_path(path)
     read = _pair_cell if see is None else _reward
     table = {
-        action: {x: read(f"{source}: cell ({action!r}, {x!r})", text) for x, text in row.items()}
+        action: {
+            x: read(f"{source}: cell ({brief(action)}, {brief(x)})", text)
+            for x, text in row.items()
+        }
         for action, row in _read_csv(source).items()
     }
-    return from_table(table, None if see is None else _read_csv(Path(see)))
+    return from_table(table, None if see is None else _read_csv(file_path(see)))
 
 
 def _rows(name: str, table: Any) -> dict[str, dict[str, Any]]:
     """Read a mapping of mappings or a DataFrame."""
-    if hasattr(table, "to_dict") and not isinstance(table, Mapping):
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):
         if not (table.index.is_unique and table.columns.is_unique):
             raise InvalidInput(f"{name} must have rows and columns with different labels.")
         table = table.to_dict("index")
@@ -91,20 +101,23 @@ def _rows(name: str, table: Any) -> dict[str, dict[str, Any]]:
         )
     for labels in (table, *table.values()):
         if len({str(label) for label in labels}) < len(labels):
-            raise InvalidInput(f"{name} has labels that read the same: {sorted(map(str, labels))}.")
+            raise InvalidInput(
+                f"{name} has labels that read the same: {brief(sorted(map(str, labels)))}."
+            )
     return {str(action): {str(x): cell for x, cell in row.items()} for action, row in table.items()}
 
 
 def _same_labels(what: str, found: Any, wanted: Any) -> None:
     if set(found) != set(wanted):
         odd = sorted(set(found) ^ set(wanted))[0]
-        raise InvalidInput(f"{what}: {odd!r} appears in only one of them.")
+        raise InvalidInput(f"{what}: {brief(odd)} appears in only one of them.")
 
 
 def _pair(action: str, outcome: str, cell: Any) -> tuple[Any, Hashable]:
     if not isinstance(cell, tuple | list) or len(cell) != 2:
         raise InvalidInput(
-            f"cell ({action!r}, {outcome!r}) must be a pair (reward, signal); got {cell!r}."
+            f"cell ({brief(action)}, {brief(outcome)}) must be a pair (reward, signal); "
+            f"got {brief(cell)}."
         )
     return cell[0], cell[1]
 
@@ -116,6 +129,8 @@ def _read_csv(path: Path) -> dict[str, dict[str, str]]:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"{path}: must be encoded in UTF-8.") from None
+    if "\0" in text:
+        raise InvalidInput(f"{path}: must be text; it holds a NUL character.")
     reader = csv.reader(StringIO(text, newline=""))
     try:
         numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
@@ -140,13 +155,14 @@ def _read_csv(path: Path) -> dict[str, dict[str, str]]:
 
 def _reward(where: str, text: str) -> float:
     try:
-        return float(Fraction(text))
-    except (ValueError, ZeroDivisionError):
-        raise InvalidInput(f"{where} must have a number as reward; got {text!r}.") from None
+        number = Fraction(text) if FRACTION.fullmatch(text) else float(text)
+    except ValueError:
+        raise InvalidInput(f"{where} must have a number as reward; got {brief(text)}.") from None
+    return real_number(where, number)
 
 
 def _pair_cell(where: str, text: str) -> tuple[float, str]:
     reward, bar, signal = text.partition("|") if "|" in text else text.partition(" ")
     if not bar or not signal.strip():
-        raise InvalidInput(f"{where} must read 'reward signal'; got {text!r}.")
+        raise InvalidInput(f"{where} must read 'reward signal'; got {brief(text)}.")
     return _reward(where, reward.strip()), signal.strip()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
 
 class Truths(ABC):
@@ -64,5 +64,5 @@ def mean_outside(games: Iterable[Any], thetas: Array, low: float, high: float) -
         for game in games:
             means = game.shown(theta[None])[0]
             for a, row in np.argwhere((means < low) | (means > high)):
-                return f"action {game.actions[a]!r} has mean {means[a, row]:g}"
+                return f"action {brief(game.actions[a])} has mean {means[a, row]:g}"
     return None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partial_monitoring.errors import SolverError
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, brief
 
 
 class Solution(NamedTuple):
@@ -218,5 +218,5 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     if status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
         return None
     if status not in ("Solved", "AlmostSolved"):
-        raise SolverError(f"the conic program was not solved: Clarabel says {status!r}.")
+        raise SolverError(f"the conic program was not solved: Clarabel says {brief(status)}.")
     return Solution(float(answer.obj_val), np.array(answer.x), np.array(answer.z))

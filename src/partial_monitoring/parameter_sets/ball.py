@@ -19,6 +19,7 @@ from partial_monitoring.validation import (
     non_negative_number,
     real_array,
     set_fields,
+    sized_array,
 )
 
 
@@ -36,7 +37,7 @@ class Ball(base.ParameterSet):
     d: int = field(repr=False)
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
-        point = real_array("center", center, ("d",))
+        point = sized_array("center", center, ("d",))
         if len(point) == 0:
             raise InvalidInput("center must have at least one coordinate; got none.")
         set_fields(self, center=point, radius=non_negative_number("radius", radius), d=len(point))

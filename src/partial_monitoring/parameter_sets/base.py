@@ -16,7 +16,15 @@ from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets.coordinates import Coordinates, CurvedSet, pulled_back
 from partial_monitoring.parameter_sets.cut import Cut
-from partial_monitoring.validation import Array, Indices, axes, known_keys, real_array
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    ReadOnly,
+    axes,
+    brief,
+    known_keys,
+    real_array,
+)
 
 MEMBERSHIP_TOLERANCE = 1e-9
 """How far outside a point may lie and still count as inside, relative to the set's own numbers."""
@@ -39,7 +47,7 @@ class Halfspaces(NamedTuple):
     b_eq: Array
 
 
-class ParameterSet(ABC):
+class ParameterSet(ReadOnly, ABC):
     """A closed convex set Theta of R^d in which the unknown parameter lies (section 2).
 
     A new kind of set is best a subclass of :class:`Polyhedral`, which has everything else. A curved
@@ -112,7 +120,7 @@ class ParameterSet(ABC):
         if not self.contains(point):
             raise InvalidInput(
                 f"{name} must lie in the game's parameter set, a {type(self).__name__}; got "
-                f"{point.tolist()}."
+                f"{brief(point.tolist())}."
             )
         return point
 
@@ -186,7 +194,9 @@ class ParameterSet(ABC):
     def from_dict(data: Any, d: int) -> ParameterSet:
         """Build a parameter set in R^d from its entry in a game file."""
         if not isinstance(data, Mapping) or "type" not in data:
-            raise InvalidInput(f"parameters must be a table with the key 'type'; got {data!r}.")
+            raise InvalidInput(
+                f"parameters must be a table with the key 'type'; got {brief(data)}."
+            )
         kind = data["type"]
         if not isinstance(kind, str) or kind not in KINDS:
             raise unknown_name("type of parameters", kind, KINDS)

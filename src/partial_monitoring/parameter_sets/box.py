@@ -17,7 +17,7 @@ from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
-from partial_monitoring.validation import Array, Indices, real_array, set_fields
+from partial_monitoring.validation import Array, Indices, real_array, set_fields, sized_array
 
 
 @registered("box", "low", "high")
@@ -34,8 +34,8 @@ class Box(Polyhedral):
     d: int = field(repr=False)
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        low = real_array("low", low, ("d",))
-        high = real_array("high", high, (len(low),))
+        low = sized_array("low", low, ("d",))
+        high = sized_array("high", high, (len(low),))
         if len(low) == 0:
             raise InvalidInput("low must have at least one coordinate; got none.")
         if (low > high).any():

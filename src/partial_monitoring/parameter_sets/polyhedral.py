@@ -64,7 +64,7 @@ class Polyhedral(base.ParameterSet):
         center, q = self.relative_interior_point(), self.difference_basis()
         a, b = a_ub @ q, b_ub - a_ub @ center
         lengths = np.linalg.norm(a, axis=1)
-        cuts = lengths > FLAT * np.maximum(1.0, np.linalg.norm(a_ub, axis=1))
+        cuts = lengths > FLAT * np.linalg.norm(a_ub, axis=1)
         return a[cuts] / lengths[cuts, None], b[cuts] / lengths[cuts]
 
     def sample(self, seeds: Indices) -> Array:

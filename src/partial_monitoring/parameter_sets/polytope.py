@@ -15,7 +15,7 @@ from partial_monitoring.numerics.linalg import null_space, unit_rows
 from partial_monitoring.numerics.rational import integer_rows, rationalize
 from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
-from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields
+from partial_monitoring.validation import Array, axes, frozen, real_array, set_fields, sized_array
 
 THINNEST = 1e-8
 """An inequality with less room than this (relative to the length of its row) is an equality, unless
@@ -23,6 +23,10 @@ exact arithmetic shows that it is none."""
 
 MOST_VERTICES = 20_000
 """Largest number of possible vertices that are listed to find the farthest one."""
+
+
+PLAIN_SIZES = 1e-6, 1e9
+"""Sizes of sets that solvers, whose tolerances are absolute, take as they are."""
 
 
 @registered("polytope", optional=Halfspaces._fields)
@@ -92,7 +96,8 @@ class Polytope(Polyhedral):
         """Return the support function, by one linear program per direction."""
         c = vectors("directions", directions, self.d)
         free = np.full(self.d, np.inf)
-        program = _program(self._unit, -free, free)
+        inner, size = _brought_to_size(self._unit)
+        program = _program(inner, -free, free)
         flat = c.reshape(-1, self.d)
         sizes = np.abs(flat).max(axis=1)
         heights = np.zeros(len(flat))
@@ -100,13 +105,14 @@ class Polytope(Polyhedral):
             best = program.maximize(flat[i] / sizes[i])
             if best is None:
                 raise SolverError("no support function was computed: the polytope seems empty.")
-            heights[i] = best.value * sizes[i]
+            heights[i] = best.value * sizes[i] * size
         return heights.reshape(c.shape[:-1])
 
     def relative_interior_point(self) -> Array:
         """Return the centre of a largest ball of the affine hull that fits.
 
-        If balls of any size fit, of one with radius 1.
+        If balls of any size fit, of one with radius 1 (or of the size of the set, if that is
+        extreme).
         """
         return self._center
 
@@ -162,11 +168,12 @@ class Polytope(Polyhedral):
             return None
         from scipy.spatial import HalfspaceIntersection, QhullError
 
+        size = _brought_to_size(self._unit)[1]
         try:
-            hull = HalfspaceIntersection(np.column_stack([a, -b]), np.zeros(dimension))
+            hull = HalfspaceIntersection(np.column_stack([a, -b / size]), np.zeros(dimension))
         except QhullError:  # too flat for Qhull: the bounding box still gives a valid bound
             return None
-        return np.asarray(hull.intersections)
+        return np.asarray(hull.intersections) * size
 
 
 def _pair(
@@ -181,16 +188,25 @@ def _pair(
         raise InvalidInput(f"{missing} must come together with {given}; got only {given}.")
     if axes(matrix) == 1 and axes(vector) == 1 and len(matrix) == len(vector) == 0:  # type: ignore[arg-type]
         return None
-    rows = real_array(matrix_name, matrix, ("n", "d"))
+    rows = sized_array(matrix_name, matrix, ("n", "d"))
     if rows.shape[1] == 0:
         raise InvalidInput(f"{matrix_name} must have at least one column; got shape {rows.shape}.")
-    return rows, real_array(vector_name, vector, (len(rows),))
+    return rows, sized_array(vector_name, vector, (len(rows),))
 
 
 def _scaled(rows: Array, right: Array) -> tuple[Array, Array]:
     lengths = np.linalg.norm(rows, axis=1)
     lengths = np.where(lengths > 0, lengths, 1.0)
     return rows / lengths[:, None], right / lengths
+
+
+def _brought_to_size(halfspaces: Halfspaces) -> tuple[Halfspaces, float]:
+    """Return a set s times smaller and s, which is 1 unless the set is tiny or huge."""
+    a_ub, b_ub, a_eq, b_eq = halfspaces
+    size = float(np.abs(np.append(b_ub, b_eq)).max())
+    if size == 0 or PLAIN_SIZES[0] <= size <= PLAIN_SIZES[1]:
+        return halfspaces, 1.0
+    return Halfspaces(a_ub, b_ub / size, a_eq, b_eq / size), size
 
 
 def _program(halfspaces: Halfspaces, low: Array, high: Array) -> conic.LinearProgram:
@@ -208,6 +224,7 @@ def _center_and_basis(halfspaces: Halfspaces, given: Halfspaces) -> dict[str, Ar
     The halfspaces have rows of length 1; they are also needed as they were given, to be read as
     fractions where rows have so little room that floating point takes them for equalities.
     """
+    halfspaces, size = _brought_to_size(halfspaces)
     a_ub, b_ub, a_eq, b_eq = halfspaces
     d = a_ub.shape[1]
     free = np.full(d, np.inf)
@@ -232,7 +249,7 @@ def _center_and_basis(halfspaces: Halfspaces, given: Halfspaces) -> dict[str, Ar
         raise InvalidInput(
             "the polytope is empty: no theta satisfies a_ub theta <= b_ub and a_eq theta = b_eq."
         )
-    center = best.point[:d].copy() if thin is None else thin[1]
+    center = best.point[:d] * size if thin is None else thin[1]
     return {"_center": frozen(center), "_basis": frozen(basis)}
 
 

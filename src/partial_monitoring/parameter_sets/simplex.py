@@ -13,7 +13,14 @@ from partial_monitoring.parameter_sets import sampling
 from partial_monitoring.parameter_sets.base import Halfspaces, registered, slack, vectors
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
 from partial_monitoring.parameter_sets.polyhedral import Polyhedral
-from partial_monitoring.validation import Array, Indices, real_array, set_fields, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    check_entries,
+    real_array,
+    set_fields,
+    whole_number,
+)
 
 
 @registered("simplex")
@@ -48,6 +55,7 @@ class Simplex(Polyhedral):
 
         Column j has j + 1 equal entries, then minus their sum, then zeros, scaled to length 1.
         """
+        check_entries("the difference basis", self.d, self.d)
         n = np.arange(1, self.d)
         basis = np.triu(np.ones((self.d, self.d - 1)))
         basis[n, n - 1] = -n

@@ -13,7 +13,7 @@ from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.coordinates import Coordinates, cube
 from partial_monitoring.parameter_sets.cut import Uncut
-from partial_monitoring.validation import Array, Indices, set_fields, whole_number
+from partial_monitoring.validation import Array, Indices, check_entries, set_fields, whole_number
 
 
 @base.registered("all")
@@ -41,6 +41,7 @@ class AllParameters(base.ParameterSet):
         return np.zeros(self.d)
 
     def difference_basis(self) -> Array:
+        check_entries("the difference basis", self.d, self.d)
         return np.eye(self.d)
 
     def project(self, point: ArrayLike, gram: ArrayLike | None = None) -> Array:

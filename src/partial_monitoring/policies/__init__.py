@@ -22,6 +22,7 @@ from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.refitted import Refitted
+from partial_monitoring.validation import brief
 
 __all__ = [
     "POLICIES",
@@ -129,7 +130,7 @@ def name_of(policy: Policy[Any]) -> str:
 def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
     """Return a policy as plain data; parts without a name are refused."""
     if type(policy) not in POLICIES.values():
-        raise InvalidInput(f"policy must be one of the library's to be saved; got {policy!r}.")
+        raise InvalidInput(f"policy must be one of the library's to be saved; got {brief(policy)}.")
     options = {field.name: getattr(policy, field.name) for field in fields(policy)}  # type: ignore[arg-type]
     own = {key: _name(key, value) for key, value in options.items()}
     return {"policy": name_of(policy)} | own
@@ -138,7 +139,7 @@ def policy_to_dict(policy: Policy[Any]) -> dict[str, Any]:
 def policy_from_dict(data: Mapping[str, Any]) -> Policy[Any]:
     """Build a policy from plain data."""
     if not isinstance(data, Mapping) or "policy" not in data:
-        raise InvalidInput(f"a policy must be a table with the key 'policy'; got {data!r}.")
+        raise InvalidInput(f"a policy must be a table with the key 'policy'; got {brief(data)}.")
     options = {key: value for key, value in data.items() if key != "policy"}
     try:
         return make(data["policy"], **options)
@@ -151,14 +152,16 @@ def _part(key: str, value: Any) -> Any:
         return make(value) if isinstance(value, str) else policy_from_dict(value)
     if isinstance(value, list) and key in BUILT:
         if len(value) != 2 or not isinstance(value[0], str):
-            raise InvalidInput(f"{key} must be a name or [name, argument]; got {value!r}.")
+            raise InvalidInput(f"{key} must be a name or [name, argument]; got {brief(value)}.")
         name, argument = value
         if name not in BUILT[key]:
             raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
         return BUILT[key][name](argument)
     if isinstance(value, str) and key in PARTS:
         if value in BUILT.get(key, ()):
-            raise InvalidInput(f"{key} {value!r} needs an argument: write [{value!r}, number].")
+            raise InvalidInput(
+                f"{key} {brief(value)} needs an argument: write [{brief(value)}, number]."
+            )
         if value not in PARTS[key]:
             raise unknown_name(key, value, [*PARTS[key], *BUILT.get(key, ())])
         return PARTS[key][value]
@@ -178,7 +181,7 @@ def _name(key: str, value: Any) -> Any:
         if type(value) is build:
             (argument,) = (getattr(value, field.name) for field in fields(value))
             return [name, _number(argument)]
-    raise InvalidInput(f"{key} must be one of the library's to be saved; got {value!r}.")
+    raise InvalidInput(f"{key} must be one of the library's to be saved; got {brief(value)}.")
 
 
 def _number(value: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE
+from partial_monitoring.validation import brief
 
 SHOWN = 1e-8
 """A reward is shown by an action if less than this fraction of it is left over."""
@@ -57,24 +58,24 @@ def refuse(policy: Any, game: AnyGame) -> None:
     """Refuse a game that a policy is not made for, in one sentence."""
     name, needs, traits = type(policy).__name__, needs_of(policy), game.traits
     if needs.contexts and not traits.contexts:
-        raise InvalidInput(f"{name} plays games with contexts; got {game!r}.")
+        raise InvalidInput(f"{name} plays games with contexts; got {brief(game)}.")
     about_duels = needs.duels or (traits.duels and needs.duels is False)
     if needs.function and not (traits.function or about_duels):
-        raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {game!r}.")
+        raise InvalidInput(f"{name} plays kernel games (pm.KernelGame); got {brief(game)}.")
     if needs.contexts is False and traits.contexts:
         count = len(game.contexts)  # type: ignore[attr-defined]
         raise InvalidInput(f"{name} takes no contexts; the game has {count}.")
     if needs.duels and not (traits.duels and traits.function >= needs.function):
         kind = "kernelized duels (pm.games.kernelized_dueling)"
         kind = kind if needs.function else "dueling games (pm.games.dueling)"
-        raise InvalidInput(f"{name} plays {kind}; got {game!r}.")
+        raise InvalidInput(f"{name} plays {kind}; got {brief(game)}.")
     if needs.finite and not traits.finite:
-        raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {game!r}.")
+        raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {brief(game)}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]
     for own in games:
         refuse_actions(policy, own, contexts=traits.contexts)
     if needs.listed and not traits.listed:
-        raise InvalidInput(f"{name} plays games whose actions can be listed; got {game!r}.")
+        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
 
 
 def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:
@@ -90,7 +91,7 @@ def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:
     if len(silent):
         raise InvalidInput(
             f"{name} plays bandits, whose actions show their own reward, which action "
-            f"{game.actions[silent[0]]!r} does not; pass allow_partial=True to play anyway."
+            f"{brief(game.actions[silent[0]])} does not; pass allow_partial=True to play anyway."
         )
 
 

@@ -17,7 +17,7 @@ from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, is_policy, joined
-from partial_monitoring.validation import Array, Indices, real_number, whole_number
+from partial_monitoring.validation import Array, Indices, brief, real_number, whole_number
 
 MOST_FITTED = 400
 """Of more different actions than this the ones that were played last are fitted to."""
@@ -96,21 +96,23 @@ class Refitted:
 
     def __post_init__(self) -> None:
         if not is_policy(self.inner) or isinstance(self.inner, Refitted):
-            raise InvalidInput(f"inner must be a policy such as IDS(); got {self.inner!r}.")
+            raise InvalidInput(f"inner must be a policy such as IDS(); got {brief(self.inner)}.")
         whole_number("first", self.first, at_least=2)
         if not real_number("growth", self.growth) > 1:
-            raise InvalidInput(f"growth must be above 1; got {self.growth!r}.")
+            raise InvalidInput(f"growth must be above 1; got {brief(self.growth)}.")
 
     def init(self, game: Any, replicates: int) -> RefittedState:
         refuse(self, game)
         kernel = game.computed.kernel
         if not kernel.parameters:
-            raise InvalidInput(f"game must have a kernel with parameters to fit; got {kernel!r}.")
+            raise InvalidInput(
+                f"game must have a kernel with parameters to fit; got {brief(kernel)}."
+            )
         state = self.inner.init(game, 1)
         if not isinstance(getattr(state, "design", None), KernelDesign):
             raise InvalidInput(
                 f"inner must be a policy that estimates the function, such as IDS(); got "
-                f"{self.inner!r}."
+                f"{brief(self.inner)}."
             )
         actions, shown = AppendOnly.empty(1, dtype=np.int64), AppendOnly.empty(max(game.m, 1))
         blank = Fitted(game, state, actions, shown, self.first)

@@ -135,7 +135,7 @@ class Result:
     def quantile(self, policy: str, q: float) -> Array:
         """Return a quantile of the regret over seeds at the checkpoints."""
         if not 0 <= real_number("q", q) <= 1:
-            raise InvalidInput(f"q must lie between 0 and 1; got {q!r}.")
+            raise InvalidInput(f"q must lie between 0 and 1; got {brief(q)}.")
         return np.asarray(np.quantile(self._regret(policy), q, axis=0))
 
     def exponent(self, policy: str, *, start: float = 0.1) -> Exponent:
@@ -177,7 +177,7 @@ class Result:
     def merged(self, other: Result) -> Result:
         """Return this result with the other's seeds (same policies) or policies (same seeds)."""
         if not isinstance(other, Result):
-            raise InvalidInput(f"other must be a Result; got {other!r}.")
+            raise InvalidInput(f"other must be a Result; got {brief(other)}.")
         if not np.array_equal(self.checkpoints, other.checkpoints):
             raise InvalidInput("results must have the same checkpoints to be merged.")
         shapes = [
@@ -271,7 +271,9 @@ class Result:
             raise InvalidInput(f"{path}: no such file.") from None
         except (ArrowException, *DAMAGE):
             raise InvalidInput(f"{path}: is damaged or not a saved result.") from None
-        raise InvalidInput(f"{path}: has format {meta['format']!r}; this version reads {FORMAT}.")
+        raise InvalidInput(
+            f"{path}: has format {brief(meta['format'])}; this version reads {FORMAT}."
+        )
 
     @classmethod
     def _from_table(cls, table: Any, meta: dict[str, Any]) -> Result:

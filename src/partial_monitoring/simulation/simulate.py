@@ -98,7 +98,7 @@ def simulate(
     game = game_registry.named(game)
     boolean("progress", progress)
     chosen = named_policies(policies)
-    rounds = whole_number("horizon", horizon, at_least=1)
+    rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
     truth = read_truth(theta, game, rows=True)
@@ -206,7 +206,8 @@ def by_name(
     for key, item in pairs:
         if key in named:
             raise InvalidInput(
-                f"{what} must have different names; {key!r} appears twice (give a dict instead)."
+                f"{what} must have different names; {brief(key)} appears twice (give a dict "
+                f"instead)."
             )
         named[key] = read(item)
     return named
@@ -232,15 +233,14 @@ def seed_numbers(seeds: int | Iterable[int]) -> Indices:
 
 def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
     """Return increasing rounds that end with the horizon."""
-    if horizon > MOST_ROUNDS:
-        raise InvalidInput(f"horizon must be at most {MOST_ROUNDS:,}; got {horizon}.")
     if checkpoints is None:
         marks = np.geomspace(1, horizon, 50)
     else:
         marks = real_array("checkpoints", checkpoints, ("n",))
         if (marks < 1).any() or (marks > horizon).any() or (marks != np.round(marks)).any():
             raise InvalidInput(
-                f"checkpoints must be whole rounds from 1 to {horizon}; got {marks.tolist()}."
+                f"checkpoints must be whole rounds from 1 to {horizon}; got "
+                f"{brief(marks.tolist())}."
             )
     return np.unique(np.append(np.round(marks), horizon)).astype(np.int64)
 
@@ -249,5 +249,5 @@ def _policy(policy: str | Policy[Any]) -> Policy[Any]:
     if isinstance(policy, str):
         return registry.make(policy)
     if not is_policy(policy):
-        raise InvalidInput(f"policies must be policies or names of them; got {policy!r}.")
+        raise InvalidInput(f"policies must be policies or names of them; got {brief(policy)}.")
     return policy

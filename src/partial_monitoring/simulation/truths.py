@@ -159,7 +159,7 @@ def read_truth(value: Any, game: AnyGame, *, rows: bool = False) -> Truth:
         known_keys("true parameters", value, ("among", "weights"))
         listed = value.get("among")
         if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
-            raise InvalidInput(f"among must be a list of parameters; got {listed!r}.")
+            raise InvalidInput(f"among must be a list of parameters; got {brief(listed)}.")
         among = np.stack([game.parameters.checked(own, "among") for own in listed])
         even = np.full(len(among), 1 / len(among))
         return Among(among, probabilities("weights", value.get("weights", even), len(among)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import games
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, brief
 from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.session import MOST_MASKED
@@ -51,12 +51,12 @@ def check_policy(
     replicate as if it were alone; accept ``available`` or refuse it in a sentence; and decide with
     ``Learner`` as it does with ``simulate``.
     """
-    require(is_policy(policy), f"it has no init, decide and update: {policy!r}")
+    require(is_policy(policy), f"it has no init, decide and update: {brief(policy)}")
     whole_number("rounds", rounds, at_least=1)
     if isinstance(on, AnyGame):
         on = [on]
     for game in () if on is None else on:
-        require(isinstance(game, AnyGame), f"it cannot be tried on {game!r}")
+        require(isinstance(game, AnyGame), f"it cannot be tried on {brief(game)}")
     chosen = _some_games() if on is None else list(on)
     refusals = []
     for game in chosen:

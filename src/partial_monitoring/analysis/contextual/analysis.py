@@ -29,7 +29,7 @@ from partial_monitoring.analysis.contextual.joint_game import JointCertificate, 
 from partial_monitoring.analysis.explain import html_lines, verification
 from partial_monitoring.analysis.form import is_certificate, is_tuple
 from partial_monitoring.analysis.verify import judge_of
-from partial_monitoring.display import number
+from partial_monitoring.display import as_lines, number
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.model.contextual import ContextualGame
 
@@ -318,7 +318,7 @@ def _sentences(analysis: ContextualAnalysis) -> str:
     )
     problems = [] if analysis.sound else analysis.problems()
     proof = verification(analysis.certified, problems, undecided)
-    return "\n".join([*lines, *_reason(analysis), proof])
+    return as_lines([*lines, *_reason(analysis), proof])
 
 
 def _by_itself(analysis: ContextualAnalysis, z: int) -> str:

@@ -17,6 +17,7 @@ from partial_monitoring.analysis.contextual.joint_game import (
 from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
+from partial_monitoring.validation import brief
 
 
 def joint_certificates(
@@ -54,7 +55,8 @@ def refuse_hopeless_contexts(game: ContextualGame) -> None:
             own = game.at(found.context)
             one, two = own.actions[found.first], own.actions[found.second]
             raise InvalidInput(
-                f"actions {one!r} and {two!r} of context {game.contexts[found.context]!r} "
-                f"cannot be told apart by anything that any context shows, so this game is "
-                f"hopeless; pass allow_hopeless=True to play it anyway."
+                f"actions {brief(one)} and {brief(two)} of context "
+                f"{brief(game.contexts[found.context])} cannot be told apart by "
+                f"anything that any context shows, so this game is hopeless; pass "
+                f"allow_hopeless=True to play it anyway."
             )

@@ -166,7 +166,7 @@ class BoxPosterior:
 
         The points that were played are among its numbers, so that it holds all that was seen.
         """
-        names = [self.game.action_label(int(a)) for a in actions] if named else None
+        names = self.game.labels_of(actions) if named else None
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
         game = self.game.bandit_at(self.game.points_of(numbers), names, chosen)

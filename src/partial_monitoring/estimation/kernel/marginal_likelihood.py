@@ -23,7 +23,7 @@ from partial_monitoring.kernels import as_kernel
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.gram import Functionals, KernelGram
 from partial_monitoring.kernels.readings import Reading, shared
-from partial_monitoring.validation import Array, Indices, positive_number, real_array
+from partial_monitoring.validation import Array, Indices, brief, positive_number, real_array
 from partial_monitoring.validation import axes as axes_of
 
 REACH = 100.0
@@ -106,7 +106,7 @@ def fit_kernel(
     start = as_kernel(kernel)
     data = _Data.of(reading, observations, noise_std, scale)
     if not start.parameters:
-        raise InvalidInput(f"kernel must have parameters to fit; got {start!r}.")
+        raise InvalidInput(f"kernel must have parameters to fit; got {brief(start)}.")
     limits = np.array(list(start.bounds.values()))
     given = np.array(list(start.parameters.values()))
     free = np.clip(given, limits[:, 0], limits[:, 1])
@@ -165,11 +165,11 @@ class _Data:
         cls, reading: Reading, observations: ArrayLike, noise_std: ArrayLike, scale: float
     ) -> _Data:
         if not isinstance(reading, Reading):
-            raise InvalidInput(f"reading must be one of pm.readings; got {reading!r}.")
+            raise InvalidInput(f"reading must be one of pm.readings; got {brief(reading)}.")
         k, m = reading.k, reading.m
         shape = (k,) if m == 1 and axes_of(observations) == 1 else (k, m)
         shown = real_array("observations", observations, shape).reshape(k, m)
-        noise = real_array("noise_std", noise_std, (k,) if np.ndim(noise_std) else ())
+        noise = real_array("noise_std", noise_std, (k,) if axes_of(noise_std) else ())
         if (noise <= 0).any():
             raise InvalidInput(f"noise_std must be positive; got {float(noise.min()):g}.")
         points, axes, (rows,) = shared(reading)

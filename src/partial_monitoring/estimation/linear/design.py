@@ -21,6 +21,7 @@ from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import (
     Array,
     Indices,
+    brief,
     frozen,
     non_negative_number,
     positive_number,
@@ -258,7 +259,7 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
     """
     for name in parts:
         if not callable(getattr(policy, name)):
-            raise InvalidInput(f"{name} must be a function; got {getattr(policy, name)!r}.")
+            raise InvalidInput(f"{name} must be a function; got {brief(getattr(policy, name))}.")
     prior = getattr(policy, "prior_mean", None)
     if prior is not None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))

@@ -19,7 +19,14 @@ from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
-from partial_monitoring.validation import Array, Indices, boolean, positive_number, real_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    positive_number,
+    real_number,
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class EpsilonGreedy(Greedy):
         super().__post_init__()
         boolean("decay", self.decay)
         if not 0 <= real_number("epsilon", self.epsilon) <= 1:
-            raise InvalidInput(f"epsilon must lie between 0 and 1; got {self.epsilon!r}.")
+            raise InvalidInput(f"epsilon must lie between 0 and 1; got {brief(self.epsilon)}.")
 
     def distribution(self, means: Array, rounds: Indices) -> Array:
         count = means.shape[1]

@@ -203,9 +203,9 @@ class RandCBP(CBP):
     def __post_init__(self) -> None:
         super().__post_init__()
         validation.positive_number("spread", self.spread)
-        validation.whole_number("levels", self.levels, at_least=2)
+        validation.whole_number("levels", self.levels, at_least=2, at_most=10_000)
         if not 0 < validation.real_number("top", self.top) < 1:
-            raise InvalidInput(f"top must lie between 0 and 1; got {self.top!r}.")
+            raise InvalidInput(f"top must lie between 0 and 1; got {validation.brief(self.top)}.")
         validation.boolean("coupled", self.coupled)
 
     def draws(self, state: CBPState) -> int:

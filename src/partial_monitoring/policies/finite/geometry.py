@@ -28,7 +28,7 @@ from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
-from partial_monitoring.validation import Array, frozen
+from partial_monitoring.validation import Array, brief, frozen
 
 Mask = NDArray[np.bool_]
 
@@ -103,8 +103,8 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     if analysis.category == "hopeless":
         a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
         raise InvalidInput(
-            f"{policy} plays games that can be learned; actions {game.actions[a]!r} and "
-            f"{game.actions[b]!r} cannot be told apart by any feedback."
+            f"{policy} plays games that can be learned; actions {brief(game.actions[a])} and "
+            f"{brief(game.actions[b])} cannot be told apart by any feedback."
         )
     actions = analysis.representatives
     pairs = [(a, b) for a, b in analysis.neighbors if a in actions and b in actions]

@@ -22,7 +22,7 @@ from partial_monitoring.policies.ids.ratio import ZERO_GAP, refuse_misfits
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw
-from partial_monitoring.validation import Array, Indices, boolean, one_of, whole_number
+from partial_monitoring.validation import Array, Indices, boolean, brief, one_of, whole_number
 
 SOLVERS = ("exact", "frank_wolfe")
 CHANCES = ("known", "estimated", "growing")
@@ -85,13 +85,17 @@ class ContextualIDS(IDS):
         boolean("smoothed", self.smoothed)
         if boolean("integrated", self.integrated):
             if self.chances != "known":
-                raise InvalidInput(f"integrated gaps need known chances; got {self.chances!r}.")
+                raise InvalidInput(
+                    f"integrated gaps need known chances; got {brief(self.chances)}."
+                )
             if self.solver != "exact":
-                raise InvalidInput(f"integrated gaps need the exact solver; got {self.solver!r}.")
+                raise InvalidInput(
+                    f"integrated gaps need the exact solver; got {brief(self.solver)}."
+                )
         if not as_rule(self.sampling).minimizes_ratio:
             raise InvalidInput(
                 f"sampling of ContextualIDS must be exact or generalized(kappa); got "
-                f"{self.sampling!r}."
+                f"{brief(self.sampling)}."
             )
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, axes, real_array, real_number
+from partial_monitoring.validation import Array, axes, brief, real_array, real_number
 
 ZERO_GAP = 1e-9
 """A gap below this fraction of the largest one is solver noise and counts as zero."""
@@ -79,5 +79,5 @@ def checked_kappa(kappa: float) -> float:
     """Return the exponent of the ratio, a number of at least 2."""
     number = real_number("kappa", kappa)
     if not number >= 2:
-        raise InvalidInput(f"kappa must be at least 2; got {kappa!r}.")
+        raise InvalidInput(f"kappa must be at least 2; got {brief(kappa)}.")
     return number
