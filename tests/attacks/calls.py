@@ -32,10 +32,11 @@ SETS = {
 
 MADE_BY_THE_LIBRARY = {
     *("Advice", "Analysis", "Bounds", "Choices", "Comparison", "ContextualAnalysis"),
-    *("ContextualBounds", "Decision", "Halfspaces", "Result", "Status"),
+    *("ContextualBounds", "Decision", "DuelAnalysis", "Halfspaces", "Result", "Status"),
     *("functions.Known", "readings.Reading", "sampling.Pairs", "confidence.ConfidenceSet"),
+    "kernels.FromSklearn",
 }
-"""Classes of results; users read them."""
+"""Classes of results, which users read, and what ``kernels.as_kernel`` makes."""
 
 FOR_EXTENSIONS = {
     *("AnyGame", "ParameterSet", "Policy", "Polyhedral", "kernels.Kernel", "sampling.SamplingRule"),
@@ -98,8 +99,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "KernelDuelingGame": {"kernel": KERNEL, "points": POINTS},
     "KernelGame": {
         "reward_kernel": np.eye(2),
-        "observation_kernel": np.eye(2),
-        "cross_kernel": np.eye(2),
+        "observation_kernel": np.eye(2).reshape(2, 1, 2, 1),
+        "cross_kernel": np.eye(2).reshape(2, 2, 1),
     },
     "Learner": {"game": APPLES},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
@@ -116,7 +117,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "finite_alignment_bounds": {"game": APPLES},
     "fit_kernel": {"kernel": KERNEL, "reading": READING, "observations": [0.1, 0.5, 0.2]},
     "from_csv": {"path": "table.csv"},
-    "from_table": {"earn": [["", "x", "y"], ["a", 1, 0], ["b", 0, 1]]},
+    "from_table": {"earn": {"a": {"x": (1, "yes")}, "b": {"x": (0, "no")}}},
     "functions.ackley": {"x": [[0.1, 0.2]]},
     "functions.branin": {"x": [[0.1, 0.2]]},
     "functions.hartmann3": {"x": [[0.1, 0.2, 0.3]]},
@@ -124,6 +125,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "functions.named": {"name": "branin"},
     "games.finite": {"rewards": [[0, -1], [-2, 0]], "signals": ["ab", "cc"]},
     "games.make": {"name": "apple_tasting"},
+    "games.named": {"game": "apple_tasting"},
     "games.options_of": {"name": "apple_tasting"},
     "games.summary": {"name": "apple_tasting"},
     "kernels.FromFunction": {"function": own_kernel},
@@ -136,6 +138,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "load_game": {"path": "game.json"},
     "local_alignment": {"game": APPLES, "confidence": pm.Learner(APPLES).confidence_set()},
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
+    "plot.information": {"results": result},
+    "plot.regret": {"results": result},
     "policies.make": {"name": "ids"},
     "policies.name_of": {"policy": pm.IDS()},
     "policies.options_of": {"name": "ids"},
@@ -165,6 +169,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "write_report": {"comparisons": comparisons, "folder": "report", "figures": False},
 }
 """What public names need at least; names that are not listed need nothing."""
+
+LATER = (result, comparisons)
+"""Functions that make an argument when it is needed."""
 
 METHODS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     "Experiment.run": (
@@ -199,7 +206,7 @@ METHODS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
 
 def write_inputs() -> None:
     """Write the files that calls read into the current folder."""
-    Path("table.csv").write_text(",x,y\na,1,0\nb,0,1\n")
+    Path("table.csv").write_text(",x,y\na,1 yes,0 no\nb,0 no,1 no\n")
     pm.save_game(APPLES, "game.json")
     Path("experiment.toml").write_text(
         'horizon = 3\nseeds = 2\ngames = ["apple_tasting"]\npolicies = ["greedy"]\n'

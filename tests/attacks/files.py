@@ -46,8 +46,13 @@ EXPERIMENTS = (
         'name = "../x"',
         'name = "a\\u0000"',
     ),
-    *("checkpoints = [[1]]", "checkpoints = [9]", "noise = 3", "unknown = 1", "horizon = 1e3"),
-    *('[games.x]\ngame = "missing.json"', '[games.x]\ntheta = "nowhere"', "x = 2020-01-01"),
+    *('name = "a\\u0000"', "checkpoints = [[1]]", "checkpoints = [9]", "noise = 3", "unknown = 1"),
+    *(
+        '[games.x]\ngame = "missing.json"',
+        '[games.x]\ntheta = "nowhere"',
+        "x = 2020-01-01",
+        "horizon = 1e3",
+    ),
     *('"\\u001b[31m" = 1', '[games."\\u001b[31m"]\ngame = 3', "horizon = 99999999999999999999"),
 )
 HUGE = {
@@ -113,8 +118,8 @@ def attacks(seed: int) -> Iterator[Attack]:
     for kind, build in GAMES.items():
         pm.save_game(build(), "valid.json")
         content = Path("valid.json").read_bytes()
-        spoiled = [*spoiled_leaves(json.loads(content)), *damaged(content, rng, cuts=10, flips=20)]
-        for how, changed in spoiled:
+        changes = [*spoiled_leaves(json.loads(content)), *damaged(content, rng, cuts=10, flips=20)]
+        for how, changed in changes:
             yield Attack(f"{kind} game: {how}", partial(read_game, "game.json", changed))
     for kind, data in HUGE.items():
         huge = partial(bytes, json.dumps(data).encode())

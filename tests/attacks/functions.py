@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.calls import calls, comparisons, write_inputs
+from tests.attacks.calls import LATER, calls, write_inputs
 from tests.attacks.judge import Attack
 from tests.attacks.values import HOSTILE, Make
 
@@ -37,7 +37,7 @@ def spoiled(
     function: Any, arguments: dict[str, Any], argument: str, make: Make, kind: Any = None
 ) -> object:
     """Call a function with one argument replaced, and return what it answers."""
-    given = {name: v() if v is comparisons else v for name, v in arguments.items()}
+    given = {name: v() if any(v is f for f in LATER) else v for name, v in arguments.items()}
     if argument:
         given[argument] = make()
     several = [given.pop(p) for p, kind in parameters(function) if kind not in SPOILED]
