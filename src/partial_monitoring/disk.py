@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EACCES
 from functools import partial
@@ -64,15 +64,22 @@ def remove_unfinished(folder: Path) -> None:
                 path.unlink()
 
 
-def read_json(path: str | Path) -> Any:
-    """Return the content of a JSON file."""
+def read_json(path: str | Path, *, strict: bool = False) -> Any:
+    """Return the content of a JSON file; ``strict`` refuses keys that appear twice."""
     source = file_path(path)
     with _reporting(path, "read"):
         content = source.read_bytes()
     try:
-        return json.loads(content)
+        return json.loads(content, object_pairs_hook=_without_repeats if strict else None)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}.") from None
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice")
+    return found
 
 
 def _replace(target: Path, data: bytes | memoryview) -> None:

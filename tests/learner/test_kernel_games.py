@@ -48,7 +48,8 @@ def test_a_decision_says_what_and_why(name: str) -> None:
     learner = played(name, 6)
     game, decision = learner.game, learner.ask()
     count = game.item_count if isinstance(game, pm.KernelDuelingGame) else game.k
-    assert (decision.id, decision.round) == (6, 7)
+    assert decision.id.endswith("-6")
+    assert decision.round == 7
     for part in (decision.distribution, decision.gaps, decision.information, decision.estimate):
         assert part.shape == (count,)
     assert decision.distribution.sum() == pytest.approx(1.0, abs=1e-12)
@@ -169,7 +170,7 @@ def test_answers_are_checked() -> None:
         with pytest.raises(InvalidInput, match="observation"):
             learner.tell(decision, wrong)
     learner.tell(decision, [0.1, 0.2])
-    with pytest.raises(InvalidInput, match="decision 0 has been told already"):
+    with pytest.raises(InvalidInput, match=r"decision '.*-0' has been told already"):
         learner.tell(decision, [0.1, 0.2])
     with pytest.raises(InvalidInput, match="no action named 'there'"):
         learner.ask(available=["there"])

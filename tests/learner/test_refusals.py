@@ -54,9 +54,10 @@ def test_games_that_can_be_learned_are_not_refused(name: str) -> None:
 
 BAD_ARGUMENTS: dict[str, tuple[tuple[Any, ...], str]] = {
     "no game": ((None,), "game"),
-    "a name": (("dynamic_pricing",), "game"),
+    "an unknown name": (("dynamic_prices",), "did you mean 'dynamic_pricing'"),
     "a policy by class": ((pm.games.dynamic_pricing(), pm.IDS), "policy"),
     "a word as policy": ((pm.games.dynamic_pricing(), "best"), "policy"),
+    "nearly a policy": ((pm.games.dynamic_pricing(), "randcpb"), "did you mean 'randcbp'"),
     "a number as policy": ((pm.games.dynamic_pricing(), 3), "policy"),
     "a negative seed": ((pm.games.dynamic_pricing(), pm.IDS(), -1), "seed"),
     "a fractional seed": ((pm.games.dynamic_pricing(), pm.IDS(), 0.5), "seed"),

@@ -10,24 +10,12 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring import policies as registry
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.session import decide, fold, observe, replay, restore, snapshot
 from partial_monitoring.learner.spec import Session, Spec
 from tests.golden import runs
-
-CASES = [(game, policy) for game, own in runs.POLICIES.items() for policy in own]
-CASES += [("kernel", "refitted"), ("box", "ids"), ("box", "gp_ucb")]
-
-
-def spec_of(case: tuple[str, str]) -> Spec:
-    game, policy = case
-    options: dict[str, Any] = {}
-    if case == ("box", "ids"):
-        options = {"gap": "mean"}
-    if policy == "refitted":
-        options = {"first": 5}
-    return Spec(runs.GAMES[game][0](), registry.make(policy, **options), seed=7)
+from tests.oracles.cases import CASES, spec_of
+from tests.oracles.learners import without_id
 
 
 def plain(data: Any) -> Any:
@@ -125,12 +113,13 @@ def test_a_learner_is_the_fold_of_its_events() -> None:
     learner.tell(second.id, "yes")
     events = learner.events
     assert [event["kind"] for event in events] == ["ask", "ask", "history", "history", "tell"]
-    assert events[0] == {"seq": 1, "kind": "ask", **rest(first), "decision": 0}
+    asked = without_id(first.to_dict())
+    assert events[0] == {"seq": 1, "kind": "ask", **asked, "decision": first.id}
     assert events[1]["available"] == ["$1", "$2"]
     assert events[2] == {
         "seq": 3, "kind": "history", "action": 1, "label": "$2", "observation": "yes"
     }  # fmt: skip
-    assert events[4] == {"seq": 5, "kind": "tell", "decision": 1, "observation": "yes"}
+    assert events[4] == {"seq": 5, "kind": "tell", "decision": second.id, "observation": "yes"}
     events[0]["label"] = "changed"
     assert learner.events[0]["label"] == first.label
     again = pm.Learner.replay(learner.game, None, 3, plain(learner.events), check=True)
@@ -139,11 +128,7 @@ def test_a_learner_is_the_fold_of_its_events() -> None:
     assert again.round == learner.round == 4
     again.tell(first, "yes")
     learner.tell(first, "yes")
-    assert again.ask().to_dict() == learner.ask().to_dict()
-
-
-def rest(decision: pm.Decision) -> dict[str, Any]:
-    return {name: value for name, value in decision.to_dict().items() if name != "id"}
+    assert without_id(again.ask().to_dict()) == without_id(learner.ask().to_dict())
 
 
 def test_decisions_of_another_learner_are_noticed() -> None:
@@ -214,7 +199,10 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "twice": ([HISTORY, HISTORY], "event must be the one after number 1; got number 1"),
     "a kind": ([HISTORY | {"kind": "pause"}], "event must be an ask, a tell or history; got"),
     "a number": ([ASK | {"decision": 3}], "event must ask for decision 0; got 3"),
-    "not asked": ([{"seq": 1, "kind": "tell", "decision": 0, "observation": "yes"}], "asked for"),
+    "not asked": (
+        [{"seq": 1, "kind": "tell", "decision": 0, "observation": "yes"}],
+        "decision 0 is not one",
+    ),
     "told": (
         [ASK, *({"seq": n, "kind": "tell", "decision": 0, "observation": "yes"} for n in (2, 3))],
         "decision 0 has been told already",

@@ -30,7 +30,8 @@ def test_answers_may_come_late_and_in_any_order(name: str) -> None:
     learner = pm.Learner(game, seed=1)
     decisions = [learner.ask() for _ in range(6)]
     assert [d.round for d in decisions] == [1] * 6
-    assert [d.id for d in decisions] == list(range(6))
+    assert [d.id.rpartition("-")[2] for d in decisions] == list("012345")
+    assert len({d.id.rpartition("-")[0] for d in decisions}) == 1
     rng = np.random.default_rng(0)
     answers = [answer(game, d, rng) for d in decisions]
     for i in (4, 0, 5, 2):
@@ -91,11 +92,12 @@ def test_an_unknown_decision_is_refused(decision: Any) -> None:
     refused(lambda: learner.tell(decision, [0.1]), learner)
 
 
-def test_ids_may_be_numpy_integers() -> None:
+def test_ids_may_be_numpy_strings_and_a_number_is_no_id() -> None:
     learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
     decision = learner.ask()
-    learner.tell(np.int64(decision.id), "yes")
-    refused(lambda: learner.tell(np.int64(0), "yes"), learner, "already")
+    learner.tell(np.str_(decision.id), "yes")
+    refused(lambda: learner.tell(np.str_(decision.id), "yes"), learner, "already")
+    refused(lambda: learner.tell(np.int64(0), "yes"), learner, "is not one of this learner's")
 
 
 def test_a_second_tell_is_refused() -> None:
@@ -181,7 +183,7 @@ def test_history_has_a_row_per_decision() -> None:
     first, second = learner.ask(), learner.ask()
     learner.tell(second, "yes")
     rows = learner.history
-    assert [row["id"] for row in rows] == [0, 1]
+    assert [row["id"] for row in rows] == [first.id, second.id]
     assert [row["observation"] for row in rows] == [None, "yes"]
     assert rows[0]["action"] == first.action
     assert rows[1]["label"] == second.label
@@ -202,7 +204,7 @@ def test_logged_data_count_as_observations() -> None:
     assert np.array_equal(one.estimate, two.estimate)
     assert one.beta == two.beta
     assert np.array_equal(one.gaps, two.gaps)
-    assert one.id == 0
+    assert one.id.endswith("-0")
 
 
 def test_logged_data_by_index_and_as_generators() -> None:

@@ -45,11 +45,15 @@ def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
     return learner
 
 
+def without_id(row: dict[str, Any]) -> dict[str, Any]:
+    """What is the same for every learner with a seed: all but the ids of its decisions."""
+    return {name: value for name, value in row.items() if name not in ("id", "decision")}
+
+
 def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
-    """Everything that a further decision depends on."""
+    """Everything that a further decision depends on, but for ids."""
     decision = deepcopy(learner).ask()
     return (
-        decision.id,
         decision.round,
         decision.action,
         decision.distribution.tolist(),
@@ -57,8 +61,8 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
         decision.information.tolist(),
         decision.beta,
         decision.estimate.tolist(),
-        sorted(learner._session.open),
-        learner.history,
+        sorted(own.event["seq"] for own in learner._session.open.values()),
+        list(map(without_id, learner.history)),
     )
 
 

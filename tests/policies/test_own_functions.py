@@ -142,7 +142,7 @@ def test_decisions_of_other_learners_are_refused() -> None:
     mine, other = pm.Learner(game, seed=0), pm.Learner(game, seed=0)
     other.tell_past(["taste"] * 400, ["good"] * 380 + ["rotten"] * 20)
     own, strange = mine.ask(), other.ask()
-    with pytest.raises(InvalidInput, match="decision must be one of this learner"):
+    with pytest.raises(InvalidInput, match="is not one of this learner's"):
         mine.tell(strange, "good")
     mine.tell(own, mine.game.signals[own.action][0])  # type: ignore[attr-defined]
 

@@ -24,7 +24,8 @@ class Decision:
     Attributes
     ----------
     id
-        The number of the decision, by which its observation is reported.
+        By which the observation is reported: a token of the learner and a number, as in
+        "k3f9x0q7tm-17". No other decision has it, of this learner or of another one.
     round
         t: one more than the number of observations so far.
     action
@@ -64,7 +65,7 @@ class Decision:
         Which of the actions could be played, shape (k,), if not all could.
     """
 
-    id: int
+    id: str | int
     round: int
     action: int
     label: str

@@ -17,14 +17,15 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.observations import from_log, from_vector
 from partial_monitoring.learner.session import encoded, fold
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.states import with_arrays
+from partial_monitoring.learner.states import alike, saved, with_arrays
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import boolean
 
 
 def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     """Return the spec, the session and the events of a learner from the content of its file."""
-    settings = {"allow_hopeless": data["allow_hopeless"]}
+    settings = {"allow_hopeless": boolean("allow_hopeless", data["allow_hopeless"])}
     spec = Spec.from_dict({**data, "settings": settings})
     events = [{"seq": seq, **event} for seq, event in enumerate(_events(spec, data), 1)]
     session = spec.start
@@ -35,7 +36,9 @@ def restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     if data["arrays"] is not None and game_to_dict(spec.game) == data["game"]:
         # The arrays of an estimate are beside those of the state that holds it.
         arrays = data["arrays"] | {"estimate": data["arrays"]}
-        session = session._replace(state=with_arrays(spec.start.state, arrays))
+        start = spec.start.state
+        if not alike(saved(with_arrays(start, arrays), start), saved(session.state, start)):
+            raise InvalidInput("its state is not what its observations make.")
     return spec, session, events
 
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring import disk
+from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import format_1
+from partial_monitoring.learner import files, forks
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.observations import one_per_action
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, status
 from partial_monitoring.model.any_game import AnyGame, Context
-from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy, draws_needed
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
 from partial_monitoring.validation import Array, boolean, brief
-
-FORMAT = 2
-"""Version of the files that ``save`` writes."""
 
 
 class Learner:
@@ -38,9 +36,9 @@ class Learner:
     Parameters
     ----------
     game
-        The game.
+        The game, or the name of one of ``pm.games``.
     policy
-        What decides; ``pm.IDS()`` unless given.
+        What decides, or the name of one of ``pm.policies``; ``pm.IDS()`` unless given.
     seed
         Everything random follows from it: the same seed, answers and order give the same decisions.
     allow_hopeless
@@ -60,8 +58,8 @@ class Learner:
 
     def __init__(
         self,
-        game: AnyGame,
-        policy: Policy[Any] | None = None,
+        game: AnyGame | str,
+        policy: Policy[Any] | str | None = None,
         seed: int = 0,
         *,
         allow_hopeless: bool = False,
@@ -70,20 +68,49 @@ class Learner:
         settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
         spec = Spec(game, policy, seed, settings)
         if not allow_hopeless:
-            refuse_hopeless(game)
+            refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
         self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
 
     def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
         self._spec, self._session, self._storage = spec, session, storage
-        self._lock = Lock()
+        self._open()
+
+    def _open(self) -> None:
+        """Start to decide, under a token and with a lock of its own."""
+        self._lock, self._token = RLock(), new_token()
+        forks.remember(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        with self._lock:
+            return {name: self.__dict__[name] for name in ("_spec", "_session", "_storage")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = Lock()
+        self._open()
+        # The storage may have been copied later than the session.
+        for event in self._storage.after(self._session.seq):
+            self._session = steps.fold(self._spec, self._session, event)
+
+    def __copy__(self) -> Learner:
+        return deepcopy(self)  # two learners must not write to one log
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value}" for name, value in self._facts().items())
+        return f"Learner({facts})"
+
+    def _repr_html_(self) -> str:
+        rows = [(display.TableCell(x), display.TableCell(y)) for x, y in self._facts().items()]
+        return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
+
+    def _facts(self) -> dict[str, str]:
+        session = self._session
+        return {
+            "game": brief(self.game),
+            "policy": name_of(self.policy),
+            "round": str(session.round),
+            "open": str(len(session.open)),
+        }
 
     # -- what it uses ------------------------------------------------------------------------
 
@@ -158,22 +185,22 @@ class Learner:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One row of plain data per decision: what it was, and the observation."""
-        rows: list[dict[str, Any]] = []
+        rows: dict[Any, dict[str, Any]] = {}
         for event in self.events:
             match event:
-                case {"kind": "ask", "decision": number}:
+                case {"kind": "ask", "decision": name}:
                     kept = ("round", "action", "label", "probability", "context")
-                    row = {"id": number} | {name: event[name] for name in kept if name in event}
-                    rows.append(row | {"observation": None})
-                case {"kind": "tell", "decision": number}:
-                    rows[number]["observation"] = event["observation"]
-        return rows
+                    row = {"id": name} | {key: event[key] for key in kept if key in event}
+                    rows[name] = row | {"observation": None}
+                case {"kind": "tell", "decision": name}:
+                    rows[name]["observation"] = event["observation"]
+        return list(rows.values())
 
     @classmethod
     def replay(
         cls,
-        game: AnyGame,
-        policy: Policy[Any] | None = None,
+        game: AnyGame | str,
+        policy: Policy[Any] | str | None = None,
         seed: int = 0,
         events: Iterable[Event] = (),
         *,
@@ -220,20 +247,24 @@ class Learner:
             The actions that can be played this time; all of them unless given.
         """
         with self._lock:
-            request = {"context": context, "available": available}
+            request = {"context": context, "available": available, "token": self._token}
             step = steps.decide(self._spec, self._session, request)
             self._publish(steps.advance(self._spec, self._session, step), [step.event])
         assert step.decision is not None
         return step.decision
 
-    def tell(self, decision: Decision | int | Sequence[Decision | int], observation: Any) -> None:
+    def tell(
+        self, decision: Decision | str | int | Sequence[Decision | str | int], observation: Any
+    ) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
+
+        (The ids of decisions that earlier versions saved are whole numbers.)
 
         In finite games it is the signal, in others a vector with the observations of the action
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
         observations; either all of them are accepted or none.
         """
-        if isinstance(decision, Decision) or not isinstance(decision, Sequence):
+        if isinstance(decision, Decision | str) or not isinstance(decision, Sequence):
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
             return
@@ -248,12 +279,12 @@ class Learner:
                 f"{len(observations)}."
             )
         with self._lock:
-            numbers = [open_decision(self._session, item).event["decision"] for item in decisions]
-            if len(set(numbers)) < len(numbers):
+            names = [open_decision(self._session, item).event["decision"] for item in decisions]
+            if len(set(names)) < len(names):
                 raise InvalidInput("decision must not name the same decision twice.")
             self._observe(
-                {"decision": number, "observation": seen}
-                for number, seen in zip(numbers, observations, strict=True)
+                {"decision": name, "observation": seen}
+                for name, seen in zip(names, observations, strict=True)
             )
 
     def tell_past(
@@ -300,7 +331,8 @@ class Learner:
         found = getattr(self.policy, "confidence_set", None)
         if not callable(found):
             raise InvalidInput(
-                f"{type(self.policy).__name__} has no confidence set, and so no status."
+                f"{type(self.policy).__name__} has no confidence set, and so no status; a policy "
+                f"of your own needs a method confidence_set(state) for it."
             )
         return found(session.state, **context.options)
 
@@ -333,37 +365,13 @@ class Learner:
         """Write everything to a file, whole or not at all; loaded again, it decides the same."""
         with self._lock:
             session, events = self._session, list(self._storage.after())
-        data = {
-            "format": FORMAT,
-            **self._spec.to_dict(),
-            "snapshot": steps.snapshot(self._spec, session),
-            "events": events,
-        }
-        disk.write_text(path, json.dumps(data))
+        files.write(path, self._spec, session, events)
 
     @classmethod
     def load(cls, path: str | Path) -> Learner:
-        """Read a learner that was saved."""
-        data = disk.read_json(path)
-        version = data.get("format") if isinstance(data, Mapping) else None
-        if version is None:
-            raise InvalidInput(f"{path}: is not a saved learner.")
-        if version not in (1, FORMAT):
-            raise InvalidInput(
-                f"{path}: has format {brief(version)}; this version reads 1 and {FORMAT}."
-            )
-        learner = cls.__new__(cls)
-        try:
-            if version == FORMAT:
-                spec, events = Spec.from_dict(data), data["events"]
-                # A state is in the units of the game as it was written.
-                kept = data["snapshot"] if game_to_dict(spec.game) == data["game"] else None
-                session = steps.restore(spec, kept, events)
-            else:
-                spec, session, events = format_1.restored(data)
-            learner._begin(spec, session, Memory(events))
-        except InvalidInput as error:
-            raise InvalidInput(f"{path}: is not a saved learner: {error}") from None
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            raise InvalidInput(f"{path}: is not a saved learner.") from None
+        """Read a learner that was saved; a file that is damaged or not consistent is refused."""
+        spec, session, events = files.read(path)
+        learner, storage = cls.__new__(cls), Memory()
+        storage.append(events)
+        learner._begin(spec, session, storage)
         return learner

@@ -12,28 +12,35 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
 from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, check_choices
 from partial_monitoring.storage.base import Event, Snapshot
 from partial_monitoring.validation import Array, brief, is_whole
+
+ROUNDING = 1e-9
+"""By how much a probability may exceed 1."""
 
 MOST_MASKED = 10**8
 """Largest number of actions among which ``available`` may be given."""
 
 Request = Mapping[str, Any]
-"""What is asked or reported: ``context`` and ``available`` of an ask, ``decision`` and
-``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged data."""
+"""What is asked or reported: ``context``, ``available`` and the ``token`` of the id of an ask,
+``decision`` and ``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged
+data."""
 
 
 class Step(NamedTuple):
@@ -54,11 +61,14 @@ class Step(NamedTuple):
 def decide(spec: Spec, session: Session, request: Request) -> Step:
     """Return the ask that answers a request: what the policy chooses."""
     context = spec.context(request.get("context"))
-    available = request.get("available")
-    mask, offered = (None, None) if available is None else _available(spec, context, available)
+    available, mask, offered = request.get("available"), None, None
+    if available is not None:
+        mask, offered = available_actions(spec, context, available)
     uniforms = spec.uniforms(session.asked)
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
-    decision = _decision(session, context, choice, mask)
+    if spec.foreign:
+        check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
+    decision = _decision(session, request.get("token"), context, choice, mask)
     event = {
         "seq": session.seq + 1,
         "kind": "ask",
@@ -94,38 +104,29 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     return Step(event, context, action, vector)
 
 
-def open_decision(session: Session, decision: Decision | int) -> Waiting:
-    """Return an open decision, given itself or by its number."""
-    number = decision.id if isinstance(decision, Decision) else decision
-    if is_whole(number):
-        own: Waiting | None = session.open.get(int(number))
+def open_decision(session: Session, decision: Any) -> Waiting:
+    """Return an open decision, given itself or by its id."""
+    given = decision.id if isinstance(decision, Decision) else decision
+    if isinstance(given, str) or is_whole(given):
+        own: Waiting | None = session.open.get(given)
         if own is not None:
-            if isinstance(decision, Decision):
-                _recognize(decision, own)
             return own
-        if 0 <= number < session.asked:
-            raise InvalidInput(f"decision {number} has been told already.")
-    raise InvalidInput(f"decision must be one that was asked for; got {brief(decision)}.")
+        if was_given_out(session.tokens, session.asked, given):
+            raise InvalidInput(f"decision {brief(given)} has been told already.")
+    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
 
 
-def _recognize(decision: Decision, own: Waiting) -> None:
-    """Refuse a decision that only shares its number with an open one."""
-    asked, name = own.event, decision.context
-    given = decision.round, decision.action, decision.label, decision.probability
-    known = asked["round"], own.action, asked["label"], asked["probability"]
-    there = name is own.context.name or written(name) == asked.get("context")
-    if given == known and there:
-        return
-    raise InvalidInput(
-        f"decision must be one of this learner, whose decision {decision.id} was "
-        f"{brief(asked['label'])} in round {asked['round']}; got {brief(decision.label)} in round "
-        f"{decision.round}."
-    )
-
-
-def _decision(session: Session, context: Context, choice: Choices, mask: Any) -> Decision:
+def _decision(
+    session: Session, token: str | None, context: Context, choice: Choices, mask: Any
+) -> Decision:
     """Return what a policy chose, and why."""
-    action = context.local(int(choice.action[0]))
+    chosen = int(choice.action[0])
+    action = context.local(chosen)
+    if mask is not None and not mask[chosen]:
+        raise InvalidInput(
+            f"a policy must choose an action that is available; got "
+            f"{brief(context.game.action_label(action))}."
+        )
     where = context.local(int(choice.positions[0]))
     considered = None if choice.candidates is None else choice.candidates[0]
     game, labels = context.game, None
@@ -135,13 +136,16 @@ def _decision(session: Session, context: Context, choice: Choices, mask: Any) ->
         mask = mask if context.positions is None else mask[context.positions]
         mask = mask if considered is None else mask[considered]
     distribution = context.own(choice.distribution)
+    probability = float(distribution[where])
+    if not 0 <= probability <= 1 + ROUNDING:
+        raise InvalidInput(f"a policy must choose with a probability; got {probability}.")
     return Decision(
-        session.asked,
+        decision_id(token, session.asked),
         session.round,
         action,
         game.action_label(action),
         distribution,
-        float(distribution[where]),
+        probability,
         None if choice.gaps is None else context.own(choice.gaps),
         None if choice.information is None else context.own(choice.information),
         float("nan") if choice.ratio is None else float(choice.ratio[0]),
@@ -157,7 +161,7 @@ def _decision(session: Session, context: Context, choice: Choices, mask: Any) ->
     )
 
 
-def _available(
+def available_actions(
     spec: Spec, context: Context, available: Iterable[int | str]
 ) -> tuple[Any, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
@@ -175,6 +179,9 @@ def _available(
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what an action of a context showed as a vector (m,), or refuse it."""
+    items = observation if isinstance(observation, list | tuple) else (observation,)
+    if any(isinstance(item, MaskedArray) and is_masked(item) for item in items):
+        raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
     length = max(spec.game.m, context.game.m)
     vector: Array = context.game.feedback().encode(context.game, action, observation, length)
     return vector
@@ -190,36 +197,47 @@ def fold(spec: Spec, session: Session, event: Event) -> Session:
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
     """Return the session after one more step."""
-    state, seq, asked, told, waiting, counts = session
+    state = session.state if step.vector is None else learned(spec, session.state, step)
+    return noted(session, step, state)
+
+
+def learned(spec: Spec, state: Any, step: Step) -> Any:
+    """Return the state of the policy after one more step."""
+    if step.vector is None:
+        return state
+    context, played = step.context, np.array([step.context.outer(step.action)])
+    return spec.policy.update(state, played, step.vector[None], **context.options)
+
+
+def noted(session: Session, step: Step, state: Any) -> Session:
+    """Return the session after one more step, with a given state of the policy."""
+    _, seq, asked, told, waiting, counts, tokens = session
     event, context, action, vector, _ = step
     if vector is None:
-        waiting = waiting.with_item(asked, Waiting(event, context, action))
-        return Session(state, seq + 1, asked + 1, told, waiting, counts)
-    played = np.array([context.outer(action)])
-    state = spec.policy.update(state, played, vector[None], **context.options)
+        name = event["decision"]
+        waiting = waiting.with_item(name, Waiting(event, context, action))
+        if not tokens or name != decision_id(tokens[-1][0], asked):
+            tokens = with_token(tokens, name, asked)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens)
     if event["kind"] == "tell":
-        number = event["decision"]
-        event, waiting = waiting[number].event, waiting.without(number)
+        name = event["decision"]
+        event, waiting = waiting[name].event, waiting.without(name)
     shown = vector[: context.game.row_count(action)].tolist()
     counts = counts.added(event.get("context"), action, shown)
-    return Session(state, seq + 1, asked, told + 1, waiting, counts)
+    return Session(state, seq + 1, asked, told + 1, waiting, counts, tokens)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
     """Return the step of an event that was logged."""
     try:
-        if event["seq"] != session.seq + 1:
+        if not is_whole(event["seq"]) or event["seq"] != session.seq + 1:
             raise InvalidInput(
                 f"event must be the one after number {session.seq}; got number "
                 f"{brief(event['seq'])}."
             )
         match event["kind"]:
             case "ask":
-                if event["decision"] != session.asked:
-                    raise InvalidInput(
-                        f"event must ask for decision {session.asked}; got "
-                        f"{brief(event['decision'])}."
-                    )
+                _check_ask(session, event)
                 return Step(event, *_played(spec, event))
             case "tell":
                 own = open_decision(session, event["decision"])
@@ -234,12 +252,24 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
     return Step(event, context, action, encoded(spec, context, action, seen))
 
 
+def _check_ask(session: Session, event: Event) -> None:
+    """Refuse an ask that is not of the next decision, or not of this round."""
+    token_of(event["decision"], session.asked)
+    if not is_whole(event["round"]) or event["round"] != session.round:
+        raise InvalidInput(f"event must ask in round {session.round}; got {brief(event['round'])}.")
+    probability = event["probability"]
+    if type(probability) not in (int, float) or not 0 <= probability <= 1 + ROUNDING:
+        raise InvalidInput(f"event must have a probability; got {brief(probability)}.")
+
+
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
     Points of a box have numbers only: the number counts where it has that label.
     """
     label, action = event["label"], event["action"]
+    if not isinstance(label, str) or not is_whole(action):
+        raise InvalidInput(f"event must name an action; got {brief(label)}, {brief(action)}.")
     context = spec.read_context(event.get("context"))
     if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
@@ -255,7 +285,8 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": [own.event for _, own in sorted(session.open.items())],
+        "open": sorted((own.event for own in session.open.values()), key=itemgetter("seq")),
+        "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
@@ -270,14 +301,16 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
     if snapshot is not None:
         last = snapshot["seq"]
         if snapshot["state"] is not None:
-            asks = snapshot["open"]
+            asks, asked = snapshot["open"], snapshot["asked"]
+            bare = [[None, 0]] if asked else []  # no tokens are in snapshots of earlier versions
             session = Session(
                 with_arrays(spec.start.state, snapshot["state"]),
                 last,
-                snapshot["asked"],
+                asked,
                 snapshot["told"],
                 PersistentMap.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
+                tuple((token, first) for token, first in snapshot.get("tokens", bare)),
             )
     for event in events:
         if event["seq"] > session.seq:
@@ -307,6 +340,7 @@ def replay(
         if check and event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
             computed = decide(spec, session, event | {"context": name}).event
+            computed["decision"] = event["decision"]  # another opening, another token
             if any(event.get(name) != value for name, value in computed.items()):
                 differences.append(Difference(event, computed))
         session = following

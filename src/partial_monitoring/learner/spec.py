@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partial_monitoring import randomness
+from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
+from partial_monitoring.learner.identity import DecisionId, Tokens
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
-from partial_monitoring.policies import policy_from_dict, policy_to_dict
-from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.storage.base import Event
@@ -34,6 +34,7 @@ class Session(NamedTuple):
     """What a learner knows after some events, never changed.
 
     Its size does not grow with their number, unless the state of its policy does, as with kernels.
+    It grows by one token whenever the learner is opened again.
     """
 
     state: Any
@@ -43,9 +44,10 @@ class Session(NamedTuple):
     asked: int = 0
     told: int = 0
     """The number of observations."""
-    open: PersistentMap[int, Waiting] = PersistentMap()
-    """The decisions whose observations are still to come, by number."""
+    open: PersistentMap[DecisionId, Waiting] = PersistentMap()
+    """The decisions whose observations are still to come, by id."""
     counts: Counts = Counts()
+    tokens: Tokens = ()
 
     @property
     def round(self) -> int:
@@ -66,17 +68,20 @@ class Spec:
 
     def __init__(
         self,
-        game: AnyGame,
-        policy: Policy[Any] | None = None,
+        game: AnyGame | str,
+        policy: Policy[Any] | str | None = None,
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        if not isinstance(game, AnyGame):
-            raise InvalidInput(f"game must be a Game or a ContextualGame; got {brief(game)}.")
-        policy = IDS() if policy is None else policy
+        game = games.named(game)
+        if policy is None or isinstance(policy, str):
+            policy = make("ids" if policy is None else policy)
         if not is_policy(policy):
-            raise InvalidInput(f"policy must be a policy such as IDS(); got {brief(policy)}.")
+            raise InvalidInput(
+                f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
+            )
         self.game, self.policy = game, policy
+        self.foreign = not _is_known(policy)
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
@@ -123,3 +128,12 @@ class Spec:
         """Return the spec from plain data."""
         game, policy = game_from_dict(data["game"]), policy_from_dict(data["policy"])
         return cls(game, policy, data["seed"], data["settings"])
+
+
+def _is_known(policy: Policy[Any]) -> bool:
+    """Whether a policy and its parts are the library's, whose choices need no check."""
+    try:
+        policy_to_dict(policy)
+    except InvalidInput:
+        return False
+    return True

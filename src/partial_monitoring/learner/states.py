@@ -9,11 +9,19 @@ differs from the state before the first round.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.validation import brief
+
+ROUNDING = 1e-5
+"""By how much numbers of a state may differ, relative to the largest one of their array, if they
+were computed with another processor or another version of Python."""
 
 
 def saved(state: Any, start: Any) -> dict[str, Any] | None:
@@ -40,16 +48,70 @@ def saved(state: Any, start: Any) -> dict[str, Any] | None:
 
 
 def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return the state before the first round with given arrays instead of its own."""
+    """Return the state before the first round with given arrays instead of its own.
+
+    Arrays of another shape or kind, and those that are not finite, are refused.
+    """
     changed: dict[str, Any] = {}
     for field in fields(start):
         value = getattr(start, field.name)
         if isinstance(value, np.ndarray):
-            read = np.array(arrays[field.name], dtype=value.dtype)
-            changed[field.name] = read.reshape(value.shape)
+            changed[field.name] = _read(field.name, arrays[field.name], value)
         elif is_dataclass(value) and field.name in arrays:
             changed[field.name] = with_arrays(value, arrays[field.name])
     return replace(start, **changed)
+
+
+def check_rounds(arrays: Mapping[str, Any], told: int) -> None:
+    """Refuse arrays of a state whose round is not the one after a number of observations."""
+    for name, value in arrays.items():
+        if isinstance(value, Mapping):
+            check_rounds(value, told)
+        elif name == "round" and set(np.ravel(value).tolist()) != {told + 1}:
+            raise InvalidInput(f"round must be {told + 1}; got {brief(value)}.")
+
+
+def alike(one: Any, two: Any) -> bool:
+    """Whether plain data are the same, with floats up to rounding errors."""
+    if isinstance(one, Mapping):
+        return (
+            isinstance(two, Mapping)
+            and one.keys() == two.keys()
+            and all(alike(one[key], two[key]) for key in one)
+        )
+    mine, other = list(_leaves(one)), list(_leaves(two))
+    size = max((abs(x) for x in (*mine, *other) if isinstance(x, float)), default=0.0)
+    return len(mine) == len(other) and all(
+        x == y or (type(x) is type(y) is float and abs(x - y) <= ROUNDING * size)
+        for x, y in zip(mine, other, strict=True)
+    )
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield what is in nested lists and tables, with the lengths of the lists."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, list | tuple):
+        yield "length", len(value)
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _read(name: str, given: Any, value: NDArray[Any]) -> NDArray[Any]:
+    """Return nested lists as an array like the one of the state before the first round."""
+    read = np.array(given)
+    if value.size == 0:
+        fits = read.size == 0
+    else:
+        kinds = {"f": "f", "b": "b"}.get(value.dtype.kind, "iu")
+        fits = read.shape == value.shape and read.dtype.kind in kinds
+    if not fits or not np.isfinite(read).all():
+        raise InvalidInput(
+            f"{name} must be finite numbers of shape {value.shape}; got {brief(given)}."
+        )
+    return read.astype(value.dtype).reshape(value.shape)
 
 
 def _same(value: Any, first: Any) -> bool:

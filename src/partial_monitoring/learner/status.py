@@ -80,6 +80,10 @@ class Status:
     def __str__(self) -> str:
         return self.explain()
 
+    def _repr_html_(self) -> str:
+        title, *notes = self.explain().splitlines()
+        return display.as_html([display.Sheet(title, (), (), tuple(notes))])
+
 
 def status(
     game: Game, confidence: Any, distribution: Array, gaps: Array | None, observed: Tallies

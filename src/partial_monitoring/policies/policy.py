@@ -184,6 +184,31 @@ def is_policy(policy: object) -> bool:
     return not isinstance(policy, type) and all(map(callable, parts))
 
 
+def check_choices(choices: Any, k: int, n: int) -> None:
+    """Refuse what a policy returned unless it holds choices of n replicates among k actions."""
+    if not isinstance(choices, Choices):
+        raise InvalidInput(f"a policy must return pm.Choices; got {brief(choices)}.")
+    try:
+        action, distribution = np.asarray(choices.action), np.asarray(choices.distribution)
+    except ValueError:  # rows of unequal length
+        action, distribution = np.array(None), np.array(None)
+    fits = action.dtype.kind in "iu" and action.shape == (n,)
+    if fits:
+        low, high = (action.item(),) * 2 if n == 1 else (action.min(), action.max())
+        fits = low >= 0 and high < k
+    if not fits:
+        raise InvalidInput(
+            f"a policy must choose actions by their numbers from 0 to {k - 1}, in an array of "
+            f"shape ({n},); got {brief(choices.action)}."
+        )
+    width = k if choices.candidates is None else choices.candidates.shape[1]
+    if distribution.dtype.kind not in "iuf" or distribution.shape != (n, width):
+        raise InvalidInput(
+            f"a policy must give a distribution of shape ({n}, {width}); got "
+            f"{brief(choices.distribution)}."
+        )
+
+
 def uniform_stream(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:
     """Return the function that gives a policy its uniform numbers of a round (from 0).
 
