@@ -27,7 +27,7 @@ def polytope(s: float) -> pm.Polytope:
 
 
 EXTREME: dict[str, Build] = {
-    "rewards": lambda s: pm.FiniteGame(np.array([[0, -1.0], [-2, 0]]) * s, ["yy", "ny"]),
+    "rewards": lambda s: pm.FiniteGame(np.array([[0, -1.0], [-1.5, 0]]) * s, ["yy", "ny"]),
     "one reward": lambda s: pm.FiniteGame([[0, -s], [-2, 0]], ["yy", "ny"]),
     "finite noise": lambda s: pm.FiniteGame([[0, -1], [-2, 0]], ["yy", "ny"], noise_std=s),
     "features": lambda s: pm.Game(np.eye(2) * s, MAPS, pm.Ball([0, 0], 1)),

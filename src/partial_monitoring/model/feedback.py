@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.errors import MOST_NAMES, InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, listed, unknown_name
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.validation import Array, Indices, brief, observation_array
 
@@ -209,7 +209,7 @@ class Outcome(Feedback):
         if observed not in own:
             raise InvalidInput(
                 f"action {brief(game.action_label(action))} shows one of "
-                f"{', '.join(map(brief, own[:MOST_NAMES]))}; got {brief(observed)}."
+                f"{listed(map(brief, own))}; got {brief(observed)}."
             )
         vector = np.zeros(length)
         vector[own.index(observed)] = 1.0
