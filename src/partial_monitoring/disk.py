@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EACCES
@@ -16,7 +17,7 @@ from stat import S_IMODE, S_ISREG
 from time import time
 from typing import Any
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, brief
 from partial_monitoring.validation import file_path
 
 MOST_WORDS = 1000
@@ -75,7 +76,7 @@ def read_json(path: str | Path, *, strict: bool = False) -> Any:
     with _reporting(path, "read"):
         content = source.read_bytes()
     try:
-        return json.loads(content, object_pairs_hook=_without_repeats if strict else None)
+        return json.loads(content, object_pairs_hook=each_key_once if strict else None)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}.") from None
 
@@ -88,11 +89,13 @@ def parse_toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key appears twice")
-    return found
+def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the table of some pairs; one in which a key appears twice is not valid."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"key {brief(twice)} appears twice")
+    return table
 
 
 def _replace(target: Path, data: bytes | memoryview) -> None:

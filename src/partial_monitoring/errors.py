@@ -15,7 +15,7 @@ def __dir__() -> list[str]:
 
 
 CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 """Characters that move the cursor, start commands of a terminal or turn the direction of text, and
 surrogates, which cannot be printed at all."""

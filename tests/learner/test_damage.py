@@ -226,7 +226,7 @@ def test_a_key_that_appears_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "learner.json"
     played(("finite", "ids")).save(path)
     path.write_text(path.read_text().replace('"seed": 7', '"seed": 8, "seed": 7'))
-    with pytest.raises(InvalidInput, match="a key appears twice"):
+    with pytest.raises(InvalidInput, match="key 'seed' appears twice"):
         pm.Learner.load(path)
 
 

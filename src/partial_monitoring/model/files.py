@@ -6,7 +6,6 @@ The format is described in ``docs/game-files.md``.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -226,23 +225,12 @@ def _read(path: Path) -> Any:
     try:
         match path.suffix:
             case ".json":
-                return json.loads(text, object_pairs_hook=_once)
+                return json.loads(text, object_pairs_hook=disk.each_key_once)
             case ".toml":
                 return disk.parse_toml(text)
-    except InvalidInput:
-        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"is not valid {path.suffix[1:].upper()}: {error}.") from None
     raise InvalidInput(f"a game file ends in .json, .toml or .csv; got {brief(path.suffix)}.")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the table of some pairs, in which no key may appear twice."""
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InvalidInput(f"a key must appear once in a table; {brief(twice)} appears twice.")
-    return table
 
 
 def _exact(value: Any) -> Any:

@@ -188,19 +188,11 @@ def check_choices(choices: Any, k: int, n: int) -> None:
     """Refuse what a policy returned unless it holds choices of n replicates among k actions."""
     if not isinstance(choices, Choices):
         raise InvalidInput(f"a policy must return pm.Choices; got {brief(choices)}.")
+    checked_actions(choices, n, k)
     try:
-        action, distribution = np.asarray(choices.action), np.asarray(choices.distribution)
+        distribution = np.asarray(choices.distribution)
     except ValueError:  # rows of unequal length
-        action, distribution = np.array(None), np.array(None)
-    fits = action.dtype.kind in "iu" and action.shape == (n,)
-    if fits:
-        low, high = (action.item(),) * 2 if n == 1 else (action.min(), action.max())
-        fits = low >= 0 and high < k
-    if not fits:
-        raise InvalidInput(
-            f"a policy must choose actions by their numbers from 0 to {k - 1}, in an array of "
-            f"shape ({n},); got {brief(choices.action)}."
-        )
+        distribution = np.array(None)
     width = k if choices.candidates is None else choices.candidates.shape[1]
     if distribution.dtype.kind not in "iuf" or distribution.shape != (n, width):
         raise InvalidInput(

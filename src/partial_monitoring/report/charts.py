@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.report.names import printable, short
+from partial_monitoring.errors import visible
+from partial_monitoring.report.names import short
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
     INFORMATION,
@@ -137,7 +138,7 @@ def _line(name: str, rounds: Indices, values: Array, style: Style) -> dict[str, 
         "mode": "lines" if len(rounds) > 2 else "lines+markers",
         "line": {"color": style.color, "dash": style.dash, "width": 2},
         "hovertemplate": "%{y:.4~g}",
-        "meta": {"policy": printable(name), "part": "mean"},
+        "meta": {"policy": visible(name), "part": "mean"},
     }
 
 
@@ -156,7 +157,7 @@ def _band(
         "line": {"width": 0, "color": style.color},
         "fillcolor": f"rgba({style.fill}, {opacity})",
         "hoverinfo": "skip",
-        "meta": {"policy": printable(name), "part": part},
+        "meta": {"policy": visible(name), "part": part},
     }
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partial_monitoring.report.names import printable, short
+from partial_monitoring.errors import visible
+from partial_monitoring.report.names import short
 from partial_monitoring.report.series import (
     GUIDE_COLOR,
     INFORMATION,
@@ -165,7 +166,7 @@ def _file(figure: Figure, kind: str, **metadata: None) -> bytes:
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        text.set_text(printable(text.get_text()))
+        text.set_text(visible(text.get_text()))
     buffer = BytesIO()
     figure.savefig(buffer, format=kind, metadata=metadata)
     return buffer.getvalue()

@@ -1,24 +1,9 @@
-"""Names as files, browsers, fonts and terminals can take them."""
+"""Names as legends can take them."""
 
 from __future__ import annotations
 
-import re
-
 from partial_monitoring.display import ELLIPSIS
-
-UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
-"""Control characters, changes of the direction of writing, halves of characters (surrogates)."""
-
-
-def printable(name: str) -> str:
-    r"""Write what cannot be shown as Python does.
-
-    >>> printable("a\x1b[31m"), printable("\ud800")
-    ('a\\x1b[31m', '\\ud800')
-    """
-    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+from partial_monitoring.errors import visible
 
 
 def short(name: str, most: int = 28) -> str:
@@ -27,5 +12,5 @@ def short(name: str, most: int = 28) -> str:
     >>> short("information-directed sampling", 12)
     'information…'
     """
-    line = printable(" ".join(name.split()))
+    line = visible(" ".join(name.split()))
     return line if len(line) <= most else line[: most - 1] + ELLIPSIS

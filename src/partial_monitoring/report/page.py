@@ -13,10 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import partial_monitoring
+from partial_monitoring.errors import visible
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
-from partial_monitoring.report.names import printable, short
+from partial_monitoring.report.names import short
 from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.series import DARK, Style, action_colors
 from partial_monitoring.report.significance import FEWEST
@@ -118,7 +119,7 @@ def script_hash(script: str) -> str:
 
 def _shown(value: object) -> object:
     """Replace what a browser cannot show, except in the page's own code."""
-    return printable(value) if type(value) is str else value
+    return visible(value) if type(value) is str else value
 
 
 def script_json(value: object) -> str:

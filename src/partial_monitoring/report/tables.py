@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from partial_monitoring import disk
+from partial_monitoring.errors import visible
 from partial_monitoring.report import text
-from partial_monitoring.report.names import printable
 from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.summary import Section, section_rows
 
@@ -137,7 +137,7 @@ def _cell(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    plain = printable(value)
+    plain = "\n".join(map(visible, value.split("\n")))
     starts = plain.lstrip().startswith(FORMULA) or value[:1] in ("\t", "\r", "\n")
     return f"'{plain}" if starts and not NUMBER.fullmatch(plain) else plain
 
@@ -159,10 +159,10 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def _plain(cell: str) -> str:
     """Keep the text of a cell on its line and in its column."""
-    cell = printable(cell)
+    cell = visible(" ".join(cell.split()))
     for mark in ("\\", "|", "<"):
         cell = cell.replace(mark, "\\" + mark)
-    return " ".join(cell.split())
+    return cell
 
 
 def _for_people(row: Row) -> Row:

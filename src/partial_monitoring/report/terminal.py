@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from partial_monitoring.errors import visible
 from partial_monitoring.report import text
-from partial_monitoring.report.names import printable
 from partial_monitoring.report.summary import Section, Summary, sections, summary_rows
 from partial_monitoring.simulation.comparison import Comparison
 
@@ -65,7 +65,7 @@ def summary_table(
         for game, row in zip_longest(_about(section), rows, fillvalue=""):
             style = "bold green" if row and row[0].startswith("*") else ""
             cells = [game, *row, *[""] * (len(COLUMNS) - 1 - len(row))]
-            table.add_row(*(Text(printable(cells[j]), style=style if j else "") for j in kept))
+            table.add_row(*(Text(visible(cells[j]), style=style if j else "") for j in kept))
         if i + 1 < len(counted):
             table.add_row()
     return table
