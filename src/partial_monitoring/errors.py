@@ -98,7 +98,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     no game named 'duelling'; did you mean 'dueling'? Known: dueling, finite.
     """
     names = sorted(known)
-    text = str(name)[:MOST_LETTERS].lower()
+    text = name[:MOST_LETTERS].lower() if isinstance(name, str) else ""
     starts = [n for n in names if text and (text.startswith(n.lower()) or n.startswith(text))]
     akin = starts or get_close_matches(text, names, n=1) or [n for n in names if text and text in n]
     guess = f"; did you mean {brief(min(akin, key=len))}?" if akin else "."

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import partial_monitoring as pm
 from partial_monitoring.cli import main
+from partial_monitoring.errors import InvalidInput
 from tests.attacks.judge import Attack, Wrong, shown, unclear, unsound
 
 CALLS = 700
@@ -19,7 +20,7 @@ SECONDS = ("--horizon", "3", "--seeds", "2")
 
 WORDS = (
     *("", " ", "-", "--", "---", "-1", "0", "nan", "inf", "1e308", "1e999999999", "9" * 5000),
-    *("a\0b", "\x1b[31mred", "\x1b]0;owned\x07", "\udcff", "\u202eabc", "two\nlines", "x" * 5000),
+    *("\x1b[31mred", "\x1b]0;owned\x07", "\udcff", "\u202eabc", "two\nlines", "x" * 5000),
     *("[", "[" * 5000, "{}", "{", '{"a":1}', "null", "true", "1,2,3", "1,,2", ",", "=", "=x", "x="),
     *("../x", ".", "/dev/null", "missing.json", "missing/", "game.json", "bad.json", "~", "*"),
     *("ids", "ids:", "ids:gap", "ids:gap=", "ids:gap=none", "a=b=c:d=e", "ids:regularization=nan"),
@@ -61,9 +62,13 @@ def call(words: list[str]) -> None:
         if problem := unsound(result.stdout):
             raise Wrong(problem)
         return
+    if result.stdout:
+        raise Wrong(f"wrote {shown(result.stdout)}")
     lines = result.stderr.splitlines()
     usage = lines and lines[0].startswith("Usage: ")  # of click, which writes no full stops
     if "Traceback" in result.stderr or not lines:
         raise Wrong(f"said {shown(result.stderr)}")
-    if problem := unclear(f"{lines[-1]}." if usage else result.stderr.rstrip("\n")):
+    message = f"{lines[-1]}." if usage else result.stderr.rstrip("\n")
+    if problem := unclear(message):
         raise Wrong(problem)
+    raise InvalidInput(message)

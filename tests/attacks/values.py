@@ -40,6 +40,13 @@ class Liar:
         raise IndexError("nothing here")
 
 
+class Empty:
+    """Can be made of anything, as a function that returns no numbers."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
 class Refusing:
     """Refuses to become an array."""
 
@@ -120,7 +127,7 @@ OBJECTS: dict[str, Make] = {
     "None": lambda: None,
     "Ellipsis": lambda: ...,
     "object": object,
-    "class": lambda: int,
+    "class": lambda: Empty,
     "lambda": lambda: lambda *_, **__: None,
     "module": lambda: np,
     "empty dict": dict,

@@ -57,7 +57,9 @@ class Learning:
     def bound_far(self, alpha: float) -> Array:
         """Return n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..., where c = 4."""
         ceiling = self.max_gap + self.apart
-        return self._bound(27 / 2 * self.information_constant * alpha * self.beta * ceiling, 3)
+        with np.errstate(invalid="ignore"):  # infinity times zero
+            psi = 27 / 2 * self.information_constant * alpha * self.beta * ceiling
+        return self._bound(psi, 3)
 
     def bound_near(self, alpha: float) -> Array:
         """Return (16 alpha beta gamma n)^(1/2) + ..., where c = 4 (E16)."""

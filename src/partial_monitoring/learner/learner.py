@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +70,10 @@ class Learner:
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
+        if not isinstance(storage, Storage):
+            raise InvalidInput(
+                f"storage must have append, after, keep and latest; got {brief(storage)}."
+            )
         self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
 
     def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
@@ -218,7 +222,11 @@ class Learner:
         check
             Compute every decision again, and refuse events in which one is different.
         """
-        learner, rows = cls(game, policy, seed, allow_hopeless=allow_hopeless), list(events)
+        rows = list(events) if isinstance(events, Iterable) else [events]
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise InvalidInput(f"events must be a list of events; got {brief(row)}.")
+        learner = cls(game, policy, seed, allow_hopeless=allow_hopeless)
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(

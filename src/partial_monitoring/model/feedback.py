@@ -97,7 +97,12 @@ class Feedback(ABC):
             raise InvalidInput(f"observation must have no masked entries; got {brief(observed)}.")
         lengths = (rows, game.m)
         if not isinstance(observed, list) or len(observed) not in lengths:
-            seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            try:
+                seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            except (TypeError, ValueError):  # an object of the user's that says it is an array
+                raise InvalidInput(
+                    f"observation must be real numbers; got {brief(observed)}."
+                ) from None
             if seen.ndim != 1 or len(seen) not in lengths:
                 raise InvalidInput(
                     f"observation must be a vector of length {rows}, what action "
