@@ -54,7 +54,7 @@ def test_numbers_whose_squares_overflow_or_vanish_are_refused(name: str, size: f
 
 
 @pytest.mark.parametrize("size", [1e-99, 1e99])
-@pytest.mark.parametrize("name", EXTREME.keys() - {"regularization"})
+@pytest.mark.parametrize("name", sorted(EXTREME.keys() - {"regularization"}))
 def test_large_and_small_numbers_are_taken(name: str, size: float) -> None:
     EXTREME[name](size)
 
