@@ -1,4 +1,8 @@
-"""Files of learners that were changed: refused, or the learner is the one that was saved."""
+"""Files of learners that were changed: refused, or the learner is the one that was saved.
+
+Each change is made twice: as it is, and with the checksum of the changed content. A forged file
+that loads must hold what its own events make.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import partial_monitoring as pm
+from partial_monitoring.learner import files
 from tests.attacks.judge import Attack, Wrong
 from tests.attacks.learners import KINDS, options, played
 from tests.attacks.spoiling import Spoiled, at, damaged, replaced, spoiled_leaves
@@ -33,6 +38,7 @@ def attacks(seed: int) -> Iterator[Attack]:
         ]
         for how, changed in changes:
             yield Attack(f"{kind}: {how}", partial(load, changed, saved))
+            yield Attack(f"{kind}, forged: {how}", partial(load_forged, changed))
 
 
 def impossible(data: Any) -> Iterator[tuple[str, Spoiled]]:
@@ -76,6 +82,26 @@ def known(learner: pm.Learner) -> tuple[Any, ...]:
     """Return what a learner is and knows."""
     decision = learner.ask(**options(learner))
     return learner.events[:-1], decision.action, decision.distribution.tolist()
+
+
+def forged(content: bytes) -> bytes:
+    """Return a file with the checksum of its content, if it has any."""
+    try:
+        data = json.loads(content)
+        rest = {key: data[key] for key in data if key not in ("format", "digest", "game")}
+        return as_json(data | {"digest": files._digest(*files._texts(data["game"], rest))})
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return content
+
+
+def load_forged(content: Spoiled) -> None:
+    Path("learner.json").write_bytes(forged(content()))
+    found = pm.Learner.load("learner.json")
+    again = pm.Learner.replay(
+        found.game, found.policy, found.seed, found.events, allow_hopeless=found.allow_hopeless
+    )
+    if known(found)[1:] != known(again)[1:]:
+        raise Wrong("the learner is not what its events make")
 
 
 def load(content: Spoiled, saved: tuple[Any, ...]) -> None:
