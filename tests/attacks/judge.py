@@ -118,7 +118,7 @@ def unsound(answer: object) -> str:
 
 def raw_letters(text: str) -> str:
     """Return the letters that change what a terminal shows, as escapes, at most three."""
-    found = [x for x in text if x != "\n" and unicodedata.category(x) in ("Cc", "Cs", "Bidi")]
+    found = [x for x in text if x != "\n" and unicodedata.category(x) in ("Cc", "Cs")]
     found += [x for x in text if unicodedata.bidirectional(x) in BIDI]
     return ", ".join(ascii(x) for x in found[:3])
 

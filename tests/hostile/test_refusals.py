@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,20 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "plot ax": (lambda: pm.plot.regret(result(), [[1], [1, 2]]), "ax must be matplotlib axes"),
     "no seeds": (lambda: result().only([]), "seeds must be a list of whole numbers"),
     "key": (lambda: result().save("result.parquet", key=3), "key must be a text"),
+    "a policy's name": (
+        lambda: pm.simulate("apple_tasting", {"\ud800": pm.Greedy()}, horizon=3, seeds=2),
+        "policies must be text that UTF-8 can encode",
+    ),
+    "a game's name": (
+        lambda: pm.Experiment({"\ud800": "apple_tasting"}, "greedy", horizon=3, seeds=2),
+        "games must be text that UTF-8 can encode",
+    ),
+    "a truth's name": (
+        lambda: pm.Experiment(
+            {"a": "apple_tasting"}, "ids", {"a": {"\ud800": [0.7, 0.3]}}, horizon=3, seeds=2
+        ),
+        "theta must be text that UTF-8 can encode",
+    ),
     "subsets": (
         lambda: pm.games.combinatorial_bandit(3, subsets=[[[0], [1]]]),
         "subsets must be lists of item indices",
@@ -113,3 +128,8 @@ def test_commands_repeat_what_was_typed_briefly_and_visibly(words: tuple[str, ..
     last = found.stderr.splitlines()[-1]
     assert len(last) < 500
     assert last.isprintable()
+
+
+def test_a_result_keeps_a_key_that_no_file_name_can_be(tmp_path: Path) -> None:
+    result().save(tmp_path / "result.parquet", key="\ud800")
+    assert pm.Result.load_with_key(tmp_path / "result.parquet")[1] == "\ud800"

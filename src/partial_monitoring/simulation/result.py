@@ -305,7 +305,7 @@ class Result:
 
     def _digest(self, key: str | None) -> str:
         """Return a hash of all numbers and the key, if there is one, which reveals damage."""
-        digest = sha256((key or "").encode())
+        digest = sha256((key or "").encode(errors="surrogatepass"))
         for array in (self.seeds, self.checkpoints, self.theta):
             digest.update(np.ascontiguousarray(array).tobytes())
         for kind in TABLES:
