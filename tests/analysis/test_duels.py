@@ -15,6 +15,7 @@ from partial_monitoring.analysis.bounds import uniform_local_alignment
 from partial_monitoring.analysis.duels import analyze_duels, telling_duels
 from partial_monitoring.analysis.guarantees import delta_max, map_bound
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.numerics.rational import Rational
 
 SETS = {
     "ball": lambda d: pm.Ball(np.full(d, 0.5), 1.0),
@@ -65,6 +66,25 @@ def kernel_duels(items: int) -> pm.KernelDuelingGame:
     return pm.KernelDuelingGame(pm.kernels.SquaredExponential(0.1), points)
 
 
+@pytest.mark.parametrize("lengthscale", [0.05, 0.3, 1.0])
+def test_two_equal_settings_show_nothing_by_their_duel(lengthscale: float) -> None:
+    points = np.random.default_rng(5).random((5, 2))
+    points[1] = points[0]
+    game = pm.KernelDuelingGame(pm.kernels.SquaredExponential(lengthscale), points)
+    pairs, items = analyze_game(game), analyze_duels(game)
+    assert pairs.rank == items.rank == 3
+    assert pairs.alignment == pytest.approx(4.0, rel=1e-6)
+    assert items.pareto == pairs.pareto
+
+
+def test_duels_that_are_never_best_still_bound_the_local_alignment() -> None:
+    """Items that are no neighbours: their duel loses no more than the worse of them."""
+    ball = pm.Ball([0.5, 1.0], 1.0)
+    found = analyze_game(pm.DuelingGame([[0, 0], [1, 0], [2, -1]], ball))
+    assert found.game.k - len(found.pareto) - len(found.degenerate) == 2
+    assert uniform_local_alignment(found) == pytest.approx(4.0)
+
+
 def test_many_duels_are_analysed_within_seconds() -> None:
     game, start = kernel_duels(300), time.process_time()
     found = pm.analyze(game)
@@ -107,6 +127,39 @@ def test_a_wrong_analysis_of_duels_does_not_verify() -> None:
     assert not replace(found, rivals={a: second, b: first}).verify()
     assert not replace(found, rivals={a: first, b: first}).verify()
     assert not replace(found, rivals={a: first, b: replace(second, witness=None)}).verify()
+
+
+def test_a_malformed_analysis_of_duels_does_not_verify() -> None:
+    features = np.random.default_rng(0).integers(-5, 5, (40, 3))
+    found = pm.analyze(pm.DuelingGame(features, pm.Simplex(3)))
+    (a, first), (b, second) = found.rivals.items()
+    numbers, bottom = first.witness
+    wrong = [
+        None,
+        first.witness.floats(),
+        Rational(numbers[:2], bottom),
+        Rational(-numbers, -bottom),
+    ]
+    rivals = [{a: replace(first, witness=witness), b: second} for witness in wrong]
+    rivals += [{}, None, {999: first, b: second}, {"a": first}, {a - 40: first, b: second}]
+    rivals += [{a: None, b: second}, {a: replace(first, kind="dominated"), b: second}]
+    for own in rivals:
+        assert not replace(found, rivals=own).verify()
+    in_floats = pm.analyze(kernel_duels(16))
+    assert in_floats.verify()
+    assert not replace(in_floats, certified=True).verify()
+
+
+def test_an_analysis_of_duels_is_about_the_items_of_its_own_game() -> None:
+    features = np.random.default_rng(0).integers(-5, 5, (40, 3))
+    found = pm.analyze(pm.DuelingGame(features, pm.Simplex(3)))
+    (a, _), (_, second) = found.rivals.items()
+    other = features.copy()
+    other[a] = 9
+    trivial = replace(found, game=pm.DuelingGame(other, pm.Simplex(3)), rivals={a: second})
+    assert trivial.items.features[a].tolist() == [9, 9, 9]
+    assert trivial.verify()
+    assert not replace(trivial, game=found.game).verify()
 
 
 def test_an_analysis_of_duels_can_be_pickled() -> None:

@@ -142,7 +142,7 @@ def test_only_policies_that_played_the_same_games_are_ranked_together() -> None:
         ["special", "all", "other"],
     ]
     assert headline(counted, ranked) == (
-        "all has clearly the least regret on 2 of 3 instances, special on 1. What to use: all on "
+        "all clearly has the least regret on 2 of 3 instances, special on 1. What to use: all on "
         "one and three; special on two."
     )
 
@@ -151,14 +151,14 @@ def test_the_headline_names_nobody_whose_lead_is_not_proven() -> None:
     few = [comparison(made_up({"a": 0.1, "b": 0.9}, seeds=3), name=name) for name in ("one", "two")]
     counted = sections(few)
     assert headline(counted, rankings(counted)) == (
-        "No policy is proven to have the least regret on any instance. What to use takes more "
-        "seeds to say, at least 59."
+        "No policy is proven to have the least regret on any instance. Recommending a "
+        "policy takes at least 59 seeds."
     )
     even = [comparison(made_up({"a": 0.5, "b": 0.5}, seeds=60), name=name) for name in ("x", "y")]
     counted = sections(even)
     assert headline(counted, rankings(counted)) == (
-        "No policy is proven to have the least regret on any instance. What to use: on x and y any "
-        "of them, since none is clearly better."
+        "No policy is proven to have the least regret on any instance. What to use: on x and y "
+        "none is clearly better than another."
     )
 
 

@@ -160,7 +160,7 @@ def test_the_verdict_the_bound_and_the_versions_are_told(odd_page: str) -> None:
         assert sentence in text
     assert f"α = {analysis.alignment:.3g}" in text
     assert "yes, in exact arithmetic" in text
-    assert re.search(r"bound of theory for IDS \(.*\) says nothing before about round", text)
+    assert re.search(r"theoretical bound for IDS \(.*\) says nothing before round", text)
     for package in ("python", "numpy", "scipy", "numba", "partial-monitoring"):
         assert package in text
     assert np.__version__ in text

@@ -138,6 +138,23 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
+def test_long_names_that_begin_alike_keep_entries_of_their_own() -> None:
+    names = [f"{i} information-directed sampling with option {i}" for i in range(3)]
+    alike = [name[2:] for name in names]
+    for given in (names, alike):
+        shown = texts(made(*given).plot(band="none"))
+        assert len(set(shown)) == 3
+        assert max(map(len, shown)) == 28
+    equal = [f"information-directed {word} sampling, option" for word in ("slow", "fast")]
+    assert len(texts(made(*equal).plot(band="none"))) == 2
+    two_panels = pm.plot.regret([made(*alike), made(*alike)], band="none")
+    assert len(texts(two_panels)) == 3
+
+
+def test_one_round_is_one_round() -> None:
+    assert made("ids", seeds=1, horizon=1).title == "1 round, 1 seed"
+
+
 @pytest.mark.parametrize(("call", "message"), BAD, ids=[message for _, message in BAD])
 def test_bad_input_gets_one_sentence(call: Any, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from partial_monitoring import games, validation
 from partial_monitoring.analysis.alignment import pair_alignment
 from partial_monitoring.analysis.analysis import Analysis, analyze_game
+from partial_monitoring.analysis.cells import on_segment
+from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.analysis.duels import (
     DuelAnalysis,
     analyze_duels,
@@ -189,9 +191,19 @@ def uniform_local_alignment(analysis: Analysis) -> float:
         return 0.0
     if not analysis.locally_observable:
         return np.inf
-    faces = analysis.cells.faces
+    game, faces = analysis.game, analysis.cells.faces
+    chart, every = local_coordinates(game), np.arange(game.k)
+
+    def between(a: int, b: int) -> list[int]:
+        """Return the actions on the segment, which may be dominated unless a and b are neighbours.
+
+        Those of the neighbourhood, decided in exact arithmetic where possible, are among them.
+        """
+        near = every[on_segment(chart, a, b, every)]
+        return sorted({*faces[a, b].neighborhood, *near.tolist()})
+
     roots = {
-        (a, b): np.sqrt(pair_alignment(analysis.game, a, b, faces[a, b].neighborhood).value)
+        (a, b): np.sqrt(pair_alignment(game, a, b, between(a, b)).value)
         for i, a in enumerate(actions)
         for b in actions[i + 1 :]
     }

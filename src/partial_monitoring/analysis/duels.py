@@ -36,6 +36,7 @@ from partial_monitoring.analysis.cells import Cell, CellFinder
 from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.explain import HEADLINES, html_lines, verification
 from partial_monitoring.analysis.facts import RATES
+from partial_monitoring.analysis.form import is_actions, is_numbers, is_tuple
 from partial_monitoring.analysis.verify import Judge, judge_of
 from partial_monitoring.display import counted
 from partial_monitoring.errors import InvalidInput
@@ -84,8 +85,6 @@ class DuelAnalysis:
 
     game: Any
     """The game of duels."""
-    items: Game
-    """The items as a linear game, without observations."""
     rivals: dict[int, Cell]
     """Two items, each the only best one somewhere (up to items that earn the same), with witnesses;
     the single one that is best everywhere if the game is trivial."""
@@ -93,6 +92,11 @@ class DuelAnalysis:
     """Whether the class was decided and verified in exact arithmetic."""
     sound: bool
     """Whether every certificate was found to hold, exactly or within floating-point tolerances."""
+
+    @cached_property
+    def items(self) -> Game:
+        """The items as a linear game, without observations."""
+        return items_of(self.game)
 
     @cached_property
     def finder(self) -> CellFinder:
@@ -199,11 +203,17 @@ class DuelAnalysis:
         return list(self._problems())
 
     def _problems(self) -> Iterator[str]:
+        if not self._well_formed():
+            yield "the items that prove the class are missing or malformed."
+            return
+        if self.certified and self.finder.exact is None:
+            yield "not everything was decided in exact arithmetic, but called certified."
         judge = judge_of(self.items, self.finder.exact)
         alone: list[set[int]] = []
         for item, cell in self.rivals.items():
             name = self.items.actions[item]
-            if cell.witness is None or not judge.inside(cell.witness):
+            assert cell.witness is not None  # well formed
+            if not judge.inside(cell.witness):
                 yield f"item {name!r} has no witness in the parameter set."
                 continue
             leads = judge.leads(cell.witness, item)
@@ -214,6 +224,18 @@ class DuelAnalysis:
             yield "the witnesses of two items have a best item in common."
         if self.category == "trivial":
             yield from self._contenders(judge)
+
+    def _well_formed(self) -> bool:
+        """Whether there are different Pareto items, each with a witness in numbers."""
+        own, exact = self.rivals, self.finder.exact is not None
+        return (
+            isinstance(own, dict)
+            and len(own) > 0
+            and is_actions(tuple(own), self.items.k)
+            and is_tuple(tuple(own.values()), Cell)
+            and all(cell.kind == "pareto" for cell in own.values())
+            and all(is_numbers(cell.witness, (self.items.d,), exact) for cell in own.values())
+        )
 
     def _contenders(self, judge: Judge) -> Iterator[str]:
         """Name the items that are somewhere better than the one that should always be best."""
@@ -283,9 +305,9 @@ class DuelAnalysis:
 
 def analyze_duels(game: Any) -> DuelAnalysis:
     """Classify a game of many duels by its items, and prove it."""
-    items, found = items_of(game), dict[int, Cell]()
-    draft = DuelAnalysis(game, items, found, False, False)
-    finder = draft.finder
+    found = dict[int, Cell]()
+    draft = DuelAnalysis(game, found, False, False)
+    items, finder = draft.items, draft.finder
     taken: set[int] = set()
     likely = _leaders(items)
     order = [*likely, *(i for i in range(items.k) if i not in set(likely))]
@@ -300,8 +322,8 @@ def analyze_duels(game: Any) -> DuelAnalysis:
             break
     sound = draft.verify()
     exact = finder.exact is not None and not finder.undecided
-    decided = DuelAnalysis(game, items, found, sound and exact, sound)
-    set_fields(decided, finder=finder)
+    decided = DuelAnalysis(game, found, sound and exact, sound)
+    set_fields(decided, items=items, finder=finder)
     return decided
 
 

@@ -77,10 +77,10 @@ class Learning:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guarantee(Learning):
-    """Regret bounds with words: what they guarantee, and from which round on they say something."""
+    """Regret bounds with words: what they guarantee, and from which round they say something."""
 
     informative_from: float
-    """The first round from which on the bound is below what can be lost at most; infinite if there
+    """The first round from which the bound is below the largest possible loss; infinite if there
     is none."""
 
     @property
@@ -174,7 +174,7 @@ def amount(value: float) -> str:
 
 
 def informative_from(regret: Callable[[Array], Array], max_gap: float) -> float:
-    """Return the first round from which on a bound is below n max_gap; infinite if there is none.
+    """Return the first round from which a bound is below n max_gap; infinite if there is none.
 
     >>> informative_from(lambda n: 10 * np.sqrt(n), 1.0)
     101.0

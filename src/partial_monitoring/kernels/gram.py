@@ -225,10 +225,18 @@ def inner(gram: Gram, left: Functionals, right: Functionals) -> Array:
 
 
 def factor(gram: Gram, tolerance: float = 1e-15) -> Array:
-    """Return F with K = F F', shape (d, D), without directions at the level of rounding."""
-    values, vectors = np.linalg.eigh(gram.matrix)
-    kept: NDArray[np.bool_] = values > tolerance * len(values) * max(float(values[-1]), 1e-300)
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+    """Return F with K = F F', shape (d, D), without directions at the level of rounding.
+
+    Numbers with equal rows of K, such as values at equal points, have equal rows of F: otherwise
+    their difference, which is rounding, would pass for something that can be observed.
+    """
+    matrix = gram.matrix
+    _, first, group = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
+    distinct = np.sort(first)
+    place = np.searchsorted(distinct, first)[group.reshape(-1)]
+    values, vectors = np.linalg.eigh(matrix[np.ix_(distinct, distinct)])
+    kept: NDArray[np.bool_] = values > tolerance * len(matrix) * max(float(values[-1]), 1e-300)
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept]))[place])
 
 
 def weighted_columns(gram: Gram, row: Functionals) -> Array:

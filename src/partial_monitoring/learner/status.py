@@ -15,7 +15,7 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
-"""Number of observations from which on the data are compared with the model."""
+"""Number of observations from which the data are compared with the model."""
 
 MOST_DECIDED = 200
 """Largest number of rivals of the best-looking action that are checked against all others."""

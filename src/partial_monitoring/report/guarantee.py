@@ -34,9 +34,6 @@ OUTSIDE = 1e-6
 FLAT = 1e-15
 """Eigenvalues of a Gram matrix below this share of the largest, times its size, are rounding."""
 
-HORIZONS = np.unique(np.geomspace(1, 1e15, 1501).round())
-"""Rounds among which the first one is looked for at which a bound says something."""
-
 
 @dataclass(frozen=True, eq=False)
 class Guarantee:
@@ -59,13 +56,12 @@ class Guarantee:
     def at(self, rounds: Indices) -> Array:
         """Return the bound after each of the rounds; nan where more cannot be lost anyway."""
         found = self.of(rounds)
-        return np.where(found.regret < found.max_gap * found.horizon, found.regret, np.nan)
+        return np.where(found.regret < found.largest_loss, found.regret, np.nan)
 
     @property
     def start(self) -> float:
-        """The round from which on the bound says something, within 3 %; infinite if none."""
-        told = np.isfinite(self.at(HORIZONS))  # type: ignore[arg-type]
-        return float(HORIZONS[told.argmax()]) if told.any() else np.inf
+        """The first round from which the bound says something; infinite if there is none."""
+        return self.of(1).informative_from
 
 
 def guarantees(comparison: Comparison, verdict: Verdict) -> list[Guarantee]:

@@ -12,8 +12,9 @@ seeds lose much, and tests that assume symmetric or normal differences (signs fl
 Student's t) then call too many differences clear.
 
 What has to be assumed is that no difference exceeds R, for which the largest one that was seen is
-taken. Losses that no seed shows cannot be accounted for by any test, so nothing is clear with fewer
-seeds than ``FEWEST``: that many see what hits one seed in twenty.
+taken. No test can account for losses that no seed shows, so nothing is clear with fewer seeds than
+``FEWEST``: that many see what hits one seed in twenty. With losses that are rarer still, the level
+does not hold: 59 seeds miss a loss that hits one in fifty in 30 % of all cases.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
 
 LEVEL = 0.05
-"""A difference is called clear if chance alone would show one as large less often than this."""
+"""Level of the test: a difference is called clear if its adjusted p-value is below this."""
 
 FEWEST = int(np.ceil(np.log(LEVEL) / np.log(1 - LEVEL)))
 """59 seeds miss losses that hit one seed in twenty at most one time in twenty."""

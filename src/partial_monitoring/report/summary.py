@@ -94,10 +94,10 @@ class Section:
         They are nan in rounds in which they say nothing.
         """
         found = {own.policies: own.at(rounds) for own in self.guarantees if own.holds}
-        told = {names: bound for names, bound in found.items() if np.isfinite(bound).any()}
+        shown = {names: bound for names, bound in found.items() if np.isfinite(bound).any()}
         return {
-            "bound for " + ("IDS" if len(told) == 1 else ", ".join(names)): bound
-            for names, bound in told.items()
+            "bound for " + ("IDS" if len(shown) == 1 else ", ".join(names)): bound
+            for names, bound in shown.items()
         }
 
     @cached_property

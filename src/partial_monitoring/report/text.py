@@ -39,14 +39,14 @@ def headline(sections: Sequence[Section], rankings: Sequence[Ranking]) -> str:
         (first, most), *rest = sorted(counts.items(), key=lambda item: -item[1])
         others = "".join(f", {name} on {count}" for name, count in rest)
         where = f"{most} of {with_noun(len(played), 'instance')}"
-        proven = f"{first} has clearly the least regret on {where}{others}."
+        proven = f"{first} clearly has the least regret on {where}{others}."
     return f"{proven} {advice(rankings)}"
 
 
 def advice(rankings: Sequence[Ranking]) -> str:
     """Say in one sentence which policies to use on which games."""
     if all(ranking.undecided for ranking in rankings):
-        return f"What to use takes more seeds to say, at least {FEWEST}."
+        return f"Recommending a policy takes at least {FEWEST} seeds."
     return "What to use: " + "; ".join(map(_use, rankings)) + "."
 
 
@@ -63,7 +63,7 @@ def _use(ranking: Ranking) -> str:
     if not never_worse:
         return f"{where} it depends on θ"
     if len(never_worse) == len(names):
-        return f"{where} any of them, since none is clearly better"
+        return f"{where} none is clearly better than another"
     return f"{name_list(never_worse, 'or')} {where}"
 
 
@@ -117,10 +117,10 @@ def _bound_note(own: Guarantee, horizon: int) -> str:
             f"{with_noun(horizon, 'round')} (the dashed line on logarithmic axes)."
         )
     if np.isinf(own.start):
-        return f"The bound of theory for IDS ({names}) never is below what can be lost at most."
+        return f"The theoretical bound for IDS ({names}) is never below the largest possible loss."
     return (
-        f"The bound of theory for IDS ({names}) says nothing before about round "
-        f"{amount(own.start)}: until then it exceeds what can be lost at most."
+        f"The theoretical bound for IDS ({names}) says nothing before round "
+        f"{amount(own.start)}: until then it is no smaller than the largest possible loss."
     )
 
 

@@ -217,14 +217,16 @@ def _legend(
     """Return handles and labels of the policies, and of what the bands around them show."""
     from matplotlib.patches import Patch
 
-    found: dict[str, Any] = {}
+    found: dict[Any, tuple[Any, str]] = {}  # one entry per stroke: cut names may be the same
     for own in axes:
-        handles, labels = own.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
+        for handle, label in zip(*own.get_legend_handles_labels(), strict=True):
+            stroke = (getattr(handle, name, str)() for name in ("get_color", "get_linestyle"))
+            found[label, *map(str, stroke)] = handle, label
     for band in reversed(look.bands) if any(len(own.seeds) > 1 for own in results) else []:
         words, opacity = BANDS[band]
-        found[words] = Patch(facecolor=GREY, alpha=min(1.0, 1.6 * opacity), linewidth=0)
-    return list(found.values()), list(found)
+        patch = Patch(facecolor=GREY, alpha=min(1.0, 1.6 * opacity), linewidth=0)
+        found[words] = patch, words
+    return [handle for handle, _ in found.values()], [label for _, label in found.values()]
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
@@ -258,7 +260,7 @@ def _font_size(look: Look) -> float:
 
 
 def _label(name: str, most: int = MOST_LETTERS) -> str:
-    """Keep a name short, dollars from starting a formula, an underscore from hiding it."""
-    line = " ".join(name.split())
-    short = line if len(line) <= most else line[: most - 1] + ELLIPSIS
+    """Cut the middle of a long name, keep dollars from starting a formula, show underscores."""
+    line, half = " ".join(name.split()), most // 2
+    short = line if len(line) <= most else line[: most - half - 1] + ELLIPSIS + line[-half:]
     return (" " * short.startswith("_") + short).replace("$", r"\$")

@@ -317,7 +317,8 @@ class Result:
     def title(self) -> str:
         """The numbers of rounds and seeds in one line."""
         seeds = len(self.seeds)
-        return f"{self.horizon:,} rounds, {seeds} seed{'' if seeds == 1 else 's'}"
+        rounds = f"{self.horizon:,} round{'' if self.horizon == 1 else 's'}"
+        return f"{rounds}, {seeds:,} seed{'' if seeds == 1 else 's'}"
 
     def plot(self, ax: Any = None, *, title: str | None = None, **options: Any) -> Figure:
         """Draw the mean regret of every policy; the options are those of ``pm.plot.regret``."""
