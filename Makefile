@@ -8,13 +8,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .NOTPARALLEL:
-.PHONY: help demo test lint nightly bench paper docs clean
+.PHONY: help demo test lint nightly attacks bench paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
 	@echo "make test     install and run the tests"
 	@echo "make lint     style, types and imports (ruff, mypy, import-linter)"
-	@echo "make nightly  the slow statistical and exhaustive checks"
+	@echo "make nightly  the slow statistical and exhaustive checks, with all attacks"
+	@echo "make attacks  hostile values, files, names and commands, with counts"
 	@echo "make bench    the benchmarks, with their peers (PyTorch among them, several GB)"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
@@ -33,6 +34,10 @@ lint: $(VENV)/.dev
 
 nightly: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly
+
+# Another SEED makes other attacks; AREAS="files pages" makes some of them.
+attacks: $(VENV)/.dev
+	$(BIN)/python -m tests.attacks --seed $(or $(SEED),0) $(AREAS)
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m papers.kirschner2023

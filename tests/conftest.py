@@ -1,4 +1,5 @@
 import os
+from typing import Any
 
 # Tests run side by side, one process for each core: more threads would wait for each other.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -22,3 +23,15 @@ def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             f"partial_monitoring.report.figures.{kind}", lambda figure, empty=empty: empty.encode()
         )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how many attacks of each area were tried, refused, answered and failed."""
+    reports = [r for found in terminalreporter.stats.values() for r in found]
+    called = [r for r in reports if getattr(r, "when", None) == "call"]
+    rows = [row for r in called for name, row in r.user_properties if name == "attacks"]
+    if rows:
+        from tests.attacks.judge import table
+
+        terminalreporter.section("attacks")
+        terminalreporter.write_line(table(rows))

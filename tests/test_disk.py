@@ -199,3 +199,12 @@ def test_json_is_read_or_refused(tmp_path: Path) -> None:
             disk.read_json(path)
     with pytest.raises(InvalidInput, match="path must be the name of a file; got 5"):
         disk.read_json(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a." * 100_000 + "a = 1", "[" + "a." * 100_000 + "a]", "x = {" + "a." * 100_000 + "a=1}"],
+)
+def test_keys_of_many_words_are_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match="a key has more than 1000 words"):
+        disk.parse_toml(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +19,9 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput, brief
 from partial_monitoring.validation import file_path
+
+MOST_WORDS = 1000
+"""Largest number of words, with full stops between them, of a key in TOML."""
 
 ABANDONED = 24 * 3600.0
 """Age in seconds after which a temporary file belongs to a process that died."""
@@ -74,6 +79,14 @@ def read_json(path: str | Path, *, strict: bool = False) -> Any:
         return json.loads(content, object_pairs_hook=each_key_once if strict else None)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}.") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the content of a TOML file; a ValueError says what is wrong."""
+    # The time to read a key is quadratic in the number of its words.
+    if any(part.count(".") > MOST_WORDS for part in re.split(r"[\n,{=]", text)):
+        raise ValueError(f"a key has more than {MOST_WORDS} words")
+    return tomllib.loads(text)
 
 
 def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import accumulate
 
 __all__ = ["InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
 
@@ -22,8 +23,8 @@ surrogates, which cannot be printed at all."""
 MOST_LETTERS = 60
 """Largest number of letters of a value in a message."""
 
-MOST_NAMES = 50
-"""Largest number of known names that a message lists."""
+LONGEST_LIST = 300
+"""Largest number of letters of the names that a message lists."""
 
 
 def visible(text: str) -> str:
@@ -47,6 +48,20 @@ def brief(value: object) -> str:
 def shortened(text: str) -> str:
     """Return the beginning of a long text."""
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 3] + "..."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names one after another; of a long list the first ones, and how many more there are.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    >>> listed(["x" * 50] * 9)[250:]
+    'xxxxxxxx, and 4 more'
+    """
+    short = [shortened(name) for name in names]
+    count = sum(total <= LONGEST_LIST for total in accumulate(len(name) + 2 for name in short))
+    hidden = len(short) - count
+    return ", ".join(short[:count] + ([f"and {hidden} more"] if hidden else []))
 
 
 class PartialMonitoringError(Exception):
@@ -83,10 +98,8 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     no game named 'duelling'; did you mean 'dueling'? Known: dueling, finite.
     """
     names = sorted(known)
-    text = str(name)[:MOST_LETTERS].lower()
+    text = name[:MOST_LETTERS].lower() if isinstance(name, str) else ""
     starts = [n for n in names if text and (text.startswith(n.lower()) or n.startswith(text))]
     akin = starts or get_close_matches(text, names, n=1) or [n for n in names if text and text in n]
     guess = f"; did you mean {brief(min(akin, key=len))}?" if akin else "."
-    listed = [shortened(n) for n in names[:MOST_NAMES]]
-    listed += [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    return UnknownName(f"no {kind} named {brief(name)}{guess} Known: {', '.join(listed)}.")
+    return UnknownName(f"no {kind} named {brief(name)}{guess} Known: {listed(names)}.")

@@ -12,7 +12,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.simulation.curves import Look, draw
 from partial_monitoring.simulation.result import Result
-from partial_monitoring.validation import brief
+from partial_monitoring.validation import brief, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,6 +103,8 @@ def information(
 
 def _panels(results: Results, title: str | None) -> list[tuple[str, Result]]:
     """Return the results with the titles of their panels."""
+    if title is not None:
+        written("title", title)
     several: Any = [results] if isinstance(results, Result | Comparison) else results
     if isinstance(several, str) or not isinstance(several, Mapping | Sequence) or not several:
         raise InvalidInput(f"results must be a Result or several of them; got {brief(results)}.")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from math import prod
 from numbers import Real
-from os import PathLike
+from os import PathLike, fsencode
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +29,9 @@ LARGEST_WHOLE = 2**63 - 1
 
 MOST_ENTRIES = 10**8
 """Largest number of entries of an array that is built from less."""
+
+LONGEST_PATH = 4096
+"""Largest number of letters of a path."""
 
 RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9¹²³]", re.IGNORECASE)
 """Names that Windows gives to devices."""
@@ -147,7 +150,8 @@ def check_entries(what: str, *shape: int) -> None:
 
 def axes(value: object) -> int:
     """Return the number of axes of nested numbers; 2 for rows of unequal length."""
-    return 2 if is_ragged(value) else np.ndim(value)  # type: ignore[arg-type]
+    found = 2 if is_ragged(value) else np.ndim(value)  # type: ignore[arg-type]
+    return found if isinstance(found, int) else 0  # whatever an object calls its ndim
 
 
 def is_ragged(value: object) -> bool:
@@ -204,7 +208,12 @@ def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, 
         return tuple(str(index) for index in range(count))
     if isinstance(value, str | bytes | Set | Mapping) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a sequence of {count} labels; got {brief(value)}.")
-    result = tuple(str(label) for label in value)
+    try:
+        result = tuple(str(label) for label in value)
+    except (RecursionError, ValueError):  # nested deeply, or too long a number
+        raise InvalidInput(
+            f"{name} must be labels that can be written; got {brief(value)}."
+        ) from None
     if len(result) != count:
         raise InvalidInput(
             f"{name} must have {count} labels; got {len(result)}: {brief([*result])}."
@@ -291,9 +300,25 @@ def file_name(name: str, value: object) -> str:
 
 def file_path(path: object) -> Path:
     """Return the path of a file."""
-    if not isinstance(path, str | PathLike) or not str(path) or "\0" in str(path):
+    text = str(path) if isinstance(path, str | PathLike) else ""
+    if not 0 < len(text) <= LONGEST_PATH or "\0" in text or not _encodable(text):
         raise InvalidInput(f"path must be the name of a file; got {brief(path)}.")
-    return Path(path)
+    return Path(text)
+
+
+def _encodable(path: str) -> bool:
+    """Whether the system can be asked for a path; not with a lone surrogate, for example."""
+    try:
+        return bool(fsencode(path))
+    except UnicodeEncodeError:
+        return False
+
+
+def written(name: str, value: object) -> str:
+    """Return ``value`` if it is a text."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text; got {brief(value)}.")
+    return value
 
 
 def boolean(name: str, value: object) -> bool:

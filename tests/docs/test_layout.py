@@ -11,8 +11,8 @@ SOURCE = ROOT / "src" / "partial_monitoring"
 FILES = sorted(path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py"))
 LONGEST = 400
 OWN_FOLDERS = {
-    *("contracts", "docs", "golden", "hostile", "oracles", "papers", "statistical", "theorems"),
-    "tools",
+    *("attacks", "contracts", "docs", "golden", "hostile", "oracles", "papers", "statistical"),
+    *("theorems", "tools"),
 }
 """The folders of tests that are no room of the source."""
 UNDER_CONTRACT = {"storage"}

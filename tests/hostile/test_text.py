@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,21 @@ def test_arrays_in_messages_take_one_short_line() -> None:
             call()  # type: ignore[no-untyped-call]
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", ["zzz", "aple_tasting", "x" * 5000])
+def test_long_lists_of_known_names_are_cut(name: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        pm.games.make(name)
+    assert len(str(caught.value)) < 500
+    assert re.search(r", and \d+ more\.$", str(caught.value))
+    many = pm.FiniteGame([range(400)], [[f"signal {i}" for i in range(400)]])
+    with pytest.raises(InvalidInput) as caught:
+        many.observation(0, "missing")
+    assert len(str(caught.value)) < 500
+
+
+def test_a_path_that_cannot_be_read_is_named_once() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        pm.load_game("x" * 300 + ".json")
+    assert str(caught.value) == "x" * 300 + ".json: cannot be read: File name too long."

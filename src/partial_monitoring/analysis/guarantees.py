@@ -57,11 +57,15 @@ class Learning:
     def bound_far(self, alpha: float) -> Array:
         """Return n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..., where c = 4."""
         ceiling = self.max_gap + self.apart
-        return self._bound(27 / 2 * self.information_constant * alpha * self.beta * ceiling, 3)
+        with np.errstate(invalid="ignore"):  # infinity times zero
+            psi = 27 / 2 * self.information_constant * alpha * self.beta * ceiling
+        return self._bound(psi, 3)
 
     def bound_near(self, alpha: float) -> Array:
         """Return (16 alpha beta gamma n)^(1/2) + ..., where c = 4 (E16)."""
-        return self._bound(4 * self.information_constant * alpha * self.beta, 2)
+        with np.errstate(invalid="ignore"):  # infinity times zero
+            psi = 4 * self.information_constant * alpha * self.beta
+        return self._bound(psi, 2)
 
     def _bound(self, psi: Array, kappa: float) -> Array:
         """Apply the general theorem if the information ratio is bounded at all."""

@@ -19,7 +19,13 @@ import click
 from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
-from partial_monitoring.errors import InvalidInput, PartialMonitoringError, brief, is_interruption
+from partial_monitoring.errors import (
+    InvalidInput,
+    PartialMonitoringError,
+    brief,
+    is_interruption,
+    visible,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,6 +41,9 @@ as --NAME VALUE, for instance --prices 1,2,3 --cost 2; a value is a number, a wo
 JSON. If a game's option has the name of one of the command's own, write --param NAME=VALUE.
 """
 
+LONG_WORD = re.compile(r"\S{400,}")
+"""What is cut in messages; paths are shorter."""
+
 GAME_COMMAND = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
 
@@ -48,21 +57,31 @@ class OneSentence(click.Group):
             return super().main(*args, **extra)
         except OSError as error:
             where = "" if error.filename is None else f"{error.filename}: "
-            click.echo(f"pm: {where}{error.strerror or error}.", err=True)
+            click.echo(cleaned(f"pm: {where}{error.strerror or error}."), err=True)
             _drop_output()
             sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:  # repeats what was typed
+            message = error.format_message()
+            if message == (cut := cleaned(message)):
+                raise
+            raise click.UsageError(cut, error.ctx) from None
         except PartialMonitoringError as error:
-            click.echo(f"pm: {error}", err=True)
+            click.echo(f"pm: {cleaned(str(error))}", err=True)
             ctx.exit(2)
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interruption(error):
                 raise
             click.echo("pm: interrupted; runs that were kept are not played again.", err=True)
             ctx.exit(130)
+
+
+def cleaned(message: str) -> str:
+    """Return a message without control characters, and with the beginnings of very long words."""
+    return LONG_WORD.sub(lambda word: f"{word[0][:60]}...", visible(message))
 
 
 def _drop_output() -> None:

@@ -180,4 +180,4 @@ def content_key(definition: Any) -> str:
     True
     """
     text = json.dumps(definition, sort_keys=True, ensure_ascii=False)
-    return sha256(text.encode()).hexdigest()[:20]
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:20]

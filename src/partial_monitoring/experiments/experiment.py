@@ -39,6 +39,7 @@ from partial_monitoring.validation import (
     boolean,
     brief,
     file_name,
+    labels,
     set_fields,
     whole_number,
 )
@@ -212,7 +213,9 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
         if isinstance(theta, Mapping) and not _is_one(theta):
             if not theta:
                 raise InvalidInput(f"theta of {brief(game_name)} must hold at least one; got none.")
-            return {str(name): read_truth(value, game) for name, value in theta.items()}
+            given = labels("theta", [*theta], len(theta))
+            truths = [read_truth(value, game) for value in theta.values()]
+            return dict(zip(given, truths, strict=True))
     elif isinstance(theta, Mapping) and not _is_one(theta):
         unknown = next(name for name in theta if name not in names)
         raise unknown_name("game of the experiment", unknown, names)

@@ -5,12 +5,12 @@ The format is described in ``docs/experiments.md``.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from partial_monitoring import disk
 from partial_monitoring import games as game_registry
 from partial_monitoring import policies as policy_registry
 from partial_monitoring.errors import InvalidInput
@@ -30,7 +30,7 @@ def load_experiment(path: str | Path) -> Experiment:
     source = file_path(path)
     with _at(str(source)):
         try:
-            data = tomllib.loads(source.read_text(encoding="utf-8"))
+            data = disk.parse_toml(source.read_text(encoding="utf-8"))
         except OSError as error:
             raise InvalidInput(f"cannot be read: {error.strerror}.") from None
         except (ValueError, RecursionError) as error:  # too many digits, nested too deeply

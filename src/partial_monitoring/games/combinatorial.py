@@ -82,6 +82,7 @@ def _all_subsets(n: int, size: int | None) -> list[tuple[int, ...]]:
 def _checked_subsets(subsets: Iterable[Iterable[int]], n: int) -> list[tuple[int, ...]]:
     try:
         chosen = [tuple(sorted(subset)) for subset in subsets]
+        hash(tuple(chosen))
     except (TypeError, ValueError):
         raise InvalidInput(
             f"subsets must be lists of item indices; got {brief(subsets)}."

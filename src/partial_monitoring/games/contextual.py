@@ -19,6 +19,7 @@ from partial_monitoring.validation import (
     Array,
     boolean,
     brief,
+    labels,
     real_array,
     real_number,
     whole_number,
@@ -176,11 +177,11 @@ def segment_pricing(
     offers = real_array("prices", prices, ("k",))
     extra = real_array("premiums", premiums, ("contexts",))
     outcomes = [f"${value:.15g}" for value in offers]
+    names = labels("premiums", [f"premium ${premium:.15g}" for premium in extra], len(extra))
     games = []
     for premium in extra:
         own = dynamic_pricing(offers, offers + premium, cost)
         games.append(FiniteGame(own.rewards, own.signals, actions=own.actions, outcomes=outcomes))
-    names = [f"premium ${premium:.15g}" for premium in extra]
     return ContextualGame(games, context_distribution, names)
 
 

@@ -12,7 +12,15 @@ from partial_monitoring import kernels
 from partial_monitoring.kernels import candidates, readings
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
-from partial_monitoring.validation import Array, axes, filled_array, labels, one_of, positive_number
+from partial_monitoring.validation import (
+    Array,
+    axes,
+    check_entries,
+    filled_array,
+    labels,
+    one_of,
+    positive_number,
+)
 
 LENGTHSCALE = 0.2
 """Lengthscale of the kernel unless one is given."""
@@ -136,6 +144,7 @@ def kernelized_localized_dueling(
     named = labels("items", names(x) if items is None else items, len(x))
     if pairs is None:
         near = positive_number("radius", radius)
+        check_entries("pairs", len(x), len(x))
         chosen = [(a, a) for a in range(len(x))]
         for a in range(len(x)):
             away = np.linalg.norm(x[a + 1 :] - x[a], axis=1)

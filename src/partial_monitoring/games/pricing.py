@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.model.finite import FiniteGame
-from partial_monitoring.validation import real_array, real_number
+from partial_monitoring.validation import check_entries, real_array, real_number
 
 
 def dynamic_pricing(
@@ -38,6 +38,7 @@ def dynamic_pricing(
     """
     offers = real_array("prices", prices, ("k",))
     worth = offers if valuations is None else real_array("valuations", valuations, ("d",))
+    check_entries("rewards", len(offers), len(worth))
     sold = offers[:, None] <= worth[None, :]
     rewards = np.where(sold, offers[:, None] - worth[None, :], -real_number("cost", cost))
     return FiniteGame(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.errors import MOST_NAMES, InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, listed, unknown_name
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.validation import Array, Indices, brief, observation_array
 
@@ -97,7 +97,12 @@ class Feedback(ABC):
             raise InvalidInput(f"observation must have no masked entries; got {brief(observed)}.")
         lengths = (rows, game.m)
         if not isinstance(observed, list) or len(observed) not in lengths:
-            seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            try:
+                seen = np.atleast_1d(np.asarray(observed, dtype=object))
+            except (TypeError, ValueError):  # an object of the user's that says it is an array
+                raise InvalidInput(
+                    f"observation must be real numbers; got {brief(observed)}."
+                ) from None
             if seen.ndim != 1 or len(seen) not in lengths:
                 raise InvalidInput(
                     f"observation must be a vector of length {rows}, what action "
@@ -209,7 +214,7 @@ class Outcome(Feedback):
         if observed not in own:
             raise InvalidInput(
                 f"action {brief(game.action_label(action))} shows one of "
-                f"{', '.join(map(brief, own[:MOST_NAMES]))}; got {brief(observed)}."
+                f"{listed(map(brief, own))}; got {brief(observed)}."
             )
         vector = np.zeros(length)
         vector[own.index(observed)] = 1.0

@@ -6,7 +6,6 @@ The format is described in ``docs/game-files.md``.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -219,14 +218,16 @@ def _read(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InvalidInput("no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
         raise InvalidInput(f"cannot be read: {error}.") from None
     try:
         match path.suffix:
             case ".json":
                 return json.loads(text, object_pairs_hook=disk.each_key_once)
             case ".toml":
-                return tomllib.loads(text)
+                return disk.parse_toml(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"is not valid {path.suffix[1:].upper()}: {error}.") from None
     raise InvalidInput(f"a game file ends in .json, .toml or .csv; got {brief(path.suffix)}.")

@@ -94,13 +94,19 @@ def make(name: str, **options: Any) -> Policy[Any]:
     >>> make("ids", gap="relaxed").gap is gaps.relaxed
     True
     """
-    if not isinstance(name, str) or name not in POLICIES:
-        raise unknown_name("policy", name, POLICIES)
-    known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
+    build = _builder(name)
+    known = [field.name for field in fields(build)]  # type: ignore[arg-type]
     for option in options:
         if option not in known:
             raise unknown_name(f"option of {name}", option, known)
-    return POLICIES[name](**{key: _part(key, value) for key, value in options.items()})
+    return build(**{key: _part(key, value) for key, value in options.items()})
+
+
+def _builder(name: str) -> Callable[..., Policy[Any]]:
+    """Return the class of a policy by its name."""
+    if not isinstance(name, str) or name not in POLICIES:
+        raise unknown_name("policy", name, POLICIES)
+    return POLICIES[name]
 
 
 def summary(name: str) -> str:
@@ -109,13 +115,13 @@ def summary(name: str) -> str:
     >>> summary("ids")
     'Play the distribution that trades least regret for most information.'
     """
-    return (POLICIES[name].__doc__ or "").strip().splitlines()[0]
+    return (_builder(name).__doc__ or "").strip().splitlines()[0]
 
 
 def options_of(name: str) -> dict[str, Any]:
     """Return the options of a policy with their defaults, as they are written in files."""
     chosen: dict[str, Any] = {}
-    for field in fields(POLICIES[name]):  # type: ignore[arg-type]
+    for field in fields(_builder(name)):  # type: ignore[arg-type]
         default = field.default if field.default_factory is MISSING else field.default_factory()
         chosen[field.name] = _name(field.name, default)
     return chosen

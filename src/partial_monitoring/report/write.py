@@ -16,7 +16,7 @@ from partial_monitoring.report.series import Style, policy_styles
 from partial_monitoring.report.summary import Section, sections
 from partial_monitoring.report.tables import write_tables
 from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.validation import file_path
+from partial_monitoring.validation import boolean, file_path, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,6 +72,10 @@ def write_report(
     'report.html'
     """
     require_extras()
+    boolean("figures", figures)
+    written("title", title)
+    if command is not None:
+        written("command", command)
     from partial_monitoring.report.page import render_page
 
     counted = sections(comparisons)

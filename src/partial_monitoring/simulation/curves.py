@@ -5,7 +5,7 @@ Matplotlib is imported when something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,7 +14,15 @@ import numpy as np
 
 from partial_monitoring.display import ELLIPSIS
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, Indices, boolean, brief, one_of, positive_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    boolean,
+    brief,
+    is_whole,
+    one_of,
+    positive_number,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +103,7 @@ class Look:
     def __post_init__(self) -> None:
         one_of("band", self.band, ("both", *BANDS, "none"))
         one_of("scale", self.scale, ("linear", "log"))
-        if isinstance(self.columns, bool) or self.columns not in (1, 2):
+        if not is_whole(self.columns) or self.columns not in (1, 2):
             raise InvalidInput(f"columns must be 1 or 2; got {brief(self.columns)}.")
         boolean("legend", self.legend)
         for name in ("height", "font_size"):
@@ -108,6 +116,14 @@ class Look:
         return [name for name in ("quantiles", "error") if self.band in (name, "both")]
 
 
+def _flat(ax: Any) -> Iterable[Any]:
+    """Return axes one after another; none if they are in no array."""
+    try:
+        return np.ravel(ax)
+    except ValueError:
+        return ()
+
+
 def draw(what: str, panels: Sequence[tuple[str, Drawable]], ax: Any, look: Look) -> Figure:
     """Draw "regret" or "information" of results with titles, into axes or a new figure."""
     from partial_monitoring.analysis import pictures  # refuses in one sentence without matplotlib
@@ -115,7 +131,7 @@ def draw(what: str, panels: Sequence[tuple[str, Drawable]], ax: Any, look: Look)
     names = dict.fromkeys(name for _, result in panels for name in result.regret)
     position = {name: i for i, name in enumerate(names)}  # a policy has one colour in all panels
     if ax is not None:
-        axes = [own for own in np.ravel(ax) if hasattr(own, "fill_between")]
+        axes = [own for own in _flat(ax) if hasattr(own, "fill_between")]
         if len(axes) != len(panels):
             raise InvalidInput(
                 f"ax must be matplotlib axes, {len(panels)} of them; got {brief(ax)}."
@@ -129,7 +145,7 @@ def draw(what: str, panels: Sequence[tuple[str, Drawable]], ax: Any, look: Look)
         across = min(len(panels), look.columns if len(panels) > 1 else 1)
         down = -(-len(panels) // across)
         width = WIDTHS[look.columns]
-        height = down * SHAPE * width / across if look.height is None else look.height
+        height = down * SHAPE * width / across if look.height is None else float(look.height)
         figure = pictures.new_figure(width, height)
         for i, (title, result) in enumerate(panels):
             own = figure.add_subplot(down, across, i + 1)

@@ -17,7 +17,15 @@ from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.simulation.curves import Look, draw
-from partial_monitoring.validation import Array, Indices, brief, file_path, is_whole, real_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    file_path,
+    is_whole,
+    real_number,
+    written,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -207,12 +215,13 @@ class Result:
     def only(self, seeds: Indices) -> Result:
         """Return the result of some of its seeds, in the order given."""
         places = {int(seed): i for i, seed in enumerate(self.seeds)}
-        if not isinstance(seeds, Iterable) or not all(map(is_whole, seeds)):
+        chosen = [*seeds] if isinstance(seeds, Iterable) else []
+        if not chosen or not all(map(is_whole, chosen)):
             raise InvalidInput(f"seeds must be a list of whole numbers; got {brief(seeds)}.")
-        missing = [int(seed) for seed in seeds if int(seed) not in places]
+        missing = [int(seed) for seed in chosen if int(seed) not in places]
         if missing:
-            raise InvalidInput(f"seeds must be among those of the result; got {missing}.")
-        rows = [places[int(seed)] for seed in seeds]
+            raise InvalidInput(f"seeds must be among those of the result; got {brief(missing)}.")
+        rows = [places[int(seed)] for seed in chosen]
         share = len(rows) / len(self.seeds)
         return replace(
             self,
@@ -227,6 +236,8 @@ class Result:
         import pyarrow as pa
         from pyarrow import parquet
 
+        if key is not None:
+            written("key", key)
         n = len(self.seeds)
         columns = {
             "policy": pa.array(np.repeat(self.policies, n)),
@@ -294,7 +305,7 @@ class Result:
 
     def _digest(self, key: str | None) -> str:
         """Return a hash of all numbers and the key, if there is one, which reveals damage."""
-        digest = sha256((key or "").encode())
+        digest = sha256((key or "").encode(errors="surrogatepass"))
         for array in (self.seeds, self.checkpoints, self.theta):
             digest.update(np.ascontiguousarray(array).tobytes())
         for kind in TABLES:

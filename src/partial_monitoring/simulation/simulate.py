@@ -35,6 +35,7 @@ from partial_monitoring.validation import (
     boolean,
     brief,
     is_whole,
+    labels,
     real_array,
     whole_number,
 )
@@ -203,7 +204,7 @@ def by_name(
     ``read`` checks an item or builds it from its name, and ``name`` takes its position, too.
     """
     if isinstance(given, Mapping):
-        pairs = [(str(key), item) for key, item in given.items()]
+        pairs = [*zip(labels(what, [*given], len(given)), given.values(), strict=True)]
     else:
         several = isinstance(given, Sequence) and not isinstance(given, str)
         pairs = [(name(i, item), item) for i, item in enumerate(given if several else [given])]

@@ -228,7 +228,9 @@ class RandCBP(CBP):
         from partial_monitoring.numerics.compiled import comparisons
 
         bound = self.bound(t)
-        drawn = comparisons.sample_factors(bound, uniforms, self.spread, self.levels, self.top)
+        drawn = comparisons.sample_factors(
+            bound, uniforms, float(self.spread), self.levels, float(self.top)
+        )
         return np.asarray(drawn)
 
 

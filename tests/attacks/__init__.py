@@ -1,0 +1,1 @@
+"""Attacks: whatever arrives, the library refuses it in one sentence or answers rightly."""
