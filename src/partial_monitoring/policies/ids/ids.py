@@ -20,7 +20,7 @@ from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.gaps import GapEstimate
 from partial_monitoring.policies.ids.information import InformationGain
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
-from partial_monitoring.policies.ids.lazy_gaps import LazySet
+from partial_monitoring.policies.ids.lazy_gaps import lazily
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
@@ -106,9 +106,9 @@ class IDS(EstimatingPolicy):
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
         many = information.shape[1] >= LAZY_FROM
         if many and rule.minimizes_ratio and confidence.uncut is confidence:
-            lazy = LazySet(confidence, information, rule)
-            gaps = right_shape("gap", self.gap(confidence.game, lazy), information.shape)
-            if lazy.answer is None or gaps is lazy.answer:
+            lazy, answers = lazily(confidence, information, rule)
+            gaps = asked("gap", self.gap, lazy)
+            if not answers or gaps is answers[-1]:
                 return gaps
         return asked("gap", self.gap, confidence)
 

@@ -9,8 +9,6 @@ others.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from partial_monitoring.estimation.confidence import ConfidenceSet
@@ -21,24 +19,22 @@ FROM = 300
 """Number of actions from which this pays."""
 
 
-class LazySet:
-    """E_t whose exact gaps are exact only where a sampling rule needs them.
+def lazily(
+    confidence: ConfidenceSet, information: Array, rule: SamplingRule
+) -> tuple[ConfidenceSet, list[Array]]:
+    """Return E_t whose exact gaps are exact only where a rule needs them, and those handed out.
 
-    All other questions go to the set itself. ``answer`` are the gaps that were handed out; whoever
-    changes them must ask the set itself again.
+    Whoever changes what was handed out must ask the set itself again.
     """
+    answers: list[Array] = []
 
-    def __init__(self, confidence: ConfidenceSet, information: Array, rule: SamplingRule) -> None:
-        self.confidence, self.information, self.rule = confidence, information, rule
-        self.answer: Array | None = None
+    def exact_gaps() -> Array:
+        answers.append(lazy_exact(confidence, information, rule))
+        return answers[-1]
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.confidence, name)
-
-    def exact_gaps(self) -> Array:
-        """Return gaps that give the same distribution as the exact ones, shape (n, k)."""
-        self.answer = lazy_exact(self.confidence, self.information, self.rule)
-        return self.answer
+    lazy = object.__new__(type(confidence))
+    vars(lazy).update(vars(confidence), exact_gaps=exact_gaps)  # an equal set, but for this
+    return lazy, answers
 
 
 def lazy_exact(confidence: ConfidenceSet, information: Array, rule: SamplingRule) -> Array:
