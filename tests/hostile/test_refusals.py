@@ -133,3 +133,10 @@ def test_commands_repeat_what_was_typed_briefly_and_visibly(words: tuple[str, ..
 def test_a_result_keeps_a_key_that_no_file_name_can_be(tmp_path: Path) -> None:
     result().save(tmp_path / "result.parquet", key="\ud800")
     assert pm.Result.load_with_key(tmp_path / "result.parquet")[1] == "\ud800"
+
+
+@pytest.mark.parametrize("signals", [["ab", "cd"], ["abc", "cdd"]])
+def test_an_empty_label_is_drawn(signals: list[str]) -> None:
+    rewards = [[0, -1, 1], [-2, 0, 1]]
+    own = [row[: len(signals[0])] for row in rewards]
+    assert pm.analyze(pm.FiniteGame(own, signals, actions=["", "b"])).plot().axes

@@ -151,7 +151,7 @@ def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
     text = ax.text(0, 0, name, ha="center", va="center", color=parts.INK, zorder=5)
     for size in (parts.NORMAL, parts.SMALL):
         text.set_fontsize(size)
-        place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text])[0] / 2)
+        place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text or " "])[0] / 2)
         if room >= 1.15:
             text.set_position((place[0], place[1]))
             return text
