@@ -59,7 +59,7 @@ def test_simulate_prints_one_json_list_with_the_numbers_of_simulate() -> None:
         assert set(KEYS) <= set(row)
         assert row["regret_mean"] == expected.mean(row["policy"])[-1]
         assert row["regret_se"] == expected.standard_error(row["policy"])[-1]
-        assert row["exponent"] == expected.exponent(row["policy"]).value
+        assert row["exponent"] is None  # 60 rounds say nothing about growth
         assert (row["horizon"], row["seeds"]) == (60, 3)
 
 

@@ -250,3 +250,34 @@ def test_a_damaged_description_of_runs_is_ignored(content: str, tmp_path: Path) 
     assert len(stored_comparisons(Store(tmp_path, said.append))) == 1
     assert said == ([] if "former" in content else [f"{path}: is damaged and ignored."])
     assert_same(apples("ids").run(tmp_path), first)
+
+
+KEPT_IN = {
+    "text": "class part:\n    kind = '{}'",
+    "list": "class part:\n    weights = [{}]",
+    "array": "class part:\n    weights = np.array([{}])",
+    "dict": "class part:\n    weights = {{'a': {}}}",
+    "default": "def part(x, weights=[{}]): return weights",
+    "array as default": "def part(x, *, weights=np.array([{}])): return weights",
+    "setter": "class part:\n    f = property(None, lambda own, x: x + {})",
+    "cache": "from functools import cache\nclass part:\n    @cache\n    def f(own): return {}",
+    "partial": "from functools import partialmethod\nclass part:\n    f = partialmethod(print, {})",
+    "hook": "class part:\n    def __init_subclass__(cls): cls.x = {}",
+}
+
+
+@pytest.mark.parametrize("code", KEPT_IN.values(), ids=KEPT_IN)
+def test_constants_of_classes_and_functions_are_part_of_their_code(code: str) -> None:
+    one, two, again = (described(defined(code.format(x))) for x in (1, 2, 1))
+    assert one == again != two
+
+
+def test_where_a_class_is_written_is_not_part_of_its_code() -> None:
+    """Python 3.13 notes the line, and the attributes in an order that differs every time."""
+    code = "class part:\n    {}\n    def f(own): return 1"
+    noted = [
+        "__firstlineno__, __static_attributes__ = 1, ('a', 'b')",
+        "__firstlineno__, __static_attributes__ = 2, ('b', 'a')",
+        "'Says something.'",
+    ]
+    assert len({described(defined(code.format(line))) for line in noted}) == 1

@@ -43,9 +43,9 @@ def report(**options: Any) -> None:
 
 ONES = np.ones(100_000)
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "storage": (lambda: pm.Learner("apple_tasting", storage=3), "storage must have append"),
+    "storage": (lambda: pm.Learner("apple_tasting", storage=3), "storage must have the methods"),
     "events": (lambda: pm.Learner.replay("apple_tasting", events=3), "events must be a list"),
-    "rows": (lambda: pm.Learner.replay("apple_tasting", events=[[1]]), "events must be a list"),
+    "rows": (lambda: pm.Learner.replay("apple_tasting", events=np.eye(2)), "event must be one of"),
     "observation": (lambda: told(NoArray()), "observation must be real numbers"),
     "summary": (lambda: pm.policies.summary([]), r"no policy named \[\]"),
     "options of": (lambda: pm.policies.options_of("idss"), "no policy named 'idss'"),

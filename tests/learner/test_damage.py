@@ -45,9 +45,8 @@ def played(case: tuple[str, str], rounds: int = 12) -> pm.Learner:
 
 def signed(data: Any) -> str:
     """The text of a file with the checksum of its content."""
-    rest = {key: data[key] for key in data if key not in ("format", "digest", "game")}
     try:
-        digest = files._digest(*files._texts(data["game"], rest))
+        digest = files._digest(*files._texts(data))
     except (ValueError, KeyError):
         digest = ""
     return json.dumps(data | {"digest": digest})

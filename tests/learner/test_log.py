@@ -57,6 +57,31 @@ class Stubborn(Memory):
         raise OSError("no space left on device")
 
 
+class Interrupted(Memory):
+    """A storage in which an interruption from the keyboard comes after the events are stored."""
+
+    interrupted = False
+
+    def append(self, events: Any) -> None:
+        super().append(events)
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_learner_and_log_together(tmp_path: Path) -> None:
+    storage = Interrupted()
+    learner = pm.Learner("apple_tasting", seed=1, storage=storage)
+    storage.interrupted = True
+    for act in (learner.ask, lambda: learner.tell_past(["taste"], ["good"])):
+        with pytest.raises(KeyboardInterrupt):
+            act()
+    storage.interrupted = False
+    learner.tell_past(["taste"], ["good"])
+    assert [event["seq"] for event in learner.events] == [1, 2, 3]
+    learner.save(tmp_path / "saved.json")
+    assert pm.Learner.load(tmp_path / "saved.json").round == learner.round == 3
+
+
 def test_what_cannot_be_stored_has_not_happened() -> None:
     learner = pm.Learner(pm.games.dynamic_pricing(), storage=Stubborn())
     for call in (learner.ask, lambda: learner.tell_past(["$1"], ["yes"])):

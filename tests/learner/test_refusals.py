@@ -83,3 +83,12 @@ def test_large_seeds_are_used_or_refused(power: int) -> None:
         assert power > 62
     else:
         assert learner.ask().probability > 0
+
+
+def test_what_is_no_storage_and_what_are_no_events_is_refused() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"^storage must have the methods append, after, .*got 5"
+    ):
+        pm.Learner("apple_tasting", storage=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"^events must be a list; got 5"):
+        pm.Learner.replay("apple_tasting", events=5)  # type: ignore[arg-type]

@@ -181,3 +181,46 @@ def test_paths_that_do_not_exist_are_refused(tmp_path: Path) -> None:
         pm.Learner.load(tmp_path / "nowhere.json")
     with pytest.raises(InvalidInput, match="nowhere"):
         played("pricing", 1).save(tmp_path / "nowhere" / "learner.json")
+
+
+INFINITIES: list[Any] = [float("inf"), float("-inf"), (1, float("inf"))]
+
+
+def test_signals_that_are_not_finite_are_kept_apart(tmp_path: Path) -> None:
+    game = pm.FiniteGame([[0, 0, 1], [1, 0, 0]], [INFINITIES, [0, 0, 0]])
+    learner = pm.Learner(game, allow_hopeless=True)
+    learner.tell_past([0] * 3, INFINITIES)
+    logged = [event["observation"] for event in learner.events]
+    assert logged == [{"float": "inf"}, {"float": "-inf"}, [1, {"float": "inf"}]]
+    learner.save(tmp_path / "saved.json")
+    loaded = pm.Learner.load(tmp_path / "saved.json")
+    replayed = pm.Learner.replay(game, events=learner.events, allow_hopeless=True)
+    for again in (loaded, replayed):
+        assert again._session.counts == learner._session.counts
+        assert again.ask().estimate.tolist() == learner.ask().estimate.tolist()  # type: ignore[union-attr]
+
+
+def test_unlisted_contexts_may_have_signals_that_are_not_finite(tmp_path: Path) -> None:
+    listed, other = (pm.FiniteGame([[0, 1], [1, 0]], [[x, 2], [0, 0]]) for x in (1, float("inf")))
+    learner = pm.Learner(pm.ContextualGame([listed, listed]), allow_hopeless=True)
+    learner.ask(context=other)
+    learner.tell_past([0], [float("inf")], [other])
+    learner.save(tmp_path / "saved.json")
+    assert pm.Learner.load(tmp_path / "saved.json").events == learner.events
+
+
+def test_files_of_format_1_may_have_padding_that_is_not_a_number(tmp_path: Path) -> None:
+    maps: Any = [[[1, 0], [0, 1]], [[1, 1]]]
+    learner = pm.Learner(pm.Game(np.eye(2), maps, pm.AllParameters(2)))
+    decision = learner.ask(available=[1])
+    learner.tell(decision, [0.5])
+    row = decision.to_dict() | {"id": 0, "observation": [0.5, float("nan")]}
+    data = learner._spec.to_dict() | {"format": 1, "allow_hopeless": False, "open": []}
+    data |= {"history": [row], "told": [[1, [0.5, 0.0], None]], "arrays": None}
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps(data))
+    for _ in range(2):
+        loaded = pm.Learner.load(path)
+        assert loaded.history[0]["observation"] == [0.5, None]
+        assert loaded._session.counts == learner._session.counts
+        loaded.save(path)

@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.model.any_game import Context
 
 THREADS, PAIRS = 8, 60
 
@@ -70,3 +72,17 @@ def test_no_answer_is_lost_and_no_id_given_out_twice(policy: str, tmp_path: Path
     assert not learner._session.open
     again = pm.Learner.replay(learner.game, policy, 1, learner.events)
     assert again.ask().distribution.tolist() == learner.ask().distribution.tolist()
+
+
+def test_a_learner_is_copied_while_contexts_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = pm.Learner("survey")
+    learner.ask(context=0)
+
+    def added(own: Context, memo: Any) -> Context:
+        """Another thread asks in a context that was not there yet."""
+        learner.ask(context=1)
+        return own
+
+    monkeypatch.setattr(Context, "__deepcopy__", added, raising=False)
+    twin = deepcopy(learner)
+    assert twin.ask(context=1).context == learner.ask(context=1).context

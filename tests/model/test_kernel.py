@@ -379,6 +379,6 @@ def test_loading_says_what_is_wrong(tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     data["game"]["axes"] = [0, 0]
     del data["digest"]
-    path.write_text(json.dumps(data | {"format": 2}))  # without a checksum
+    path.write_text(json.dumps(data | {"format": 2}))  # which has no checksum
     with pytest.raises(InvalidInput, match="is not a saved learner: axes must be given with"):
         pm.Learner.load(path)

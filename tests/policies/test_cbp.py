@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,25 @@ def test_an_action_that_shows_nothing_and_is_never_best_is_never_played(policy: 
     )
     result = pm.simulate(game, policy, [0.2, 0.3, 0.5], horizon=50, seeds=2)
     assert not result.plays[policy][:, -1, 3].any()
+
+
+def test_patterns_that_two_threads_solve_at_once_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = geometry(pm.games.dynamic_pricing(), "test", "sup")
+    asked = [np.zeros((1, len(shape.pairs)), dtype=np.int8) for _ in range(3)]
+    asked[1][:, 0], asked[2][:, 0] = 1, -1
+    expected = [Patterns(shape).masks(signs) for signs in asked]
+    patterns, solve = Patterns(shape), Patterns.left
+    copies = []
+
+    def interrupted(own: Patterns, signs: np.ndarray) -> object:
+        """Another thread asks for the same pattern, and a third one copies what is there."""
+        monkeypatch.undo()
+        patterns.masks(signs[None])
+        copies.append(copy.deepcopy(patterns))
+        return solve(own, signs)
+
+    monkeypatch.setattr(Patterns, "left", interrupted)
+    for own in (patterns, patterns, *copies):
+        for signs, masks in zip(asked, expected, strict=True):
+            for found, right in zip(own.masks(signs), masks, strict=True):
+                assert np.array_equal(found, right)

@@ -61,10 +61,31 @@ def test_a_policy_that_chooses_no_actions_is_refused(action: Any) -> None:
     assert "\n" not in text
 
 
-@pytest.mark.parametrize("answer", [None, 3, np.zeros(2), "ids"], ids=repr)
+@pytest.mark.parametrize("answer", [None, 3, np.zeros(2), np.array([0, 1]), "ids"], ids=repr)
 def test_a_policy_that_returns_no_choices_is_refused(answer: Any) -> None:
-    with pytest.raises(InvalidInput, match="a policy must return actions of shape"):
+    with pytest.raises(InvalidInput, match=r"a policy must return pm\.Choices; got"):
         pm.simulate("apple_tasting", {"mine": Answering(answer)}, horizon=3, seeds=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("distribution", None),
+        ("distribution", HALVES[:1]),
+        ("gaps", [1]),
+        ("information", np.zeros(3)),
+        ("ratio", np.zeros(1)),
+        ("beta", "wide"),
+        ("index", [[0, 1], [2]]),
+        ("candidates", [[0, 1]] * 2),
+        ("candidates", np.array([[1, 1]] * 2)),
+    ],
+)
+def test_a_policy_with_reasons_of_a_wrong_shape_is_refused(name: str, values: Any) -> None:
+    given = {"action": np.array([0, 0]), "distribution": HALVES} | {name: values}
+    with pytest.raises(InvalidInput, match=f"^a policy must .*{name}") as caught:
+        pm.simulate("apple_tasting", {"mine": Answering(pm.Choices(**given))}, horizon=3, seeds=2)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])

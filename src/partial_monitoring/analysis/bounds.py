@@ -99,8 +99,8 @@ def bounds(
     analysis
         The analysis of the game, if it was computed before.
     information
-        "log_det", or "directed" for the directed information J, for which gamma_n grows by a
-        factor of 8 and the information ratio shrinks by 2 (E17).
+        "log_det", or "directed" for the directed information J: gamma_n grows by a factor of
+        8, and the product of ratio and gain is 216 in the global theorem, 16 in the local one.
     regularization, norm_bound
         lambda and B; B comes from the parameter set (from its default prior mean), on R^d it is 1.
     max_gap

@@ -48,6 +48,12 @@ FORMER = {
 LIBRARIES = ("builtins", "typing", "abc", "partial_monitoring")
 """Packages whose classes are described by their names alone."""
 
+INSIDE = ("__func__", "__wrapped__", "fget", "fset", "fdel", "func", "args", "keywords")
+"""Where methods, properties and what decorators make keep the functions that they call."""
+
+DATA = (bool, int, float, complex, str, bytes, tuple, list, set, frozenset, dict, np.ndarray)
+"""Kinds of values in which nothing is hidden."""
+
 
 @cache
 def registered() -> dict[Any, str]:
@@ -131,25 +137,31 @@ def _code(value: Any) -> Any:
     """
     if isinstance(value, type):
         own = [base for base in value.__mro__ if base.__module__.partition(".")[0] not in LIBRARIES]
-        found = [(name, _code(part)) for base in own for name, part in sorted(vars(base).items())]
+        parts = [pair for base in own for pair in sorted(vars(base).items())]
+        # Names and line numbers, such as __module__, do not count.
+        found = [(x, _code(y)) for x, y in parts if x[:2] != "__" or not isinstance(y, DATA)]
         return [pair for pair in found if pair[1] is not None] or None
-    for attribute in ("__func__", "fget", "func"):  # of methods, properties, cached properties
-        value = getattr(value, attribute, None) or value
+    if isinstance(value, DATA):
+        return _plain(value)
+    inner = [_code(getattr(value, name)) for name in INSIDE if hasattr(value, name)]
     if isinstance(value, FunctionType):
-        return [_plain(value.__code__), _plain(value.__defaults__), _plain(value.__kwdefaults__)]
-    return _plain(value) if isinstance(value, bool | int | float | tuple) else None
+        written = (value.__code__, value.__defaults__, value.__kwdefaults__)
+        return [*map(_plain, written), *inner]
+    return [part for part in inner if part is not None] or None
 
 
 def _plain(value: Any) -> str:
     """Return a constant or code as text that is the same in every process."""
     if isinstance(value, CodeType):
         value = (value.co_code, value.co_names, value.co_consts)
-    if isinstance(value, tuple):
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, tuple | list):
         return f"({', '.join(map(_plain, value))})"
-    if isinstance(value, frozenset):
+    if isinstance(value, set | frozenset):
         return f"{{{', '.join(sorted(map(_plain, value)))}}}"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{name}: {_plain(item)}' for name, item in value.items())}}}"
+        return f"{{{', '.join(f'{_plain(x)}: {_plain(y)}' for x, y in value.items())}}}"
     plain = value is None or isinstance(value, bool | int | float | complex | str | bytes)
     return repr(value) if plain or value is ... else type(value).__name__
 

@@ -41,14 +41,14 @@ DAMAGE = (
 def write(path: str | Path, spec: Spec, session: Session, events: list[Event]) -> None:
     """Write a learner to a file, whole or not at all."""
     try:
-        told = spec.to_dict()
+        described = spec.to_dict()
     except InvalidInput as error:
         raise InvalidInput(
             f"{str(error).rstrip('.')}; with parts of your own, keep learner.events instead and "
             f"make the learner again with Learner.replay."
         ) from None
-    game, kept = told.pop("game"), steps.snapshot(spec, session)
-    first, rest = _texts(game, {**told, "snapshot": kept, "events": events})
+    everything = {**described, "snapshot": steps.snapshot(spec, session), "events": events}
+    first, rest = _texts(everything)
     head = f'"format": {FORMAT}, "digest": "{_digest(first, rest)}"'
     disk.write_text(path, f'{{{head}, "game": {first}, {rest[1:]}')
 
@@ -64,9 +64,7 @@ def read(path: str | Path) -> tuple[Spec, Session, list[Event]]:
             f"{path}: has format {brief(version)}; this version reads 1 to {FORMAT}."
         )
     try:
-        rest = {key: data[key] for key in data if key not in ("format", "digest", "game")}
-        digest = _digest(*_texts(data["game"], rest))
-        if data.get("digest") != (digest if version == FORMAT else None):
+        if data.get("digest") != (_digest(*_texts(data)) if version == FORMAT else None):
             raise InvalidInput("its checksum is not that of its content.")
         return format_1.restored(data) if version == 1 else _restored(data)
     except PartialMonitoringError as error:
@@ -75,9 +73,10 @@ def read(path: str | Path) -> tuple[Spec, Session, list[Event]]:
         raise InvalidInput(f"{path}: is not a saved learner.") from None
 
 
-def _texts(game: Any, rest: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the two texts of a file; only a game may have signals that are not finite."""
-    return json.dumps(game), json.dumps(rest, allow_nan=False)
+def _texts(data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the text of the game of a file, and that of all that follows it."""
+    rest = {key: data[key] for key in data if key not in ("format", "digest", "game")}
+    return json.dumps(data["game"]), json.dumps(rest)
 
 
 def _digest(game: str, rest: str) -> str:
@@ -103,7 +102,7 @@ def _restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
         if name == "tokens" and data["format"] == 2:
             continue
         if not (alike(value, kept[name]) or (name == "state" and arrays is None)):
-            raise InvalidInput(f"its {name} is not what its events make.")
+            raise InvalidInput(f"its snapshot has another {name!r} than its events make.")
     return spec, session, events
 
 

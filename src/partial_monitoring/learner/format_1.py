@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.observations import from_log, from_vector
+from partial_monitoring.learner.observations import from_log, from_vector, log_form
 from partial_monitoring.learner.session import encoded, fold
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, saved, with_arrays
@@ -49,7 +49,7 @@ def _events(spec: Spec, data: Mapping[str, Any]) -> Iterator[Event]:
     for count, (action, vector, context) in enumerate([*data["told"], (None, None, None)]):
         while asks and asks[0]["round"] <= count + 1:
             row = asks.pop(0)
-            number, seen = row.pop("id"), row.pop("observation")
+            number, seen = row.pop("id"), log_form(row.pop("observation"), signal=spec.signals)
             yield {"kind": "ask", "decision": number, **row}
             if number not in left:
                 key = _key(row["action"], _shown(spec, row, seen), row.get("context"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,10 @@ from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy, draws_needed
 from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
-from partial_monitoring.validation import Array, boolean, brief
+from partial_monitoring.validation import Array, boolean, brief, items
+
+STORAGE = ("append", "after", "keep", "latest")
+"""The methods of a storage."""
 
 
 class Learner:
@@ -70,9 +74,9 @@ class Learner:
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
-        if not isinstance(storage, Storage):
+        if not all(callable(getattr(storage, name, None)) for name in STORAGE):
             raise InvalidInput(
-                f"storage must have append, after, keep and latest; got {brief(storage)}."
+                f"storage must have the methods {', '.join(STORAGE)}; got {brief(storage)}."
             )
         self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
 
@@ -92,9 +96,7 @@ class Learner:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open()
-        # The storage may have been copied later than the session.
-        for event in self._storage.after(self._session.seq):
-            self._session = steps.fold(self._spec, self._session, event)
+        self._catch_up()  # the storage may have been copied later than the session
 
     def __copy__(self) -> Learner:
         return deepcopy(self)  # two learners must not write to one log
@@ -222,10 +224,7 @@ class Learner:
         check
             Compute every decision again, and refuse events in which one is different.
         """
-        rows = list(events) if isinstance(events, Iterable) else [events]
-        for row in rows:
-            if not isinstance(row, Mapping):
-                raise InvalidInput(f"events must be a list of events; got {brief(row)}.")
+        rows = items("events", events)
         learner = cls(game, policy, seed, allow_hopeless=allow_hopeless)
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
@@ -326,8 +325,18 @@ class Learner:
 
     def _publish(self, session: Session, events: list[Event]) -> None:
         """Move on to a session, after the events that lead to it are stored."""
-        self._storage.append(events)
-        self._session = session
+        try:
+            self._storage.append(events)
+            self._session = session
+        except BaseException:  # an interruption may come when they are stored already
+            with suppress(Exception):
+                self._catch_up()
+            raise
+
+    def _catch_up(self) -> None:
+        """Move on to the session after all events that are stored."""
+        for event in self._storage.after(self._session.seq):
+            self._session = steps.fold(self._spec, self._session, event)
 
     # -- what it knows -----------------------------------------------------------------------
 

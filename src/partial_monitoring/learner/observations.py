@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -10,36 +10,48 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, brief
+from partial_monitoring.validation import Array, items
 
 
-def log_form(observation: Any) -> Any:
-    """Return an observation as plain data, with None for numbers that are not finite (padding)."""
+def log_form(observation: Any, *, signal: bool = False) -> Any:
+    """Return an observation as plain data, with None for numbers that are not finite (padding).
+
+    In a signal these are kept apart, as in {"float": "inf"}.
+    """
     kind = type(observation)
     if kind is str:
         return observation
     if kind is float:
-        return observation if isfinite(observation) else None
+        if isfinite(observation):
+            return observation
+        return {"float": str(observation)} if signal else None
     if isinstance(observation, np.ndarray | np.generic):
         native = observation.tolist()
         if type(native) is not kind:  # long doubles stay what they are
-            return log_form(native)
+            return log_form(native, signal=signal)
     if isinstance(observation, list | tuple):
-        return [log_form(item) for item in observation]
+        return [log_form(item, signal=signal) for item in observation]
     if observation is None or isinstance(observation, str | int):
         return observation
-    return log_form(float(observation)) if isinstance(observation, Real) else str(observation)
+    if isinstance(observation, Real):
+        return log_form(float(observation), signal=signal)
+    return str(observation)
 
 
 def from_log(game: Any, action: int, observation: Any) -> Any:
     """Return an observation as it was reported, from the form in which it was logged."""
-    return next((s for s in symbols(game, action) if log_form(s) == observation), observation)
+    own = symbols(game, action)
+    for signal in (True, False):  # files of format 2 have None for signals that are not finite
+        for symbol in own:
+            if log_form(symbol, signal=signal) == observation:
+                return symbol
+    return observation
 
 
 def from_vector(game: Any, action: int, vector: Array) -> Any:
     """Return an observation in the form of the log from its vector."""
     shown, own = vector[: game.row_count(action)], symbols(game, action)
-    return log_form(own[int(shown.argmax())]) if own else shown.tolist()
+    return log_form(own[int(shown.argmax())], signal=True) if own else shown.tolist()
 
 
 def symbols(game: Any, action: int) -> Sequence[Any]:
@@ -51,9 +63,7 @@ def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return lists of logged data, each as long as that of the actions."""
     lists: dict[str, list[Any]] = {}
     for name, value in given.items():
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            raise InvalidInput(f"{name} must be a list; got {brief(value)}.")
-        lists[name] = list(value)
+        lists[name] = items(name, value)
         count = len(lists["actions"])
         if len(lists[name]) != count:
             raise InvalidInput(

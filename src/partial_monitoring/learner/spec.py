@@ -81,12 +81,15 @@ class Spec:
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
         self.game, self.policy = game, policy
-        self.foreign = not _is_known(policy)
+        self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
         self.start = Session(initial_state_of(policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
 
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""

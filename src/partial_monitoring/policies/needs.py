@@ -33,7 +33,7 @@ class Needs:
     contexts: bool | None = None
     """Contexts; None: it plays with and without."""
     own_reward: bool = False
-    """Actions that show their own reward, unless the policy is told ``allow_partial``."""
+    """Actions that show their own reward, unless the policy has the option ``allow_partial``."""
 
 
 def needs_of(policy: Any) -> Needs:

@@ -11,7 +11,7 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.state import View
-from partial_monitoring.validation import Array, Indices, brief
+from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
 
@@ -163,9 +163,10 @@ def checked_actions(choices: Choices, n: int, k: int) -> Indices:
 
     A policy that answers anything else is refused in one sentence.
     """
-    chosen = getattr(choices, "action", choices)
+    if not isinstance(choices, Choices):
+        raise InvalidInput(f"a policy must return pm.Choices; got {brief(choices)}.")
     try:
-        action = np.asarray(chosen)
+        action = np.asarray(choices.action)
         if action.shape == (n,) and action.dtype.kind in "iu":
             found = action.tolist() if n < 100 else (action.min(), action.max())  # what is faster
             if min(found) >= 0 and max(found) < k:
@@ -174,7 +175,7 @@ def checked_actions(choices: Choices, n: int, k: int) -> Indices:
         pass
     raise InvalidInput(
         f"a policy must return actions of shape ({n},), whole numbers from 0 to {k - 1}; got "
-        f"{brief(chosen)}."
+        f"{brief(choices.action)}."
     )
 
 
@@ -186,19 +187,24 @@ def is_policy(policy: object) -> bool:
 
 def check_choices(choices: Any, k: int, n: int) -> None:
     """Refuse what a policy returned unless it holds choices of n replicates among k actions."""
-    if not isinstance(choices, Choices):
-        raise InvalidInput(f"a policy must return pm.Choices; got {brief(choices)}.")
-    checked_actions(choices, n, k)
-    try:
-        distribution = np.asarray(choices.distribution)
-    except ValueError:  # rows of unequal length
-        distribution = np.array(None)
-    width = k if choices.candidates is None else choices.candidates.shape[1]
-    if distribution.dtype.kind not in "iuf" or distribution.shape != (n, width):
-        raise InvalidInput(
-            f"a policy must give a distribution of shape ({n}, {width}); got "
-            f"{brief(choices.distribution)}."
-        )
+    action, considered, width = checked_actions(choices, n, k), choices.candidates, k
+    if considered is not None:
+        known = isinstance(considered, np.ndarray) and considered.ndim == 2
+        if not known or not (considered == action[:, None]).any(axis=1).all():
+            raise InvalidInput(
+                f"a policy must choose among its candidates, an array of shape ({n}, c); got "
+                f"{brief(considered)}."
+            )
+        width = considered.shape[1]
+    for name in (*OVER_ACTIONS, "ratio", "beta"):
+        values, shape = getattr(choices, name), (n, width) if name in OVER_ACTIONS else (n,)
+        if values is None and name != "distribution":
+            continue
+        array = np.array(None) if is_ragged(values) else np.asarray(values)
+        if array.dtype.kind not in "iuf" or array.shape != shape:
+            raise InvalidInput(
+                f"a policy must give {name} as numbers of shape {shape}; got {brief(values)}."
+            )
 
 
 def uniform_stream(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[[int], Array]:

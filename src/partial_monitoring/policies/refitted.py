@@ -47,7 +47,7 @@ class RefittedState:
 
     @property
     def replayed(self) -> bool:
-        """The state is saved as what was told."""
+        """The state is saved as what was observed."""
         return True
 
     @property

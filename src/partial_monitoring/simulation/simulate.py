@@ -17,7 +17,13 @@ from partial_monitoring.errors import InvalidInput, is_interruption
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.policies.needs import initial_state_of
-from partial_monitoring.policies.policy import Policy, checked_actions, is_policy, uniform_stream
+from partial_monitoring.policies.policy import (
+    Policy,
+    check_choices,
+    checked_actions,
+    is_policy,
+    uniform_stream,
+)
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
@@ -140,6 +146,8 @@ def play(
                 # Only policies for games with contexts need to know of them.
                 seen: dict[str, Any] = {} if context is None else {"context": context}
                 choice = policy.decide(state, uniforms(t), **seen)
+                if t == 0:
+                    check_choices(choice, game.k, n)
                 action = checked_actions(choice, n, game.k)
                 shown = environment.observe(action, t)
                 state = policy.update(state, action, shown, **seen)

@@ -148,10 +148,10 @@ def _name_cells(ax: Axes, facts: Facts, polygons: Mapping[int, Array]) -> None:
 
 def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
     """Write a name into a cell, unless it is too small."""
-    text = ax.text(0, 0, name, ha="center", va="center", color=parts.INK, zorder=5)
+    text = ax.text(0, 0, name or " ", ha="center", va="center", color=parts.INK, zorder=5)
     for size in (parts.NORMAL, parts.SMALL):
         text.set_fontsize(size)
-        place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text or " "])[0] / 2)
+        place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text])[0] / 2)
         if room >= 1.15:
             text.set_position((place[0], place[1]))
             return text

@@ -302,17 +302,15 @@ class Ellipsoid(ConfidenceSet):
         """Return |M_a (theta+ - theta-)|^2 / (2 beta), shape (1, k).
 
         theta+ and theta- are the two plausible parameters that differ most about the rewards of two
-        Pareto actions that may both be best (``relaxed``: of which one looks best). Pairs are tried
-        from the widest on, so that few actions have to be shown to be Pareto.
+        Pareto actions that may both be best (``relaxed``: any two actions of which one looks best).
+        Pairs are tried from the widest on, so that few actions have to be shown to be Pareto.
         """
         design, beta = self.data.design, float(self.beta[0])
         information = np.zeros(self.means.shape)
         _, rivals, decide = self._ahead()
         if relaxed:
             b = np.flatnonzero(rivals)
-            by_mean = np.argsort(-self.means[0], kind="stable")
-            greedy = next((int(a) for a in by_mean if a in design.pareto), int(by_mean[0]))
-            c = np.full(len(b), greedy)
+            c = np.full(len(b), self.means[0].argmax())
         else:
             chosen = np.flatnonzero(decide())
             first, second = np.triu_indices(len(chosen), 1)
@@ -323,7 +321,7 @@ class Ellipsoid(ConfidenceSet):
         high, plus = self.local_supports(pairs)
         low, minus = self.local_supports(-pairs)
         for i in np.argsort(-(high[0] + low[0]), kind="stable"):
-            if design.pareto.compete(int(b[i]), int(c[i])):
+            if relaxed or design.pareto.compete(int(b[i]), int(c[i])):
                 omega = plus[0, i, : design.rank] - minus[0, i, : design.rank]
                 information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
                 break

@@ -117,9 +117,9 @@ def take_in(action, observation, maps, counts, whitening, expected, plays, sums)
         a = action[i]
         plays[i, a] += 1
         for j in range(m):
-            heard = observation[i, j] if j < counts[a] else 0.0
-            sums[i, a, j] += heard
-            residual[i, j] = heard * whitening[a] - expected[a, j]
+            shown = observation[i, j] if j < counts[a] else 0.0
+            sums[i, a, j] += shown
+            residual[i, j] = shown * whitening[a] - expected[a, j]
             for p in range(r):
                 rows[i, j, p] = maps[a, j, p]
     return rows, residual, plays, sums

@@ -39,7 +39,7 @@ NOTHING = 1e-7
 """Entries of estimation vectors below this fraction of the largest come from ``SLACK``."""
 
 SLACK = 1e-9
-"""By this fraction the largest entry may be exceeded while the shortest vector is looked for."""
+"""By this fraction the largest entry may be exceeded when the shortest vector is found."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +37,19 @@ class Left(NamedTuple):
 
 
 class Patterns:
-    """What every pattern of a game leaves; each pattern is solved once and remembered."""
+    """What every pattern of a game leaves; each pattern is solved once and remembered.
+
+    Threads may share it: what is remembered about a pattern is complete. Copies start anew.
+    """
 
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
-        self._number: dict[bytes, int] = {}
-        k = geometry.game.k
-        self._candidates = np.zeros((0, k), dtype=bool)
-        self._observers = np.zeros((0, k), dtype=bool)
-        self._consistent = np.zeros(0, dtype=bool)
+        self._known: dict[bytes, tuple[Mask, Mask, bool]] = {}
         self._points: dict[Target, Signs] = {}
         self._clashes: dict[Target, Signs] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Patterns, (self.geometry,)
 
     def masks(self, signs: Signs) -> tuple[Mask, Mask, Mask]:
         """Return what patterns (n, pairs) leave.
@@ -63,22 +65,24 @@ class Patterns:
             rows, inverse = np.unique(whole, return_inverse=True)
             codes = [row.tobytes() for row in rows]
         for code in codes:
-            if code not in self._number:
-                self._remember(code)
-        place = np.array([self._number[code] for code in codes])[inverse]
-        return self._candidates[place], self._observers[place], self._consistent[place]
+            if code not in self._known:
+                self._known[code] = self._solved(code)
+        known = [self._known[code] for code in codes]
+        candidates, observers, consistent = zip(*known, strict=True)
+        return (
+            np.array(candidates)[inverse],
+            np.array(observers)[inverse],
+            np.array(consistent)[inverse],
+        )
 
-    def _remember(self, code: bytes) -> None:
-        """Solve a new pattern."""
+    def _solved(self, code: bytes) -> tuple[Mask, Mask, bool]:
+        """Solve a new pattern: candidates (k,), observers (k,), whether anything is left."""
         left = self.left(np.frombuffer(code, dtype=np.int8))
         shape, pairs = self.geometry, list(left.pairs)
         candidates = np.asarray(shape.neighborhoods[pairs].any(axis=0))
         candidates[list(left.actions)] = True
-        observers = shape.observers[pairs].any(axis=0)
-        self._candidates = np.vstack([self._candidates, candidates])
-        self._observers = np.vstack([self._observers, observers])
-        self._consistent = np.append(self._consistent, bool(left.actions))
-        self._number[code] = len(self._number)
+        observers = np.asarray(shape.observers[pairs].any(axis=0))
+        return candidates, observers, bool(left.actions)
 
     def left(self, signs: Signs) -> Left:
         """Return what one pattern (pairs,) leaves.

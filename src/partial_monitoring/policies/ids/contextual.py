@@ -241,14 +241,14 @@ class ContextualIDS(IDS):
     def _everywhere(self, state: CountingState) -> Everywhere:
         """Return gaps and information of all contexts; what is always best has no gap."""
         whole = state.everywhere(self.confidence)
-        told = _of_all("information", self.information, whole)
+        gained = _of_all("information", self.information, whole)
         lost = _of_all("gap", self.gap, whole)
-        refuse_misfits(lost, told)
+        refuse_misfits(lost, gained)
         best = whole.always_best
         if best.any():
             lost = np.where(best, 0.0, lost)
         table = state.contexts.table
-        return Everywhere(table(lost), table(told), whole.beta, whole.center)
+        return Everywhere(table(lost), table(gained), whole.beta, whole.center)
 
 
 @dataclass(frozen=True, eq=False)

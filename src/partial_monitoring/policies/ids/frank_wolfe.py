@@ -74,10 +74,10 @@ def iterated_kernel(problem: Contexts, iteration: Iteration) -> Array:
 
     gaps, information, chi, offered, kappa = problem
     counted = (chi > 0)[:, None] & offered
-    lost, told = (np.where(counted, table, 0.0) for table in (gaps, information))
+    lost, gained = (np.where(counted, table, 0.0) for table in (gaps, information))
     # In these units nothing overflows; tiny gaps become zero.
-    gap_unit, gain_unit = (max(float(table.max()), 1e-300) for table in (lost, told))
-    d, i = np.where(lost > ZERO_GAP * gap_unit, lost / gap_unit, 0.0), told / gain_unit
+    gap_unit, gain_unit = (max(float(table.max()), 1e-300) for table in (lost, gained))
+    d, i = np.where(lost > ZERO_GAP * gap_unit, lost / gap_unit, 0.0), gained / gain_unit
     each, apart = np.arange(len(chi)), np.flatnonzero(chi <= 0)
     cheapest = np.where(offered, d, np.inf).argmin(axis=1)
     if chi @ d[each, cheapest] <= 0 or chi @ i.max(axis=1) <= 0:

@@ -107,7 +107,7 @@ class IDS(EstimatingPolicy):
         many = information.shape[1] >= LAZY_FROM
         if many and rule.minimizes_ratio and confidence.uncut is confidence:
             lazy = LazySet(confidence, information, rule)
-            gaps = asked("gap", self.gap, lazy)
+            gaps = right_shape("gap", self.gap(confidence.game, lazy), information.shape)
             if lazy.answer is None or gaps is lazy.answer:
                 return gaps
         return asked("gap", self.gap, confidence)

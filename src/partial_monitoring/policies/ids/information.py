@@ -56,7 +56,7 @@ def directed(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 def directed_relaxed(game: Any, confidence: ConfidenceSet) -> Array:
-    """Return the directed information with pairs of the greedy action only.
+    """Return the directed information with pairs of the greedy action only, Pareto or not.
 
     Two support calls per action that is plausibly as good as the one that looks best.
     """
