@@ -43,9 +43,9 @@ def report(**options: Any) -> None:
 
 ONES = np.ones(100_000)
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "storage": (lambda: pm.Learner("apple_tasting", storage=3), "storage must have append"),
+    "storage": (lambda: pm.Learner("apple_tasting", storage=3), "storage must have the methods"),
     "events": (lambda: pm.Learner.replay("apple_tasting", events=3), "events must be a list"),
-    "rows": (lambda: pm.Learner.replay("apple_tasting", events=[[1]]), "events must be a list"),
+    "rows": (lambda: pm.Learner.replay("apple_tasting", events=np.eye(2)), "event must be one of"),
     "observation": (lambda: told(NoArray()), "observation must be real numbers"),
     "summary": (lambda: pm.policies.summary([]), r"no policy named \[\]"),
     "options of": (lambda: pm.policies.options_of("idss"), "no policy named 'idss'"),
@@ -133,3 +133,10 @@ def test_commands_repeat_what_was_typed_briefly_and_visibly(words: tuple[str, ..
 def test_a_result_keeps_a_key_that_no_file_name_can_be(tmp_path: Path) -> None:
     result().save(tmp_path / "result.parquet", key="\ud800")
     assert pm.Result.load_with_key(tmp_path / "result.parquet")[1] == "\ud800"
+
+
+@pytest.mark.parametrize("signals", [["ab", "cd"], ["abc", "cdd"]])
+def test_an_empty_label_is_drawn(signals: list[str]) -> None:
+    rewards = [[0, -1, 1], [-2, 0, 1]]
+    own = [row[: len(signals[0])] for row in rewards]
+    assert pm.analyze(pm.FiniteGame(own, signals, actions=["", "b"])).plot().axes

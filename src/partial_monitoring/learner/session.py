@@ -230,6 +230,8 @@ def noted(session: Session, step: Step, state: Any) -> Session:
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
     """Return the step of an event that was logged."""
     try:
+        if not isinstance(event, Mapping):
+            raise TypeError
         if not is_whole(event["seq"]) or event["seq"] != session.seq + 1:
             raise InvalidInput(
                 f"event must be the one after number {session.seq}; got number "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 Event = dict[str, Any]
 """One thing that happened to a learner, as plain data: ``seq`` (1, 2, 3, ... without gaps),
@@ -13,7 +13,6 @@ Snapshot = dict[str, Any]
 """What a learner knew after the event number ``seq``, as plain data."""
 
 
-@runtime_checkable
 class Storage(Protocol):
     """An append-only log of events, and snapshots that save folding it from its start.
 

@@ -148,7 +148,7 @@ def _name_cells(ax: Axes, facts: Facts, polygons: Mapping[int, Array]) -> None:
 
 def _name_inside(ax: Axes, polygon: Array, name: str) -> Text | None:
     """Write a name into a cell, unless it is too small."""
-    text = ax.text(0, 0, name, ha="center", va="center", color=parts.INK, zorder=5)
+    text = ax.text(0, 0, name or " ", ha="center", va="center", color=parts.INK, zorder=5)
     for size in (parts.NORMAL, parts.SMALL):
         text.set_fontsize(size)
         place, room = frames.roomiest(polygon, parts.sizes_of(ax, [text])[0] / 2)
