@@ -13,6 +13,7 @@ from functools import cache, partial
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from io import StringIO
+from os import environ
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -186,7 +187,8 @@ def in_browser(use: Callable[[Any], None]) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        browser = started.chromium.launch()
+        chromium = environ.get("CHROMIUM")  # one that is installed already
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         try:
             use(browser.new_page())
         finally:
