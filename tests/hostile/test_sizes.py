@@ -157,3 +157,13 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         kernel = SE() * (kernel + SE())
     with pytest.raises(InvalidInput, match="at most 50 levels deep"):
         SE() * (SE() + SE() * (SE() + kernel))
+
+
+@pytest.mark.parametrize("size", [1e30, 1e45, 1e60])
+def test_bounds_of_large_games_are_numbers_or_infinite(size: float) -> None:
+    games = [
+        pm.FiniteGame(np.array([[0, -1.0], [-2, 0]]) * size, ["yy", "ny"]),
+        pm.Game(np.eye(2) * size, np.eye(2)[:, None], pm.Ball([0, 0], size)),
+    ]
+    for game in games:
+        assert (pm.bounds(game, 100).regret > 0).all()

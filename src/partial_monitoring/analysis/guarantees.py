@@ -57,13 +57,13 @@ class Learning:
     def bound_far(self, alpha: float) -> Array:
         """Return n^(2/3) (54 alpha beta gamma (Delta_max + 4B))^(1/3) + ..., where c = 4."""
         ceiling = self.max_gap + self.apart
-        with np.errstate(invalid="ignore"):  # infinity times zero
+        with np.errstate(invalid="ignore", over="ignore"):  # infinity times zero, and beyond
             psi = 27 / 2 * self.information_constant * alpha * self.beta * ceiling
         return self._bound(psi, 3)
 
     def bound_near(self, alpha: float) -> Array:
         """Return (16 alpha beta gamma n)^(1/2) + ..., where c = 4 (E16)."""
-        with np.errstate(invalid="ignore"):  # infinity times zero
+        with np.errstate(invalid="ignore", over="ignore"):  # infinity times zero, and beyond
             psi = 4 * self.information_constant * alpha * self.beta
         return self._bound(psi, 2)
 
@@ -72,7 +72,8 @@ class Learning:
         if not np.isfinite(psi).all():
             return np.full_like(self.horizon, np.inf)
         missed = self.max_gap * FAILED_ROUNDS
-        return regret_bound(psi, self.total_information, self.horizon, kappa=kappa, missed=missed)
+        with np.errstate(over="ignore"):
+            return _general(psi, self.total_information, self.horizon, kappa, missed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,7 +313,11 @@ def regret_bound(
             f"information_ratio, total_information and horizon must have equal lengths; got "
             f"{', '.join(map(str, sorted(lengths)))}."
         )
-    return np.asarray((ratio * gained) ** (1 / kappa) * n ** (1 - 1 / kappa) + lost)
+    return _general(ratio, gained, n, kappa, lost)
+
+
+def _general(ratio: Array, gained: Array, n: Array, kappa: float, missed: float) -> Array:
+    return np.asarray((ratio * gained) ** (1 / kappa) * n ** (1 - 1 / kappa) + missed)
 
 
 def _not_negative(name: str, value: ArrayLike) -> Array:
