@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache, partial
+from os import environ, pathsep
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -32,6 +33,7 @@ print("ready", flush=True)
 experiment().run("store")
 """
 SAVES, RUNS = 30, 12
+ROOT = Path(__file__).parents[2]
 
 
 def experiment() -> pm.Experiment:
@@ -49,11 +51,18 @@ def attacks(seed: int) -> Iterator[Attack]:
 
 def killed(code: str, seconds: float) -> None:
     """Run Python code and kill it some time after it said that it is ready."""
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    paths = [str(ROOT), environ.get("PYTHONPATH", "")]
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        env=environ | {"PYTHONPATH": pathsep.join(filter(None, paths))},
+    ) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        ready = process.stdout.readline()
         time.sleep(seconds)
         process.kill()
+    if ready != b"ready\n":
+        raise Wrong("the process that was to be killed did not start")
 
 
 def kill_saving(seconds: float) -> None:
