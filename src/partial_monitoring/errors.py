@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import accumulate
+from typing import TypeVar
 
 __all__ = ["InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
 
@@ -13,6 +14,8 @@ __all__ = ["InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName
 def __dir__() -> list[str]:
     return __all__
 
+
+Entry = TypeVar("Entry")
 
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
@@ -89,6 +92,17 @@ def is_interruption(error: BaseException | None) -> bool:
         isinstance(error, SystemError)
         and (is_interruption(error.__cause__) or is_interruption(error.__context__))
     )
+
+
+def entry(kind: str, name: object, known: Mapping[str, Entry]) -> Entry:
+    """Return what a table has under a name; one that it does not have is refused.
+
+    >>> entry("number", "two", {"one": 1, "two": 2})
+    2
+    """
+    if not isinstance(name, str) or name not in known:
+        raise unknown_name(kind, name, known)
+    return known[name]
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownName:

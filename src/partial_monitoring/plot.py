@@ -111,9 +111,12 @@ def _panels(results: Results, title: str | None) -> list[tuple[str, Result]]:
     named = several.items() if isinstance(several, Mapping) else ((None, own) for own in several)
     panels = []
     for name, item in named:
-        if not isinstance(item, Result | Comparison):
-            raise InvalidInput(f"results must be Result objects; got {brief(item)}.")
-        result = item.result if isinstance(item, Comparison) else item
-        own = item.title if isinstance(item, Comparison) else result.title
+        match item:
+            case Comparison(title=own, result=result):
+                pass
+            case Result(title=own):
+                result = item
+            case _:
+                raise InvalidInput(f"results must be Result objects; got {brief(item)}.")
         panels.append((own if name is None else str(name), result))
     return [(title, panels[0][1])] if title is not None and len(panels) == 1 else panels

@@ -236,10 +236,13 @@ def is_text(text: str) -> bool:
     return True
 
 
-def items(name: str, value: Any) -> list[Any]:
-    """Return the items of a list or another iterable, but not the letters of a text."""
+def items(name: str, value: Any, of: str = "") -> list[Any]:
+    """Return the items of a list or another iterable, but not the letters of a text.
+
+    ``of`` says what the list should hold, for the message: " of actions".
+    """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{name} must be a list; got {brief(value)}.")
+        raise InvalidInput(f"{name} must be a list{of}; got {brief(value)}.")
     return list(value)
 
 

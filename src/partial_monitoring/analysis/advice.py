@@ -24,7 +24,7 @@ from partial_monitoring.display import as_lines
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import row_space, unit_rows
-from partial_monitoring.validation import Array, brief, one_of
+from partial_monitoring.validation import Array, brief, items, one_of
 
 MOST_SETS = 100_000
 """Largest number of sets of candidates in the search for the cheapest one."""
@@ -252,11 +252,7 @@ class _MeasurementSearch:
 
 
 def _checked(game: Game, candidates: Iterable[Measurement]) -> list[Measurement]:
-    if not isinstance(candidates, Iterable):
-        raise InvalidInput(
-            f"candidates must be a list of Measurement objects; got {brief(candidates)}."
-        )
-    offered = list(candidates)
+    offered = items("candidates", candidates, " of Measurement objects")
     for i, candidate in enumerate(offered):
         if not isinstance(candidate, Measurement):
             raise InvalidInput(

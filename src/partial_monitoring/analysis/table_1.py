@@ -14,7 +14,6 @@ import numpy as np
 from partial_monitoring import games
 from partial_monitoring.analysis.analysis import analyze_game
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.validation import brief
 
@@ -41,11 +40,11 @@ def finite_alignment_bounds(game: FiniteGame | str) -> FiniteAlignmentBounds:
     >>> pm.finite_alignment_bounds(pm.games.apple_tasting()).non_degenerate
     128.0
     """
-    known: Any = games.make(game) if isinstance(game, str) else game
-    if not isinstance(known, AnyGame) or not known.traits.finite:
+    known: Any = games.named(game)
+    if not known.traits.finite:
         raise InvalidInput(f"game must be a FiniteGame; got {brief(game)}.")
     k, m, d = float(known.k), float(known.m), float(known.d)
-    scale = float(np.ptp(known.rewards)) ** 2  # type: ignore[attr-defined]
+    scale = float(np.ptp(known.rewards)) ** 2
     with np.errstate(over="ignore"):
         power = float(np.power(k, d + 2))
     worst = m * d * power * scale

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, singledispatch
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -150,20 +150,39 @@ def _code(value: Any) -> Any:
     return [part for part in inner if part is not None] or None
 
 
+@singledispatch
 def _plain(value: Any) -> str:
     """Return a constant or code as text that is the same in every process."""
-    if isinstance(value, CodeType):
-        value = (value.co_code, value.co_names, value.co_consts)
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, tuple | list):
-        return f"({', '.join(map(_plain, value))})"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(_plain, value)))}}}"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_plain(x)}: {_plain(y)}' for x, y in value.items())}}}"
     plain = value is None or isinstance(value, bool | int | float | complex | str | bytes)
     return repr(value) if plain or value is ... else type(value).__name__
+
+
+@_plain.register
+def _(value: CodeType) -> str:
+    return _plain((value.co_code, value.co_names, value.co_consts))
+
+
+@_plain.register(np.ndarray)
+@_plain.register(np.generic)
+def _(value: Any) -> str:
+    return _plain(value.tolist())
+
+
+@_plain.register(tuple)
+@_plain.register(list)
+def _(value: Any) -> str:
+    return f"({', '.join(map(_plain, value))})"
+
+
+@_plain.register(set)
+@_plain.register(frozenset)
+def _(value: Any) -> str:
+    return f"{{{', '.join(sorted(map(_plain, value)))}}}"
+
+
+@_plain.register
+def _(value: dict) -> str:  # type: ignore[type-arg]
+    return f"{{{', '.join(f'{_plain(x)}: {_plain(y)}' for x, y in value.items())}}}"
 
 
 def _nameless(value: Any) -> InvalidInput:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring import games as game_registry
-from partial_monitoring.errors import InvalidInput, UnknownName, unknown_name
+from partial_monitoring.errors import InvalidInput, UnknownName, entry, unknown_name
 from partial_monitoring.experiments import runner
 from partial_monitoring.experiments.runs import Plan, Setting
 from partial_monitoring.experiments.store import Store
@@ -165,8 +165,7 @@ class Experiment(Plan):
         progress
             Show progress on standard error.
         """
-        if not isinstance(engine, str) or engine not in ENGINES:
-            raise unknown_name("engine", engine, ENGINES)
+        entry("engine", engine, ENGINES)
         if scheduler is not None and engine != "dask":
             raise InvalidInput(f"scheduler is for the engine 'dask'; got it with {brief(engine)}.")
         if scheduler is not None and not isinstance(scheduler, str):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import getdoc, signature
 from types import MappingProxyType
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.games import functions as functions
 from partial_monitoring.games.combinatorial import combinatorial_bandit
 from partial_monitoring.games.contextual import (
@@ -148,6 +148,4 @@ def summary(name: str) -> str:
 
 def _builder(name: str) -> Callable[..., Game | ContextualGame]:
     """Return the function that builds a game."""
-    if not isinstance(name, str) or name not in GAMES:
-        raise unknown_name("game", name, GAMES)
-    return GAMES[name]
+    return entry("game", name, GAMES)

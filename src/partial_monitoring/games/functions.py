@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, entry
 from partial_monitoring.validation import Array, brief, frozen, real_array, whole_number
 
 __all__ = ["KNOWN", "Known", "ackley", "branin", "hartmann3", "hartmann6", "named"]
@@ -170,9 +170,7 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
 
 def named(name: str) -> Function:
     """Return a test function by name."""
-    if not isinstance(name, str) or name not in KNOWN:
-        raise unknown_name("test function", name, KNOWN)
-    return KNOWN[name].function
+    return entry("test function", name, KNOWN).function
 
 
 def with_maximizers(function: Function | None) -> Function | None:

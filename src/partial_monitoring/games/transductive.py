@@ -12,7 +12,7 @@ from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import ParameterSet
-from partial_monitoring.validation import axes, brief, real_array, real_number
+from partial_monitoring.validation import axes, items, real_array, real_number
 
 
 def transductive(
@@ -45,11 +45,9 @@ def transductive(
     """
     phi = real_array("targets", targets, ("targets", "d"))
     d = phi.shape[1]
-    if not isinstance(probes, Iterable):
-        raise InvalidInput(f"probes must be a list of observation maps; got {brief(probes)}.")
     maps = [
         real_array(f"probes[{c}]", own, (d,) if axes(own) == 1 else ("m", d)).reshape(-1, d)
-        for c, own in enumerate(probes)
+        for c, own in enumerate(items("probes", probes, " of observation maps"))
     ]
     if not maps:
         raise InvalidInput(

@@ -7,7 +7,7 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, entry
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.combined import MOST_LEVELS, Combined, Product, Sum
 from partial_monitoring.kernels.elementary import Elementary
@@ -41,9 +41,7 @@ def _read(data: Any, depth: int) -> Kernel:
     if not isinstance(data, Mapping) or "type" not in data:
         raise InvalidInput(f"kernel must be a table with the key 'type'; got {brief(data)}.")
     name = data["type"]
-    if not isinstance(name, str) or name not in KINDS:
-        raise unknown_name("type of kernel", name, KINDS)
-    kind = KINDS[name]
+    kind = entry("type of kernel", name, KINDS)
     values = {key: value for key, value in data.items() if key != "type"}
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     known_keys(f"a {name} kernel", values, known)

@@ -275,11 +275,8 @@ class Learner:
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
             return
-        if isinstance(observation, str) or not isinstance(observation, Iterable):
-            raise InvalidInput(
-                f"observation must be a list, one entry per decision; got {brief(observation)}."
-            )
-        decisions, observations = list(decision), list(observation)
+        observations = items("observation", observation, ", one entry per decision")
+        decisions = list(decision)
         if len(decisions) != len(observations):
             raise InvalidInput(
                 f"observation must hold one entry per decision, {len(decisions)}; got "

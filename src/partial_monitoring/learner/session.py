@@ -29,7 +29,7 @@ from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices, check_choices
 from partial_monitoring.storage.base import Event, Snapshot
-from partial_monitoring.validation import Array, brief, is_whole
+from partial_monitoring.validation import Array, brief, is_whole, items
 
 ROUNDING = 1e-9
 """By how much a probability may exceed 1."""
@@ -165,12 +165,11 @@ def available_actions(
     spec: Spec, context: Context, available: Iterable[int | str]
 ) -> tuple[Any, list[str]]:
     """Return the mask of the actions that can be played (k,), and their labels."""
-    if isinstance(available, str) or not isinstance(available, Iterable):
-        raise InvalidInput(f"available must be a list of actions; got {brief(available)}.")
+    given = items("available", available, " of actions")
     if context.game.k > MOST_MASKED:
         raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
     mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
-    chosen = [context.game.action_index(action) for action in available]
+    chosen = [context.game.action_index(action) for action in given]
     if not chosen:
         raise InvalidInput("available must hold at least one action; got none.")
     mask[[context.outer(action) for action in chosen]] = True

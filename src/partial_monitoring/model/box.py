@@ -162,11 +162,7 @@ class KernelBoxGame(FunctionGame):
 
     def feedback(self, noise: str | NoiseFunction | None = None) -> Feedback:
         kind = self.noise if noise is None else noise
-        if not isinstance(kind, str) or kind not in ("gaussian", "none"):
-            raise InvalidInput(
-                f"noise over a box must be 'gaussian' or 'none'; got {validation.brief(kind)}."
-            )
-        return noise_named(kind, self)
+        return noise_named(validation.one_of("noise over a box", kind, ("gaussian", "none")), self)
 
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
         return BoxTruths(self, theta, function)

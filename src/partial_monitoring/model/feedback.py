@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from partial_monitoring import randomness
-from partial_monitoring.errors import InvalidInput, listed, unknown_name
+from partial_monitoring.errors import InvalidInput, entry, listed
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.validation import Array, Indices, brief, observation_array
 
@@ -249,6 +249,4 @@ def noise_named(noise: str | NoiseFunction, game: Shows) -> Feedback:
     """Return one of the library's kinds of noise by name, or a user's own function as one."""
     if callable(noise):
         return OwnNoise(noise, game)
-    if not isinstance(noise, str) or noise not in NOISE:
-        raise unknown_name("noise", noise, NOISE)
-    return NOISE[noise]
+    return entry("noise", noise, NOISE)

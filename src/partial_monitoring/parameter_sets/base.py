@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.errors import InvalidInput, SolverError, unknown_name
+from partial_monitoring.errors import InvalidInput, SolverError, entry
 from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.numerics.rational import Integers
 from partial_monitoring.parameter_sets.coordinates import Coordinates, CurvedSet, pulled_back
@@ -197,15 +197,12 @@ class ParameterSet(ReadOnly, ABC):
             raise InvalidInput(
                 f"parameters must be a table with the key 'type'; got {brief(data)}."
             )
-        kind = data["type"]
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise unknown_name("type of parameters", kind, KINDS)
-        known, required, optional = KINDS[kind]
+        known, required, optional = entry("type of parameters", data["type"], KINDS)
         keys = (*required, *optional)
         known_keys("parameters", data, ("type", *keys))
         for key in required:
             if key not in data:
-                raise InvalidInput(f"parameters of type {kind!r} need the key {key!r}.")
+                raise InvalidInput(f"parameters of type {data['type']!r} need the key {key!r}.")
         built: ParameterSet = known(**{k: data[k] for k in keys if k in data}) if keys else known(d)
         return built
 

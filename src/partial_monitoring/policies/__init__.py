@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.estimation import confidence
 from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, SquareCB
 from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
@@ -104,9 +104,7 @@ def make(name: str, **options: Any) -> Policy[Any]:
 
 def _builder(name: str) -> Callable[..., Policy[Any]]:
     """Return the class of a policy by its name."""
-    if not isinstance(name, str) or name not in POLICIES:
-        raise unknown_name("policy", name, POLICIES)
-    return POLICIES[name]
+    return entry("policy", name, POLICIES)
 
 
 def summary(name: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
-from partial_monitoring.errors import InvalidInput, unknown_name
+from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.simulation.curves import Look, draw
 from partial_monitoring.validation import (
     Array,
@@ -354,9 +354,7 @@ class Result:
         return as_html(self.sheets())
 
     def _regret(self, policy: str) -> Array:
-        if not isinstance(policy, str) or policy not in self.regret:
-            raise unknown_name("policy", policy, self.regret)
-        return self.regret[policy]
+        return entry("policy", policy, self.regret)
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
