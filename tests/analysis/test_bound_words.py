@@ -82,7 +82,11 @@ BAD: list[tuple[Any, str]] = [
     (lambda: pm.regret_bound([1, 2], 1, [1, 2, 3]), "information_ratio, total_information and"),
     (lambda: pm.advise(None), "game must be a Game or a ContextualGame, or a name in pm.games"),
     (lambda: pm.alignment(3), "game must be a Game or a ContextualGame, or a name in pm.games"),
-    (lambda: pm.finite_alignment_bounds(3), "game must be a FiniteGame; got 3."),
+    (lambda: pm.finite_alignment_bounds(3), "game must be a Game or a ContextualGame, or a name"),
+    (
+        lambda: pm.finite_alignment_bounds(pm.games.linear_bandit()),
+        "game must be a FiniteGame; got Game",
+    ),
     (lambda: pm.Measurement(0, [[1], [2, 3]]), "rows must be real numbers in rows of equal length"),
 ]
 
