@@ -15,6 +15,7 @@ from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, Squ
 from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
 from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
+from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
@@ -41,6 +42,7 @@ def __dir__() -> list[str]:
 
 POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     {
+        "calibrated": Calibrated,
         "ids": IDS,
         "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,

@@ -1,0 +1,92 @@
+"""The default policy, which plays each kind of game with the rule that is best there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.state import Context
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed
+from partial_monitoring.validation import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedState:
+    """What is known, and the rule that plays this kind of game."""
+
+    rule: Policy[Any]
+    known: Any
+    """The state of the rule."""
+
+    @property
+    def design(self) -> Any:
+        """The game as the estimate sees it."""
+        return self.known.design
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is saved as its observations."""
+        return bool(getattr(self.known, "replayed", False))
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Play with practical widths: the lowest regret that is known on every kind of game.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> result = pm.simulate("apple_tasting", pm.Calibrated(), [0.9, 0.1], horizon=50, seeds=4)
+    >>> result.policies
+    ['calibrated']
+    """
+
+    needs: ClassVar[Needs] = Needs(listed=False)
+
+    def init(self, game: AnyGame, replicates: int) -> CalibratedState:
+        refuse(self, game)
+        rule = rule_for(game)
+        return CalibratedState(rule, rule.init(game, replicates))
+
+    def draws(self, state: CalibratedState) -> int:
+        """Return the number of uniform numbers that a round needs."""
+        return draws_needed(state.rule, state.known) or 1
+
+    def decide(
+        self,
+        state: CalibratedState,
+        uniforms: Array,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Choices:
+        numbers = uniforms[:, 0] if draws_needed(state.rule, state.known) is None else uniforms
+        return state.rule.decide(state.known, numbers, available, **seen(context))
+
+    def update(
+        self,
+        state: CalibratedState,
+        action: Indices,
+        observation: Array,
+        context: Context | None = None,
+    ) -> CalibratedState:
+        known = state.rule.update(state.known, action, observation, **seen(context))
+        return replace(state, known=known)
+
+    def confidence_set(self, state: CalibratedState, context: Context | None = None) -> Any:
+        """Return E_t of the rule, which ``Learner.status`` reports."""
+        rule: Any = state.rule
+        return rule.confidence_set(state.known, **seen(context))
+
+
+def rule_for(game: AnyGame) -> Policy[Any]:
+    """Return the rule that plays a kind of game."""
+    return IDS(confidence=schedules.deviations(2.0))
+
+
+def seen(context: Context | None) -> dict[str, Any]:
+    """Return a context as options: only games that have some need to know of them."""
+    return {} if context is None else {"context": context}
