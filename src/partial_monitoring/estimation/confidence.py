@@ -55,6 +55,11 @@ class Scale(Protocol):
 class Width(ABC):
     """A schedule of the library: besides delta_t, it knows beta_t."""
 
+    @property
+    def promise(self) -> str:
+        """What is proven of IDS with this width, in words; nothing if E_t need not hold theta."""
+        return ""
+
     @abstractmethod
     def __call__(self, t: Array) -> Array:
         """Return log(1 / delta_t), shape (n,)."""
@@ -67,6 +72,10 @@ class Width(ABC):
 @dataclass(frozen=True)
 class Paper(Width):
     """delta = 1/t^2, for bounds of the expected regret."""
+
+    @property
+    def promise(self) -> str:
+        return "the bound of its expected regret holds, if the model does"
 
     def __call__(self, t: Array) -> Array:
         return 2.0 * np.log(t)
@@ -83,6 +92,11 @@ class Fixed(Width):
         if not 0 < delta <= 1:
             raise InvalidInput(f"failure_probability must lie in (0, 1]; got {brief(delta)}.")
         set_fields(self, failure_probability=delta)
+
+    @property
+    def promise(self) -> str:
+        chance = f"{100 * (1 - self.failure_probability):.4g} %"
+        return f"with probability {chance} the bound of its regret holds, if the model does"
 
     def __call__(self, t: Array) -> Array:
         return np.full(np.shape(t), -np.log(self.failure_probability))

@@ -22,16 +22,20 @@ from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.policies.probing import Probing
+from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.policies.refitted import Refitted
 from partial_monitoring.validation import brief
 
 __all__ = [
+    "DEFAULT",
     "POLICIES",
     "make",
     "name_of",
     "options_of",
     "policy_from_dict",
     "policy_to_dict",
+    "promise",
     "summary",
 ]
 
@@ -54,6 +58,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "epsilon_greedy": EpsilonGreedy,
         "squarecb": SquareCB,
         "refitted": Refitted,
+        "probing": Probing,
         "gp_ucb": GPUCB,
         "gp_ts": GPTS,
         "expected_improvement": ExpectedImprovement,
@@ -61,6 +66,9 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     }
 )
 """Every policy by name."""
+
+DEFAULT = "calibrated"
+"""What learners, simulations and experiments use when no policy is named."""
 
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -116,6 +124,15 @@ def summary(name: str) -> str:
     'Play the distribution that trades least regret for most information.'
     """
     return (_builder(name).__doc__ or "").strip().splitlines()[0]
+
+
+def promise(name: str) -> Promise | None:
+    """Return what a policy promises with its default options; None if it does not say.
+
+    >>> promise("ids").mode, promise("calibrated").mode, promise("greedy")
+    ('certified', 'practical', None)
+    """
+    return promise_of(make(name))
 
 
 def options_of(name: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed
+from partial_monitoring.policies.promise import MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices
 
 
@@ -75,6 +76,10 @@ class Calibrated:
     ) -> CalibratedState:
         known = state.rule.update(state.known, action, observation, **seen(context))
         return replace(state, known=known)
+
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return that nothing is proven, and where to find what was measured."""
+        return practical(MEASURED)
 
     def confidence_set(self, state: CalibratedState, context: Context | None = None) -> Any:
         """Return E_t of the rule, which ``Learner.status`` reports."""

@@ -17,6 +17,7 @@ from partial_monitoring.policies.ids.context_counts import AllContexts, Counting
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
 from partial_monitoring.policies.ids.ids import IDS, asked
+from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.plans import Plans, plans_of
 from partial_monitoring.policies.ids.ratio import ZERO_GAP, refuse_misfits
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
@@ -97,6 +98,14 @@ class ContextualIDS(IDS):
                 f"sampling of ContextualIDS must be exact or generalized(kappa); got "
                 f"{brief(self.sampling)}."
             )
+
+    def uncovered(self, game: AnyGame | None = None) -> list[str]:
+        found = super().uncovered(game)
+        if self.information is not log_det and "this information" not in found:
+            found.append("this information")
+        if self.chances != "known":
+            found.append("a context distribution that is learned")
+        return found if self.solver == "exact" else [*found, "this solver"]
 
     @property
     def _rule(self) -> Generalized:
