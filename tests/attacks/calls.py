@@ -16,6 +16,7 @@ import partial_monitoring as pm
 Call = tuple[Callable[..., Any], dict[str, Any]]
 
 APPLES = pm.games.apple_tasting()
+SET = pm.Learner(APPLES, pm.IDS()).confidence_set()
 PRICING = pm.games.dynamic_pricing()
 BANDIT = pm.games.linear_bandit()
 SURVEY = pm.games.survey()
@@ -136,7 +137,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "kernels.from_function": {"function": own_kernel},
     "load_experiment": {"path": "experiment.toml"},
     "load_game": {"path": "game.json"},
-    "local_alignment": {"game": APPLES, "confidence": pm.Learner(APPLES).confidence_set()},
+    "local_alignment": {
+        "game": APPLES,
+        "confidence": pm.Learner(APPLES, pm.IDS()).confidence_set(),
+    },
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
     "plot.information": {"results": result},
     "plot.regret": {"results": result},

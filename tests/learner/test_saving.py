@@ -31,7 +31,7 @@ class Indexed:
             self.gaps if available is None else np.where(available, self.gaps, np.inf),
             self.information,
             index=index,
-            decided_by="index",
+            decided_by="savings",
         )
 
     def update(self, state: Any, action: Any, observation: Any) -> Any:

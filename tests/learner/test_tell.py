@@ -196,7 +196,7 @@ def test_history_has_a_row_per_decision() -> None:
 def test_logged_data_count_as_observations() -> None:
     """tell_past is the same as having asked and told."""
     live = played("pricing", 20)
-    logged = pm.Learner(live.game, seed=3)
+    logged = pm.Learner(live.game, pm.IDS(), seed=3)
     rows = live.history
     logged.tell_past([row["label"] for row in rows], [row["observation"] for row in rows])
     assert logged.round == live.round == 21

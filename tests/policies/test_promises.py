@@ -99,6 +99,7 @@ def test_a_practical_status_does_not_claim_too_much() -> None:
         assert claim in str(learner.status())
     learner = pm.Learner("apple_tasting", pm.IDS(confidence=pm.confidence.deviations(2)))
     assert "is likely to lose at most" in str(learner.status())
+    assert "The next decision is estimated to lose" in str(learner.status())
 
 
 def test_the_command_lists_modes_and_the_default_first() -> None:

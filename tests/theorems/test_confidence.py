@@ -293,7 +293,7 @@ def test_values_without_a_certificate_are_never_too_small(
         return best._replace(point=0.2 * best.point, value=0.2 * best.value, multipliers=wrong)
 
     game = pm.games.dynamic_pricing()
-    learner = pm.Learner(game)
+    learner = pm.Learner(game, pm.IDS())
     learner.tell_past(["$1", "$2", "$3"] * 20, ["yes", "no", "no"] * 20)
     confidence = learner.policy.confidence_set(learner._session.state)  # type: ignore[attr-defined]
     directions = np.random.default_rng(0).standard_normal((20, 3))

@@ -95,9 +95,10 @@ def policies(as_json: bool) -> None:
     modes = {name: "" if own is None else own.mode for name, own in promises.items()}
     show_registry(pm.policies, names, ("policy", "what it does"), as_json, mode=modes)
     if not as_json:
-        click.echo(f"\n{pm.policies.DEFAULT} plays when no policy is named.")
-        for name in (pm.policies.DEFAULT, "ids"):
-            click.echo(f"{name} is {promises[name]}.")
+        out, default = console(), pm.policies.DEFAULT
+        out.print(f"\n{default} plays when no policy is named.")
+        for name in (default, "ids"):
+            out.print(f"{name} is {promises[name]}.", markup=False)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)

@@ -62,7 +62,7 @@ class Decision:
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
         What decided: "contexts", regret and information of all contexts together; "plans", the
-        gaps of whole plans, one action for each context; or "index", information - gaps,
+        gaps of whole plans, one action for each context; or "savings", information - gaps,
         where gaps are what actions cost now and information what they are expected to save.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
@@ -153,7 +153,7 @@ class Decision:
 
     def _columns(self) -> dict[str, Array]:
         """Return what the policy knows about the actions."""
-        names = SAVING if self.decided_by == "index" else ("may lose", "tells", "index")
+        names = SAVING if self.decided_by == "savings" else ("may lose", "tells", "index")
         given = dict(zip(names, (self.gaps, self.information, self.index), strict=True))
         return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
 
@@ -172,7 +172,7 @@ class Decision:
         if self.probed:
             share = self.floor * (~self._unavailable()).sum()
             return f"it is a probe, drawn uniformly like {share:.3g} of the decisions"
-        if self.decided_by == "index":
+        if self.decided_by == "savings":
             return self._saving()
         if self.index is not None:
             if np.isposinf(self.index[a]):

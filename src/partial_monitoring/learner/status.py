@@ -45,7 +45,7 @@ class Status:
         What playing the best-looking action loses per round, at most, if the model holds; in
         units of reward.
     exploring
-        What the next decision loses in expectation, at most.
+        What the next decision loses in expectation, at most; estimated if no bound is proven.
     warnings
         Where the data contradict the model.
     decided
@@ -80,6 +80,7 @@ class Status:
             rest = "" if self.decided else " (not each of them was checked against all others)"
             loses = "loses at most" if proven else "is likely to lose at most"
             lines.append(f"May still be best: {names}{rest}; playing '{self.best}' {loses} {risk}.")
+            loses = "loses at most" if proven else "is estimated to lose"
             lines.append(f"The next decision {loses} {display.number(self.exploring)}.")
         if self.promise is not None:
             lines.append(f"{self.promise.mode.capitalize()}: {self.promise.words}.")

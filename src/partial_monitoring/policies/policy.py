@@ -43,7 +43,7 @@ class Choices:
     actions that it has ruled out."""
     decided_by: str | None = None
     """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
-    of whole plans, one action for each context; or "index", information - gaps, where
+    of whole plans, one action for each context; or "savings", information - gaps, where
     gaps are what actions cost now and information what they are expected to save later."""
     probed: NDArray[np.bool_] | None = None
     """Which actions are probes, shape (n,), if the policy mixes in uniform actions."""

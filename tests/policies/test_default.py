@@ -1,0 +1,44 @@
+"""What plays when no policy is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import partial_monitoring as pm
+from partial_monitoring.cli import main
+from partial_monitoring.cli.demo import POLICIES as SHOWN
+
+
+def test_the_default_is_the_first_of_all_policies() -> None:
+    assert next(iter(pm.policies.POLICIES)) == pm.policies.DEFAULT == "calibrated"
+    assert type(pm.policies.make(pm.policies.DEFAULT)) is pm.Calibrated
+
+
+def test_simulations_and_experiments_play_it() -> None:
+    result = pm.simulate("apple_tasting", theta=[0.9, 0.1], horizon=20, seeds=3)
+    named = pm.simulate("apple_tasting", "calibrated", [0.9, 0.1], horizon=20, seeds=3)
+    assert result.policies == named.policies == ["calibrated"]
+    assert (result.regret["calibrated"] == named.regret["calibrated"]).all()
+    experiment = pm.Experiment("apple_tasting", theta=[0.9, 0.1], horizon=20, seeds=3)
+    (comparison,) = experiment.compare()
+    assert (comparison.result.regret["calibrated"] == named.regret["calibrated"]).all()
+
+
+def test_files_without_policies_play_it(tmp_path: Path) -> None:
+    path = tmp_path / "plain.toml"
+    path.write_text('horizon = 5\nseeds = 2\ngames = ["apple_tasting"]\n')
+    assert dict(pm.load_experiment(path).policies) == {"calibrated": pm.Calibrated()}
+
+
+def test_commands_play_it() -> None:
+    words = ["simulate", "apple_tasting", "--horizon", "5", "--seeds", "2", "--json"]
+    (row,) = json.loads(CliRunner().invoke(main, words).stdout)
+    assert row["policy"] == "calibrated"
+    assert SHOWN[0] == "calibrated"
+
+
+def test_refitting_keeps_its_own() -> None:
+    assert pm.Refitted().inner == pm.IDS(gap=pm.gaps.mean)
