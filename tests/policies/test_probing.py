@@ -15,7 +15,7 @@ from partial_monitoring.policies import POLICIES, policy_from_dict, policy_to_di
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.probing import mixed
 from partial_monitoring.simulation.environment import Environment
-from tests.contracts.test_policies import PAIRS, played_game
+from tests.oracles.players import PAIRS, played_game
 
 shares = st.floats(1e-6, 1.0)
 weights = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8).filter(lambda w: sum(w) > 0.01)

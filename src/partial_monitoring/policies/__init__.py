@@ -30,6 +30,7 @@ from partial_monitoring.validation import brief
 __all__ = [
     "DEFAULT",
     "POLICIES",
+    "Promise",
     "make",
     "name_of",
     "options_of",
