@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import partial_monitoring as pm
 from partial_monitoring.cli import main
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies import POLICIES
 from partial_monitoring.policies.promise import Promise, promise_of
 
@@ -132,4 +133,10 @@ def test_policies_of_your_own_may_promise() -> None:
         def promise(self, game: Any) -> Promise:
             return Promise("certified", "it never loses")
 
+    class Boasting(pm.CBP):
+        def promise(self, game: Any) -> str:
+            return "certified: trust me"
+
     assert str(promise_of(Own(), PRICING)) == "certified: it never loses"
+    with pytest.raises(InvalidInput, match=r"must be a pm\.policies\.Promise; got 'certified"):
+        pm.Learner(PRICING, Boasting()).ask()

@@ -213,7 +213,7 @@ class Decision:
         assert self.information is not None
         a, greedy = self.place, int(self.gaps.argmin())
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
-        if cost <= 0:
+        if cost <= 1e-9 * saving:  # or nothing but rounding
             rest = "" if len(self.labels) == 1 else ", and no other action shows enough to pay off"
             return f"'{self.label}' looks best{rest}"
         also = float(self.information[greedy])

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.validation import brief, one_of, written
 
 CERTIFIED, PRACTICAL = "certified", "practical"
 
@@ -26,6 +28,10 @@ class Promise:
     mode: str
     """"certified" if a bound of the regret is proven, "practical" if none is."""
     words: str
+
+    def __post_init__(self) -> None:
+        one_of("mode", self.mode, (CERTIFIED, PRACTICAL))
+        written("words", self.words)
 
     @property
     def certified(self) -> bool:
@@ -49,7 +55,14 @@ def practical(*words: str) -> Promise:
 def promise_of(policy: object, game: AnyGame | None = None) -> Promise | None:
     """Return what a policy promises on a game; None if it does not say."""
     stated: Callable[[Any], Promise] | None = getattr(policy, "promise", None)
-    return stated(game) if callable(stated) else None
+    if not callable(stated):
+        return None
+    found = stated(game)
+    if not isinstance(found, Promise):
+        raise InvalidInput(
+            f"what a policy promises must be a pm.policies.Promise; got {brief(found)}."
+        )
+    return found
 
 
 def of_parts(words: str, missing: Iterable[str]) -> Promise:
