@@ -14,8 +14,8 @@ over them. Play the action with the largest
 
     weight (t + rounds)^growth worth(a) - (mean_g - mean_a),
 
-what it saves later less what it costs now. The horizon is unknown: as many rounds again are expected
-as were played, and some more. No random numbers are used.
+what it saves later less what it costs now. The horizon is unknown: as many rounds again are
+expected as were played, and some more. No random numbers are used.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class AnticipatingIndex:
 
     def anticipated(self, t: Indices) -> Array:
         """Return how many rounds a discovery is expected to serve, calibrated, shape (n,)."""
-        return WEIGHT * (t + ROUNDS) ** RATE
+        return np.asarray(WEIGHT * (t + ROUNDS) ** RATE)
 
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of least squares, which ``Learner.status`` reports."""
