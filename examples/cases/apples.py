@@ -24,7 +24,6 @@ from examples.cases.summary import main
 
 PREMIUMS = np.array([0.0, 0.2, 0.4])
 MARGIN = 0.3
-CUSTOMERS = 5000  # a season; each is one of the households, drawn at random
 
 
 def game() -> pm.FiniteGame:
@@ -50,7 +49,7 @@ def case() -> Case:
     earned = np.where(asked, bought[:, None] * (MARGIN + PREMIUMS), np.nan)
     shown = [["bought" if yes else "left"] * len(PREMIUMS) for yes in bought]
     best = np.nanmean(earned, axis=0).argmax()
-    rows = Rows(game(), shown, earned, best, CUSTOMERS)
+    rows = Rows(game(), shown, earned, best, rounds=len(survey))
     return Case("apples", "Apple prices", "dollars", {"all customers": rows})
 
 

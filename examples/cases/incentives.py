@@ -24,7 +24,6 @@ from examples.cases.summary import main
 KWACHA = 105.75  # to the dollar, in 2004
 VOUCHERS = np.array([0, 50, 100, 200, 300])  # those that at least 200 people were given
 VISIT = 3.0
-PEOPLE = 5000  # a district; each is one of the participants, drawn at random
 
 
 def game() -> pm.FiniteGame:
@@ -50,7 +49,7 @@ def case() -> Case:
     earned = np.where(given, paid, np.nan)
     shown = [["came" if yes else "stayed away"] * len(VOUCHERS) for yes in came]
     best = np.nanmean(earned, axis=0).argmax()
-    rows = Rows(game(), shown, earned, best, PEOPLE)
+    rows = Rows(game(), shown, earned, best, rounds=len(came))
     return Case("incentives", "Incentives", "dollars", {"all people": rows})
 
 
