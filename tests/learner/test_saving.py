@@ -68,6 +68,12 @@ def explained(costs: list[float], savings: list[float], **options: Any) -> str:
             "rounds to come, not 0.125 as with 'ship'",
         ),
         (
+            [0.0, 0.0, 0.3],
+            [0.0, 0.125, 0.52],
+            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "rounds to come, not 0.125 as with 'scrap'",
+        ),
+        (
             [0.0, 0.1, 0.3],
             [0.0, 0.0, 0.29],
             "'ship' looks best, and no other action shows enough to pay off",

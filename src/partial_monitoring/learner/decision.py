@@ -211,7 +211,8 @@ class Decision:
         """Say what the action costs now, and what that is expected to save later."""
         assert self.gaps is not None
         assert self.information is not None
-        a, greedy = self.place, int(self.gaps.argmin())
+        cheapest = self.gaps <= self.gaps.min()
+        a, greedy = self.place, int(np.where(cheapest, self.information, -np.inf).argmax())
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
         if cost <= 1e-9 * saving:  # or nothing but rounding
             rest = "" if len(self.labels) == 1 else ", and no other action shows enough to pay off"
