@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_what_the_rule_may_have_lost_stays_within_the_budget(name: str, guard: f
 def test_what_was_lost_in_charged_rounds_is_at_most_what_was_charged(name: str) -> None:
     game, theta = GAMES[name]
     log = played(game, theta, 0.003)
-    for (before, _, lost), (after, _, _) in zip(log, log[1:], strict=False):
+    for (before, _, lost), (after, _, _) in pairwise(log):
         charged = after.known.spent - before.known.spent
         assert (lost[charged > 0] <= charged[charged > 0] + 1e-9).all()
 
