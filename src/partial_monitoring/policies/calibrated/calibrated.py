@@ -9,12 +9,13 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed
-from partial_monitoring.policies.promise import MEASURED, Promise, practical
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
+from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,13 @@ class CalibratedState:
 class Calibrated:
     """Play with practical widths: the lowest regret that is known on every kind of game.
 
+    Parameters
+    ----------
+    guard
+        lambda > 0: what may have been lost, by the confidence sets of the paper, is kept within
+        lambda times the bound of IDS, which plays where the budget is spent; the expected regret is
+        then at most 1 + lambda times that bound. For games without contexts. None: no guard.
+
     Examples
     --------
     >>> import partial_monitoring as pm
@@ -50,9 +58,17 @@ class Calibrated:
 
     needs: ClassVar[Needs] = Needs(listed=False)
 
+    guard: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.guard is not None:
+            set_fields(self, guard=positive_number("guard", self.guard))
+
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
         rule = rule_for(game)
+        if self.guard is not None:
+            rule = Guarded(rule, self.guard)
         return CalibratedState(rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
@@ -80,8 +96,11 @@ class Calibrated:
         return replace(state, known=known)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
-        """Return that nothing is proven, and where to find what was measured."""
-        return practical(MEASURED)
+        """Return what the guard proves; without one nothing is, and the docs say what was measured."""
+        if self.guard is None:
+            return practical(MEASURED)
+        words = f"its expected regret is at most {1 + self.guard:g} times the bound of IDS"
+        return Promise(CERTIFIED, f"{words}, if the model holds")
 
     def confidence_set(self, state: CalibratedState, context: Context | None = None) -> Any:
         """Return E_t of the rule, which ``Learner.status`` reports."""
