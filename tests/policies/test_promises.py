@@ -46,6 +46,7 @@ def mode(policy: Any, game: Any = None) -> str:
         (pm.ContextualIDS(solver="frank_wolfe"), pm.games.survey(), "practical"),
         (pm.DuelingIDS(), pm.games.dueling(np.eye(3)), "certified"),
         (pm.Calibrated(), PRICING, "practical"),
+        (pm.Calibrated(guard=4.0), PRICING, "certified"),
         (pm.Refitted(), pm.games.kernelized_bandit([0.0, 0.5, 1.0]), "practical"),
         (pm.Probing(pm.IDS()), PRICING, "practical"),
         (pm.CBP(), PRICING, ""),
@@ -62,6 +63,8 @@ def test_words() -> None:
     assert str(promise_of(pm.IDS())) == BOUND
     fixed = pm.IDS(confidence=pm.confidence.fixed(0.05))
     assert "with probability 95 % the bound" in str(promise_of(fixed))
+    guarded = pm.Calibrated(guard=0.5)
+    assert "its expected regret is at most 1.5 times the bound of IDS" in str(promise_of(guarded))
     both = pm.IDS(
         confidence=pm.confidence.fixed(0.1), gap=pm.gaps.mean, sampling=pm.sampling.approximate
     )

@@ -96,7 +96,7 @@ class Calibrated:
         return replace(state, known=known)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
-        """Return what the guard proves; without one nothing is, and the docs say what was measured."""
+        """Return what the guard proves; without one, where to find what was measured."""
         if self.guard is None:
             return practical(MEASURED)
         words = f"its expected regret is at most {1 + self.guard:g} times the bound of IDS"
