@@ -6,7 +6,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, scaling
+from benchmarks import classification, contextual, engine, kernelized, model, regret, scaling
 
 PARTS = {
     "model": model,
@@ -18,6 +18,8 @@ PARTS = {
 }
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["regret"]:  # has options of its own, and takes hours
+        regret.main(sys.argv[2:], prog_name="python -m benchmarks regret")
     console = Console(width=120)
     for name in sys.argv[1:] or PARTS:
         tables = PARTS[name].run()
