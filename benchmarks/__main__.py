@@ -6,7 +6,16 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, regret, scaling
+from benchmarks import (
+    classification,
+    contextual,
+    engine,
+    kernelized,
+    model,
+    preferences,
+    regret,
+    scaling,
+)
 
 PARTS = {
     "model": model,
@@ -14,6 +23,7 @@ PARTS = {
     "engine": engine,
     "contextual": contextual,
     "kernelized": kernelized,
+    "preferences": preferences,
     "scaling": scaling,
 }
 

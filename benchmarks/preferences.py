@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -11,13 +12,21 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from benchmarks.botorch_peer import pairwise_gp, torch_of_botorch
-from benchmarks.timing import show
+from benchmarks.timing import one_thread, show
 from partial_monitoring.policies.policy import draws_needed
 
 Array = np.ndarray
 
 NOISE = 0.1
-ITEMS, DUELS, UTILITIES = 50, 40, 10
+ITEMS, DUELS, UTILITIES = 50, 40, 40
+
+EUBO_FACTORS = (1.0, 0.25)
+"""Multiples of the variance of the utilities that EUBO is told: the true one and its best one."""
+
+
+def run() -> Table:
+    with one_thread():
+        return regrets()
 
 
 def regrets() -> Table:
@@ -37,10 +46,14 @@ def regrets() -> Table:
     by_ids(*utility(0), "sign", 0)
     for feedback in ("quantitative", "sign"):
         for name, play in (
+            ("Calibrated, the default", by_default),
             ("DuelingIDS", by_ids),
             ("DuelingIDS, two deviations", by_narrow_ids),
             ("DuelingTS", by_thompson),
-            ("BoTorch, PairwiseGP with EUBO; it sees who won", by_eubo),
+            *(
+                (f"BoTorch, EUBO; it sees who won; variance x {factor:g}", partial(by_eubo, factor))
+                for factor in EUBO_FACTORS
+            ),
             ("any two items", by_chance),
         ):
             found = [play(*utility(seed), feedback, seed) for seed in range(UTILITIES)]
@@ -83,6 +96,10 @@ def outcome(difference: float, feedback: str, rng: np.random.Generator) -> float
     return difference + NOISE * rng.standard_normal()
 
 
+def by_default(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played:
+    return by_policy(lambda prior: pm.Calibrated(), x, g, norm, feedback, seed)
+
+
 def by_ids(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played:
     return by_policy(lambda prior: pm.DuelingIDS(), x, g, norm, feedback, seed)
 
@@ -117,18 +134,23 @@ def by_policy(
         state = policy.update(state, pair, np.array([[outcome(g[a] - g[b], feedback, rng)]]))
         regret.append(2 * g.max() - g[a] - g[b])
     each = (process_time() - start) / DUELS
-    return np.array(regret), float(g.max() - g[policy.confidence_set(state).means.argmax()]), each
+    means = policy.confidence_set(state).means[0]
+    best = int(means.argmax())  # an item, or a pair that begins with it
+    named = best if len(means) == ITEMS else best // ITEMS
+    return np.array(regret), float(g.max() - g[named]), each
 
 
-def by_eubo(x: Array, g: Array, norm: float, feedback: str, seed: int) -> Played | None:
-    """Return the same for the pairwise GP, which is told the variance of the utilities."""
+def by_eubo(
+    factor: float, x: Array, g: Array, norm: float, feedback: str, seed: int
+) -> Played | None:
+    """Return the same for the pairwise GP, which is told a multiple of the utilities' variance."""
     torch = torch_of_botorch()
     if torch is None:
         return None
     from botorch.acquisition.preference import AnalyticExpectedUtilityOfBestOption
 
     unit = np.pi if feedback == "sign" else 2 / NOISE**2  # both links are as steep at a tie
-    size = unit * float(g.var())
+    size = factor * unit * float(g.var())
     points, rng = torch.tensor(x), np.random.default_rng(seed)
     first, second = np.triu_indices(ITEMS, 1)
     a, b = (int(i) for i in rng.choice(ITEMS, 2, replace=False))
