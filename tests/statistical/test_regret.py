@@ -1,7 +1,7 @@
 """The default policy has the lowest regret on finite games; all runs are seeded.
 
-In CI a few seeds play a fifth of the rounds, and limits leave three standard errors of so few seeds.
-The nightly tests claim the whole. ``python -m benchmarks regret`` prints the tables.
+In CI a few seeds play a fifth of the rounds, and limits leave room for three standard errors. The
+nightly tests claim the whole; ``python -m benchmarks regret`` prints the tables.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from benchmarks.standard_games import COLUMNS, NAMED, TABLE, Column, random_games
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from benchmarks.standard_games import COLUMNS, NAMED, TABLE, Column, random_games
 
 Array = NDArray[np.float64]
 
