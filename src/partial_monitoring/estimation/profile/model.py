@@ -76,7 +76,7 @@ class SignalModel:
     @cached_property
     def pareto(self) -> NDArray[np.bool_]:
         """The Pareto actions of each context, the first of duplicates, shape (K,)."""
-        return frozen(np.concatenate([_pareto(own) for own in self.games]))
+        return np.concatenate([_pareto(own) for own in self.games])
 
     @cached_property
     def design(self) -> Design:

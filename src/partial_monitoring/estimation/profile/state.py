@@ -71,7 +71,7 @@ class ProfileState:
 
     @property
     def estimate(self) -> Array:
-        """theta at the maximum of the likelihood, shape (n, d); it may lie outside of Theta."""
+        """Theta at the maximum of the likelihood, shape (n, d); it may lie outside of Theta."""
         reduced = self.model.joint.reduced
         return np.asarray(reduced.center + self.coordinates @ reduced.basis.T)
 

@@ -1,7 +1,7 @@
 """The profile likelihood of comparisons between actions, when what is shown are signals.
 
-A signal i has the probability p_i(x) = base_i + <rows_i, x> and was seen counts_i times, pseudo-counts
-of the prior included, so that all of them are positive. The log-likelihood
+A signal i has the probability p_i(x) = base_i + <rows_i, x> and was seen counts_i times, with the
+pseudo-counts of the prior, so that all of them are positive. The log-likelihood
 
     l(x) = sum_i counts_i log p_i(x)
 
@@ -10,7 +10,7 @@ arrives from everywhere. How sure it is that b is worse than a is the likelihood
 best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard deviations.
 """
 
-# ruff: noqa: ANN001, ANN201 (compiled functions are typed by Numba)
+
 # mypy: ignore-errors
 
 from math import exp, log, pi, sqrt
@@ -18,6 +18,7 @@ from math import exp, log, pi, sqrt
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.linear import FAST, inner
 
 NEAR = 0.05
 """Ties closer than this many standard deviations are taken at the estimate itself."""
@@ -28,14 +29,14 @@ MOST_REFINED = 8
 FEW = 20
 """Up to so many rivals, in up to so many dimensions, all are compared by their likelihood."""
 
-ACCURATE = 1e-9
+ACCURATE = 1e-6
 """Newton's method stops after a step whose squared length is at most this in the norm of minus the
 Hessian; what is left is about its square."""
 
 MOST_STEPS = 50
 
 
-@compiled
+@compiled(fastmath=FAST)
 def cholesky(matrix, factor):
     """Fill the lower triangle L of a positive definite matrix = L L'."""
     r = len(matrix)
@@ -50,7 +51,7 @@ def cholesky(matrix, factor):
                 factor[i, j] = total / factor[j, j]
 
 
-@compiled
+@compiled(fastmath=FAST)
 def solve(factor, vector, out):
     """Fill out with (L L')^-1 vector; both may be the same array."""
     r = len(vector)
@@ -66,16 +67,7 @@ def solve(factor, vector, out):
         out[i] = total / factor[i, i]
 
 
-@compiled
-def inner(left, right):
-    """Return <left, right>."""
-    total = 0.0
-    for j in range(len(left)):
-        total += left[j] * right[j]
-    return total
-
-
-@compiled
+@compiled(fastmath=FAST)
 def curvature(rows, counts, p, gradient, hessian):
     """Fill the gradient of l and minus its Hessian at a point with probabilities p."""
     r = len(gradient)
