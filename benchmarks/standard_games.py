@@ -45,8 +45,8 @@ class Column:
     game_name: str
     theta: tuple[float, ...]
     """The probabilities of the outcomes."""
-    authors: float
-    """The mean regret of RandCBP after 10,000 rounds by its authors' code, 16 to 150 seeds."""
+    authors: float = np.inf
+    """The mean regret of RandCBP after 10,000 rounds by its authors' code (35 to 150 seeds)."""
 
     @property
     def game(self) -> pm.FiniteGame:
@@ -85,13 +85,13 @@ TABLE = (
 )
 
 HELD_OUT = (
-    Column("AT .3", "AT", (0.3, 0.7), 11.4),
-    Column("AT .55", "AT", (0.55, 0.45), 29.5),
-    Column("LE .3", "LE", (0.3, 0.7), 23.8),
-    Column("DP3 bimodal", "DP3", (0.45, 0.1, 0.45), 238.0),
-    Column("DP4 c1", "DP4 c1", (0.25, 0.35, 0.25, 0.15), 217.0),
-    Column("DP5 bimodal", "DP5", (0.1, 0.35, 0.1, 0.35, 0.1), 989.0),
-    Column("BB3 .7", "BB3", coins(0.7, 0.6, 0.2), 20.3),
+    Column("AT .3", "AT", (0.3, 0.7)),
+    Column("AT .55", "AT", (0.55, 0.45)),
+    Column("LE .3", "LE", (0.3, 0.7)),
+    Column("DP3 bimodal", "DP3", (0.45, 0.1, 0.45)),
+    Column("DP4 c1", "DP4 c1", (0.25, 0.35, 0.25, 0.15)),
+    Column("DP5 bimodal", "DP5", (0.1, 0.35, 0.1, 0.35, 0.1)),
+    Column("BB3 .7", "BB3", coins(0.7, 0.6, 0.2)),
 )
 
 COLUMNS = TABLE + HELD_OUT
