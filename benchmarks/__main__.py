@@ -6,7 +6,16 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, scaling
+from benchmarks import (
+    classification,
+    contextual,
+    engine,
+    kernelized,
+    model,
+    preferences,
+    regret,
+    scaling,
+)
 
 PARTS = {
     "model": model,
@@ -14,10 +23,13 @@ PARTS = {
     "engine": engine,
     "contextual": contextual,
     "kernelized": kernelized,
+    "preferences": preferences,
     "scaling": scaling,
 }
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["regret"]:  # has options of its own, and takes hours
+        regret.main(sys.argv[2:], prog_name="python -m benchmarks regret")
     console = Console(width=120)
     for name in sys.argv[1:] or PARTS:
         tables = PARTS[name].run()
