@@ -19,11 +19,12 @@ import math
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.linear import FAST as SUMS
 
 CERTIFIED = 1e-9
 """Largest distance between a bound and the value at a point of E, relative to the bound."""
 
-AIM = 1e-11
+AIM = 1e-10
 """The distance at which the search ends."""
 
 PRIOR = 0.5
@@ -76,7 +77,7 @@ def mixture_regret(counts, start, end):
     return regret
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def factor(matrix, size):
     """Turn the lower half of a positive definite matrix into its Cholesky factor."""
     for j in range(size):
@@ -95,7 +96,7 @@ def factor(matrix, size):
     return True
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def solve(low, out):
     """Replace out (d,) by the solution of L L' x = out."""
     size = len(out)
@@ -111,22 +112,13 @@ def solve(low, out):
         out[j] = entry / low[j, j]
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def dot(x, y):
     """Return <x, y>."""
     total = 0.0
     for j in range(len(x)):
         total += x[j] * y[j]
     return total
-
-
-@compiled
-def total(x):
-    """Return the sum of the entries."""
-    found = 0.0
-    for j in range(len(x)):
-        found += x[j]
-    return found
 
 
 @compiled
@@ -146,14 +138,14 @@ def seen_rows(rows, counts):
     return kept, often
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def chances(rows, theta, out):
     """Fill out (q,) with the probabilities <g_j, theta> of the rows."""
     for j in range(len(out)):
         out[j] = dot(rows[j], theta)
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def ahead(counts, p, origin):
     """Return l(theta) - l(theta_hat) from the probabilities of the rows at both."""
     found = 0.0
@@ -172,7 +164,7 @@ def largest(values):
     return top
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def expand(rows, counts, p, curves, diagonal, pivot, gradient, matrix):
     """Fill the gradient of l, and the factor of sum_j curves_j g_j g_j' plus a diagonal.
 
@@ -196,7 +188,7 @@ def expand(rows, counts, p, curves, diagonal, pivot, gradient, matrix):
     return factor(matrix, d)
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def solve_step(low, right, pivot, out):
     """Fill out (d,) with the step that sums to zero and solves the reduced system."""
     for x in range(len(out)):
@@ -307,30 +299,34 @@ def centers(rows, channels, counts, log_inverse_delta):
     return found, rooms, misses
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def residual(aim, rows, counts, point, p, slack, off, mu, y, z, level, barrier):
     """Return the squared length of what is missing in the conditions of optimality."""
-    found = (mu * slack - barrier) ** 2 + off**2
+    found = (mu * slack - barrier) * (mu * slack - barrier) + off * off
     for j in range(len(counts)):
-        found += (y[j] * p[j] - mu * counts[j]) ** 2
+        miss = y[j] * p[j] - mu * counts[j]
+        found += miss * miss
     for x in range(len(aim)):
-        pull = aim[x] + z[x] - level
+        pull, miss = aim[x] + z[x] - level, z[x] * point[x] - barrier
         for j in range(len(counts)):
             pull += y[j] * rows[j, x]
-        found += pull * pull + (z[x] * point[x] - barrier) ** 2
+        found += pull * pull + miss * miss
     return found
 
 
-@compiled
-def upper_bound(aim, rows, counts, p, origin, room, mu):
-    """Return the bound that a multiplier and the tangent of l at probabilities p prove."""
-    top = -np.inf
+@compiled(fastmath=SUMS)
+def upper_bound(aim, rows, counts, p, height, mu, pulls):
+    """Return the bound that a multiplier and the tangent of l prove; pulls (d,) is scratch.
+
+    The tangent is that at probabilities p, where l is ``height`` above the threshold.
+    """
     for x in range(len(aim)):
-        pull = aim[x]
-        for j in range(len(counts)):
-            pull += mu * counts[j] / p[j] * (rows[j, x] - p[j])
-        top = max(top, pull)
-    return top + mu * (ahead(counts, p, origin) + room)
+        pulls[x] = aim[x]
+    for j in range(len(counts)):
+        pull = mu * counts[j] / p[j]
+        for x in range(len(aim)):
+            pulls[x] += pull * (rows[j, x] - p[j])
+    return pulls[largest(pulls)] + mu * height
 
 
 @compiled
@@ -388,7 +384,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
         level += point[x] * (aim[x] + z[x])
     best, low, left = np.inf, 0.0, SHRINK
     for _ in range(STEPS):
-        best = min(best, upper_bound(aim, rows, counts, p, origin, room, mu))
+        best = min(best, upper_bound(aim, rows, counts, p, height, mu, right))
         # l is concave, so that this share of the way from theta_hat stays in E.
         share = 1.0 if height >= 0.0 else room / (room - height)
         value = share * dot(aim, point)
@@ -450,7 +446,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
             now = residual(
                 aim, rows, counts, point, p, new_slack, off, new_mu, y, z, new_level, barrier
             )
-            if now <= (1.0 - 0.01 * length) ** 2 * before:
+            if now <= (1.0 - 0.01 * length) * before:
                 done = True
                 break
             length *= 0.6
@@ -519,8 +515,9 @@ def exact_gaps(features, rows, counts, centers, rooms):
             certified[i] = certified[i] and sure and also
             gaps[i, g] = max(gaps[i, g], up[b])
             gaps[i, b] = max(down[b], 0.0)
+        order = np.argsort(-up)
         for a in range(k):
-            for b in range(k):
+            for b in order:
                 if a in (g, b) or not up[b] > 0.0:
                     continue
                 most = -np.inf
