@@ -6,7 +6,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, scaling
+from benchmarks import certified, classification, contextual, engine, kernelized, model, scaling
 
 PARTS = {
     "model": model,
@@ -15,6 +15,7 @@ PARTS = {
     "contextual": contextual,
     "kernelized": kernelized,
     "scaling": scaling,
+    "certified": certified,
 }
 
 if __name__ == "__main__":

@@ -12,4 +12,11 @@ from partial_monitoring.estimation.likelihood import likely_set as likely_set
 from partial_monitoring.estimation.linear import contextual as contextual_state
 from partial_monitoring.estimation.linear import state as linear_state
 
-__all__ = ["box_state", "confidence", "contextual_state", "kernel_state", "likely_set", "linear_state"]
+__all__ = [
+    "box_state",
+    "confidence",
+    "contextual_state",
+    "kernel_state",
+    "likely_set",
+    "linear_state",
+]

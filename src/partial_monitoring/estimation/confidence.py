@@ -124,8 +124,8 @@ class Deviations(Width):
 class Calibrated(Width):
     """beta_t = rho^2 (c0 + c1 log t), widths that were chosen by their regret."""
 
-    c0: float = 4.0
-    c1: float = 0.0
+    c0: float = 3.0
+    c1: float = 0.25
 
     def __post_init__(self) -> None:
         c0, c1 = non_negative_number("c0", self.c0), non_negative_number("c1", self.c1)
@@ -150,8 +150,26 @@ def fixed(failure_probability: float) -> Fixed:
     return Fixed(failure_probability)
 
 
-def calibrated(c0: float = 4.0, c1: float = 0.0) -> Calibrated:
-    """TODO"""
+def calibrated(c0: float = 3.0, c1: float = 0.25) -> Calibrated:
+    """Return beta_t = rho^2 (c0 + c1 log t), practical widths for every kind of game.
+
+    No bound of the regret is proven for them. Larger constants explore more.
+
+    Parameters
+    ----------
+    c0
+        The squared number of posterior standard deviations at the start.
+    c1
+        By how much it grows; with 0 the sets of all rounds are ``deviations(c0 ** 0.5)``.
+
+    Notes
+    -----
+    Chosen on fifteen opponents of finite games (apple tasting, label-efficient prediction, prices,
+    Bernoulli arms; 10^4 rounds, 200 seeds) among (4, 0), (3, 1/4), (2, 1/2) and (2, 1): the least
+    geometric mean of regrets, of those with which at most 3 % of the seeds of any opponent were
+    still losing at the end. Two deviations throughout, (4, 0), have 7 % less regret there and up to
+    7 % of such seeds. Confirmed on games that were not used: see docs/certified-sets.md.
+    """
     return Calibrated(c0, c1)
 
 

@@ -122,9 +122,9 @@ class LikelySet(ConfidenceSet):
     # -- what a rule asks ------------------------------------------------------------------------
 
     def exact_gaps(self) -> Array:
-        from partial_monitoring.numerics.compiled import likelihood
+        from partial_monitoring.numerics.compiled import likely_support
 
-        return np.asarray(likelihood.exact_gaps(self.game.features, *self._likely)[0])
+        return np.asarray(likely_support.exact_gaps(self.game.features, *self._likely)[0])
 
     def relaxed_gaps(self) -> Array:
         greedy, features = self.means.argmax(axis=1), self.game.features
@@ -157,9 +157,7 @@ class LikelySet(ConfidenceSet):
         rows = game.linear.rows(action)
         return np.array([rows @ theta for theta in self.center])
 
-    def ahead(
-        self, row: int
-    ) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
+    def ahead(self, row: int) -> tuple[Array, NDArray[np.bool_], Callable[[], NDArray[np.bool_]]]:
         own, features = self.of(np.arange(len(self.counts)) == row), self.game.features
         greedy = int(own.means[0].argmax())
         values, points = own._supports(features - features[greedy])
@@ -241,10 +239,10 @@ class LikelySet(ConfidenceSet):
         return self._supports(directions)[1]
 
     def _supports(self, directions: ArrayLike) -> tuple[Array, Array]:
-        from partial_monitoring.numerics.compiled import likelihood
+        from partial_monitoring.numerics.compiled import likely_support
 
         c = real_array("directions", directions, ("q", self.game.d))
-        values, _, points = likelihood.supports(np.ascontiguousarray(c), *self._likely)
+        values, _, points = likely_support.supports(np.ascontiguousarray(c), *self._likely)
         return np.asarray(values), np.asarray(points)
 
     def observation_covariance(self, maps: ArrayLike) -> Array:
