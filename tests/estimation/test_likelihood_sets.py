@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def after_counts(game: pm.FiniteGame, sums: Any) -> LikelySet:
     """Return E_t after signals were seen so often, shape (n, k, m)."""
     shown = np.asarray(sums, dtype=float)
     estimate = counted(linear_design(game, Prior()), shown.sum(axis=2).astype(np.int64), shown)
-    return LikelySet.around(estimate, SCHEDULE)
+    channels = channels_of(game)
+    return LikelySet.around(estimate, SCHEDULE, channels, channels.counts(shown))
 
 
 def after_plays(game: pm.FiniteGame, seed: int, *, replicates: int = 1) -> LikelySet:
@@ -58,7 +60,7 @@ def after_plays(game: pm.FiniteGame, seed: int, *, replicates: int = 1) -> Likel
 def threshold(known: LikelySet) -> float:
     """Return log of the mixture - log 1/delta of one replicate, by its definition."""
     total = np.log(0.05)
-    for start, end in zip(known.channels.starts, known.channels.starts[1:], strict=False):
+    for start, end in pairwise(known.channels.starts):
         c, half = known.counts[0, start:end], (end - start) / 2
         total += gammaln(c + 0.5).sum() - 2 * half * gammaln(0.5)
         total += gammaln(half) - gammaln(c.sum() + half)
@@ -209,7 +211,7 @@ def test_actions_that_show_the_same_share_a_channel() -> None:
     game = pm.FiniteGame(np.zeros((4, 3)), ["aab", "xxx", "ccb", "abb"])
     found = channels_of(game)
     assert found.starts.tolist() == [0, 2, 4]
-    assert found.place.tolist() == [[0, 1], [4, 4], [0, 1], [2, 3]]
+    assert found.places[0].tolist() == [[0, 1], [4, 4], [0, 1], [2, 3]]
     assert found.counts(np.arange(8.0).reshape(1, 4, 2)).tolist() == [[4.0, 6.0, 6.0, 7.0]]
 
 
@@ -265,8 +267,55 @@ def test_what_needs_an_ellipsoid_is_refused_in_one_sentence() -> None:
         learner = pm.Learner(PRICES, pm.IDS(confidence=SCHEDULE, **options))
         with pytest.raises(InvalidInput, match=r"needs an ellipsoid.*\.$"):
             learner.ask()
-    with pytest.raises(InvalidInput, match=r"not made for finite games with contexts.*\.$"):
-        pm.simulate(pm.ContextualGame([PRICES]), pm.IDS(confidence=SCHEDULE), horizon=2, seeds=1)
+    with pytest.raises(InvalidInput, match=r"not made for ContextualIDS.*\.$"):
+        pm.Learner(pm.ContextualGame([PRICES]), pm.ContextualIDS(confidence=SCHEDULE))
+
+
+# -- contexts -------------------------------------------------------------------------------------
+
+SHOPS = pm.ContextualGame(
+    [
+        pm.FiniteGame([[0, -1, -2], [-2, 0, -1]], ["yyy", "nyy"], actions=["one", "two"]),
+        pm.FiniteGame([[-2, 0, -1], [-2, -2, 0]], ["byy", "nnb"], actions=["two", "three"]),
+    ],
+    contexts=["here", "there"],
+)
+
+
+def test_signals_of_all_contexts_count() -> None:
+    """The set is that of one game with the actions of all contexts."""
+    whole = pm.FiniteGame(np.zeros((3, 3)), ["yyy", "nyy", "nnb"])
+    learner = pm.Learner(SHOPS, pm.IDS(confidence=SCHEDULE), seed=0)
+    seen = [("here", "two", "y"), ("there", "two", "b"), ("there", "three", "n")]
+    seen += [("here", "one", "y"), ("there", "three", "b")]
+    for context, action, signal in seen * 3:
+        learner.tell_past([action], [signal], contexts=[context])
+    expected = after_counts(whole, [[(3, 0), (3, 3), (3, 3)]])
+    state = learner._session.state
+    known = learner.policy.confidence_set(state, np.array([1]))
+    directions = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(known.support(directions), expected.support(directions), rtol=1e-8)
+    np.testing.assert_allclose(
+        known.exact_gaps()[0], np.maximum(known.support([[0, -2, 1], [0, 2, -1]])[0], 0), rtol=1e-8
+    )
+    assert learner.status(context="there").best in ("two", "three")
+
+
+def test_contexts_are_played_and_saved(tmp_path: Any) -> None:
+    learner = pm.Learner(SHOPS, pm.IDS(confidence=SCHEDULE), seed=0)
+    rng = np.random.default_rng(0)
+    for t in range(30):
+        context = ("here", "there")[t % 2]
+        decision = learner.ask(context=context)
+        own = SHOPS.at(context)
+        place = own.action_index(decision.label)
+        learner.tell(decision, own.signals[place][rng.integers(3)])
+    learner.save(tmp_path / "learner.json")
+    again = pm.Learner.load(tmp_path / "learner.json")
+    ours, other = learner.ask(context="here"), again.ask(context="here")
+    np.testing.assert_array_equal(ours.gaps, other.gaps)
+    result = pm.simulate(SHOPS, {"ids": learner.policy}, [0.2, 0.5, 0.3], horizon=20, seeds=3)
+    assert np.isfinite(result.regret["ids"]).all()
 
 
 def test_other_games_have_ellipsoids() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 import partial_monitoring as pm
 from partial_monitoring.estimation.likelihood.likely_set import LikelySet
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.numerics.compiled.likelihood import mixture_regret
 from partial_monitoring.simulation.environment import Environment
 from tests.oracles.every_game import environment_of, learned
 
@@ -118,3 +120,26 @@ def test_the_ellipsoid_is_the_set_of_the_likelihood_ratio() -> None:
     np.testing.assert_allclose(ratio, away - log_det / 2 - lam * theta**2 / (2 * rho**2), atol=1e-6)
     inside = ratio <= np.log(20)
     assert (known.gram[0, 0, 0] * (theta[inside] - known.center[0, 0]) ** 2 <= known.beta[0]).all()
+
+
+# -- finite games ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["labels, balanced", "labels, lopsided", "prices"])
+def test_the_set_is_as_narrow_as_an_ellipsoid_of_least_squares(name: str) -> None:
+    """|theta - theta'|^2 in V_t is at most 4 beta with beta = omega + lambda / 2.
+
+    omega = log 1/delta + the regrets of the mixtures; by Pinsker's inequality.
+    """
+    game, theta = CASES[name]
+    policy = pm.IDS(confidence=pm.confidence.likelihood_ratio(0.05), regularization=0.7)
+    environment = Environment(game, np.tile(theta, (4, 1)), np.arange(4))
+    state = learned(policy.init(game, 4), environment, 40)
+    known: Any = policy.confidence_set(state)
+    starts = known.channels.starts
+    points = known.maximizer(np.random.default_rng(0).normal(size=(30, game.d)))
+    away = points[:, :, None] - points[:, None]
+    squared = np.einsum("nabi,nij,nabj->nab", away, known.ellipsoid.gram, away).max(axis=(1, 2))
+    for row, counts in enumerate(known.counts):
+        omega = np.log(20) + sum(mixture_regret(counts, *ends) for ends in pairwise(starts))
+        assert squared[row] <= 4 * (omega + 0.7 / 2)

@@ -97,7 +97,7 @@ class LikelihoodRatio(Fixed):
     """
 
     counts_signals: ClassVar[bool] = True
-    """Whether it asks for the signals of finite games, which with contexts are not kept."""
+    """Whether it asks for the counts of signals in finite games."""
 
     def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
         spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
@@ -182,7 +182,7 @@ def likelihood_ratio(failure_probability: float) -> LikelihoodRatio:
 
     - Finite games: the Krichevsky-Trofimov mixture of the signals, Dirichlet(1/2) for each
       different observation. E_t is convex and no ellipsoid. ``pm.gaps.exact`` and ``.relaxed`` and
-      ``pm.information.log_det`` can be asked; contexts are refused.
+      ``pm.information.log_det`` can be asked; ``pm.ContextualIDS`` is refused.
     - All others (sub-Gaussian noise): the mixture N(theta_0, rho^2 / lambda I). E_t is the
       ellipsoid beta_t = rho^2 (log det(W_t / lambda) + 2 log 1/delta) + lambda B^2.
 

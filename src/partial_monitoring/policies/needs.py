@@ -69,11 +69,6 @@ def refuse(policy: Any, game: AnyGame) -> None:
         kind = "kernelized duels (pm.games.kernelized_dueling)"
         kind = kind if needs.function else "dueling games (pm.games.dueling)"
         raise InvalidInput(f"{name} plays {kind}; got {brief(game)}.")
-    schedule = getattr(policy, "confidence", None)
-    if traits.contexts and traits.finite and getattr(schedule, "counts_signals", False):
-        raise InvalidInput(
-            "confidence likelihood_ratio is not made for finite games with contexts; use fixed."
-        )
     if needs.finite and not traits.finite:
         raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {brief(game)}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
-"""The different observations that the actions of a finite game make."""
+"""The different observations that the actions of finite games make."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,40 +16,55 @@ from partial_monitoring.validation import Array, Indices, frozen
 class Channels:
     """Partitions of the outcomes into signals, one for all actions that show the same.
 
-    Actions that show nothing have none.
+    Actions that show nothing have none. The games, one for each context, have the same outcomes.
     """
 
     rows: Array
     """The signals of all channels as 0/1 rows over the outcomes, shape (q, d)."""
     starts: Indices
     """Where the signals of each channel begin, then q."""
-    place: Indices
-    """The row of each signal of each action, q if there is none, shape (k, m)."""
+    places: tuple[Indices, ...]
+    """For each game the row of each signal of each action, q if there is none, shape (k, m)."""
 
     def counts(self, sums: Array) -> Array:
-        """Return how often each row was seen (n, q), from sums of one-hot signals (n, k, m)."""
-        found = np.zeros((len(sums), len(self.rows) + 1))
-        for a, m in zip(*np.nonzero(self.place < len(self.rows)), strict=True):
-            found[:, self.place[a, m]] += sums[:, a, m]
-        return np.ascontiguousarray(found[:, :-1])
+        """Return how often each row was seen (n, q), from sums of one-hot signals (n, k, m).
+
+        They are those of the first game.
+        """
+        (place, *_), q = self.places, len(self.rows)
+        found = np.zeros((len(sums), q))
+        for a, s in np.argwhere(place < q):
+            found[:, place[a, s]] += sums[:, a, s]
+        return found
+
+    def added(self, counts: Array, game: int, action: Indices, observation: Array) -> Array:
+        """Return counts (n, q) after one-hot signals (n, m) of the actions (n,) of a game."""
+        place = self.places[game]
+        row = place[action, observation[:, : place.shape[1]].argmax(axis=1)]
+        each = np.flatnonzero(row < len(self.rows))
+        more = counts.copy()
+        more[each, row[each]] += 1.0
+        return more
 
 
 @lru_cache(maxsize=64)
-def channels_of(game: FiniteGame) -> Channels:
-    """Return the channels of a game."""
+def channels_of(*games: FiniteGame) -> Channels:
+    """Return the channels of games with the same outcomes."""
     rows: list[tuple[int, ...]] = []
-    starts, known = [0], {}
-    place = np.full((game.k, game.m), -1, dtype=np.int64)
-    for a, count in enumerate(game.row_counts):
-        if count == 1:
-            continue
-        own = [tuple(row) for row in game.observation_maps[a, :count].astype(int).tolist()]
-        partition = frozenset(own)
-        if partition not in known:
-            known[partition] = {row: len(rows) + s for s, row in enumerate(own)}
-            rows.extend(own)
-            starts.append(len(rows))
-        place[a, :count] = [known[partition][row] for row in own]
-    place[place < 0] = len(rows)
-    table = np.array(rows, dtype=float).reshape(len(rows), game.d)
-    return Channels(frozen(table), np.array(starts), place)
+    known: dict[Hashable, dict[tuple[int, ...], int]] = {}
+    starts, places = [0], []
+    for game in games:
+        place = np.full((game.k, game.m), -1, dtype=np.int64)
+        for a, count in enumerate(game.row_counts):
+            own = [tuple(row) for row in game.observation_maps[a, :count].astype(int).tolist()]
+            if count > 1 and frozenset(own) not in known:
+                known[frozenset(own)] = {row: len(rows) + s for s, row in enumerate(own)}
+                rows.extend(own)
+                starts.append(len(rows))
+            if count > 1:
+                place[a, :count] = [known[frozenset(own)][row] for row in own]
+        places.append(place)
+    for place in places:
+        place[place < 0] = len(rows)
+    table = np.array(rows, dtype=float).reshape(len(rows), games[0].d)
+    return Channels(frozen(table), np.array(starts), tuple(places))

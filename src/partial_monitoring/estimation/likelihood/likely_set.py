@@ -47,18 +47,13 @@ class LikelySet(ConfidenceSet):
     """beta_t of the ellipsoid that holds with the same probability, shape (n,)."""
 
     @classmethod
-    def around(cls, estimate: Estimate, schedule: LikelihoodRatio) -> LikelySet:
-        """Return E_t of a finite game after what an estimate has seen."""
-        design = estimate.design
-        channels = channels_of(design.game)
+    def around(
+        cls, estimate: Estimate, schedule: LikelihoodRatio, channels: Channels, counts: Array
+    ) -> LikelySet:
+        """Return E_t after counts (n, q), seen through the actions of an estimate."""
         rounds = estimate.round
-        return cls(
-            estimate,
-            channels,
-            channels.counts(estimate.sums),
-            schedule(rounds.astype(float)),
-            squared_radius(schedule, design, rounds, estimate.log_det),
-        )
+        wide = squared_radius(schedule, estimate.design, rounds, estimate.log_det)
+        return cls(estimate, channels, counts, schedule(rounds.astype(float)), wide)
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -251,8 +246,10 @@ class LikelySet(ConfidenceSet):
 
 @confidence_around.register
 def _of_likelihood(schedule: LikelihoodRatio, estimate: Estimate) -> ConfidenceSet:
-    if estimate.design.game.traits.finite:
-        return LikelySet.around(estimate, schedule)
+    game = estimate.design.game
+    if game.traits.finite:
+        channels = channels_of(game)
+        return LikelySet.around(estimate, schedule, channels, channels.counts(estimate.sums))
     return Ellipsoid.around(estimate, schedule)
 
 

@@ -22,7 +22,6 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.likelihood import (
     HALVINGS,
     STEPS,
-    SUMS,
     ahead,
     chances,
     dot,
@@ -32,6 +31,7 @@ from partial_monitoring.numerics.compiled.likelihood import (
     seen_rows,
     solve_step,
 )
+from partial_monitoring.numerics.compiled.linear import FAST as SUMS
 
 CERTIFIED = 1e-9
 """Largest distance between a bound and the value at a point of E, relative to the bound."""
