@@ -267,7 +267,7 @@ def test_what_needs_an_ellipsoid_is_refused_in_one_sentence() -> None:
         learner = pm.Learner(PRICES, pm.IDS(confidence=SCHEDULE, **options))
         with pytest.raises(InvalidInput, match=r"needs an ellipsoid.*\.$"):
             learner.ask()
-    with pytest.raises(InvalidInput, match=r"not made for ContextualIDS.*\.$"):
+    with pytest.raises(InvalidInput, match=r"not for ContextualIDS.*\.$"):
         pm.Learner(pm.ContextualGame([PRICES]), pm.ContextualIDS(confidence=SCHEDULE))
 
 

@@ -106,7 +106,7 @@ class ContextualIDS(IDS):
     def init(self, game: AnyGame, replicates: int) -> CountingState:
         if game.traits.finite and getattr(self.confidence, "counts_signals", False):
             raise InvalidInput(
-                "confidence likelihood_ratio is not made for ContextualIDS in finite games; use IDS."
+                "confidence likelihood_ratio is not for ContextualIDS in finite games; use IDS."
             )
         state = super().init(game, replicates)
         seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
