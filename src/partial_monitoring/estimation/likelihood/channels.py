@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -26,16 +26,17 @@ class Channels:
     places: tuple[Indices, ...]
     """For each game the row of each signal of each action, q if there is none, shape (k, m)."""
 
+    @cached_property
+    def _collect(self) -> Array:
+        """From the signals of all actions of the first game to rows, shape (k m, q)."""
+        return np.asarray(self.places[0].reshape(-1, 1) == np.arange(len(self.rows)), dtype=float)
+
     def counts(self, sums: Array) -> Array:
         """Return how often each row was seen (n, q), from sums of one-hot signals (n, k, m).
 
         They are those of the first game.
         """
-        (place, *_), q = self.places, len(self.rows)
-        found = np.zeros((len(sums), q))
-        for a, s in np.argwhere(place < q):
-            found[:, place[a, s]] += sums[:, a, s]
-        return found
+        return np.asarray(sums.reshape(len(sums), -1) @ self._collect)
 
     def added(self, counts: Array, game: int, action: Indices, observation: Array) -> Array:
         """Return counts (n, q) after one-hot signals (n, m) of the actions (n,) of a game."""
