@@ -7,6 +7,7 @@ import sys
 from rich.console import Console
 
 from benchmarks import (
+    certified,
     classification,
     contextual,
     engine,
@@ -25,6 +26,7 @@ PARTS = {
     "kernelized": kernelized,
     "preferences": preferences,
     "scaling": scaling,
+    "certified": certified,
 }
 
 if __name__ == "__main__":

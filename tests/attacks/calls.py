@@ -114,6 +114,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "candidates.sobol": {"low": [0.0], "high": [1.0], "count": 4},
     "confidence.deviations": {"number": 2.0},
     "confidence.fixed": {"failure_probability": 0.1},
+    "confidence.likelihood_ratio": {"failure_probability": 0.1},
     "contextual_bounds": {"game": SURVEY, "horizon": 100},
     "finite_alignment_bounds": {"game": APPLES},
     "fit_kernel": {"kernel": KERNEL, "reading": READING, "observations": [0.1, 0.5, 0.2]},

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +24,14 @@ from partial_monitoring.validation import (
     Array,
     Indices,
     brief,
+    non_negative_number,
     positive_number,
     real_array,
     real_number,
     set_fields,
 )
 
-__all__ = ["ConfidenceSet", "deviations", "fixed", "paper"]
+__all__ = ["ConfidenceSet", "calibrated", "deviations", "fixed", "likelihood_ratio", "paper"]
 
 
 def __dir__() -> list[str]:
@@ -103,6 +104,21 @@ class Fixed(Width):
 
 
 @dataclass(frozen=True)
+class LikelihoodRatio(Fixed):
+    """E_t holds what a mixture does not beat by more than 1/delta, for all rounds at once.
+
+    Here for least squares; finite games have sets of their own, ``estimation/likelihood``.
+    """
+
+    counts_signals: ClassVar[bool] = True
+    """Whether it asks for the counts of signals in finite games."""
+
+    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
+        spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
+        return np.asarray(spread + scale.regularization * scale.norm_bound**2)
+
+
+@dataclass(frozen=True)
 class Deviations(Width):
     """beta_t^(1/2) = number rho: that many posterior standard deviations in each direction."""
 
@@ -118,6 +134,26 @@ class Deviations(Width):
         return np.full(len(t), (self.number * scale.noise_std) ** 2)
 
 
+@dataclass(frozen=True)
+class Calibrated(Width):
+    """beta_t = rho^2 (c0 + c1 log t), widths that were chosen by their regret."""
+
+    c0: float = 3.0
+    c1: float = 0.25
+
+    def __post_init__(self) -> None:
+        c0, c1 = non_negative_number("c0", self.c0), non_negative_number("c1", self.c1)
+        if not c0 + c1 > 0:
+            raise InvalidInput("c0 and c1 must not both be zero.")
+        set_fields(self, c0=c0, c1=c1)
+
+    def __call__(self, t: Array) -> Array:
+        return np.asarray(0.5 * (self.c0 + self.c1 * np.log(t)))
+
+    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
+        return np.asarray(scale.noise_std**2 * (self.c0 + self.c1 * np.log(t)))
+
+
 def paper() -> Paper:
     """Return the schedule delta = 1/t^2."""
     return Paper()
@@ -126,6 +162,54 @@ def paper() -> Paper:
 def fixed(failure_probability: float) -> Fixed:
     """Return the schedule with one failure probability for all rounds."""
     return Fixed(failure_probability)
+
+
+def calibrated(c0: float = 3.0, c1: float = 0.25) -> Calibrated:
+    """Return beta_t = rho^2 (c0 + c1 log t), practical widths for every kind of game.
+
+    No bound of the regret is proven for them. Larger constants explore more.
+
+    Parameters
+    ----------
+    c0
+        The squared number of posterior standard deviations at the start.
+    c1
+        By how much it grows; with 0 the sets of all rounds are ``deviations(c0 ** 0.5)``.
+
+    Notes
+    -----
+    Chosen on fifteen opponents of finite games (apple tasting, label-efficient prediction, prices,
+    Bernoulli arms; 10^4 rounds, 200 seeds) among (4, 0), (3, 1/4), (2, 1/2) and (2, 1): the least
+    geometric mean of regrets, of those with which at most 3 % of the seeds of any opponent were
+    still losing at the end. Two deviations throughout, (4, 0), have 7 % less regret there and up to
+    7 % of such seeds. Confirmed on games that were not used: see docs/certified-sets.md.
+    """
+    return Calibrated(c0, c1)
+
+
+def likelihood_ratio(failure_probability: float) -> LikelihoodRatio:
+    """Return sets that contain the truth in all rounds at once, with probability 1 - delta.
+
+    E_t = {theta in Theta : log-likelihood of a predictable mixture - log-likelihood of theta <= log
+    1/delta}: by Ville's inequality no mixture ever beats the truth by more. The bound is for all
+    rounds together, where ``paper`` pays for every round anew, so that these sets are narrower.
+
+    - Finite games: the Krichevsky-Trofimov mixture of the signals, Dirichlet(1/2) for each
+      different observation. E_t is convex and no ellipsoid. ``pm.gaps.exact`` and ``.relaxed`` and
+      ``pm.information.log_det`` can be asked; ``pm.ContextualIDS`` is refused.
+    - All others (sub-Gaussian noise): the mixture N(theta_0, rho^2 / lambda I). E_t is the
+      ellipsoid beta_t = rho^2 (log det(W_t / lambda) + 2 log 1/delta) + lambda B^2.
+
+    Parameters
+    ----------
+    failure_probability
+        delta, for the whole run.
+
+    Notes
+    -----
+    Robbins (1970) for mixtures; Emmenegger, Mutny and Krause (2023) for such sets in bandits.
+    """
+    return LikelihoodRatio(failure_probability)
 
 
 def deviations(number: float) -> Deviations:
@@ -243,7 +327,7 @@ class ConfidenceSet(ABC):
 
     @property
     @abstractmethod
-    def uncut(self) -> Self:
+    def uncut(self) -> ConfidenceSet:
         """The whole ellipsoid around the estimate on the affine hull of Theta."""
 
     # -- what a rule asks ------------------------------------------------------------------------

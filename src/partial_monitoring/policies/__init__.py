@@ -85,7 +85,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "deterministic": sampling.deterministic,
             "anytime_e2d": sampling.AnytimeE2D(),
         },
-        "confidence": {"paper": confidence.paper()},
+        "confidence": {"paper": confidence.paper(), "calibrated": confidence.calibrated()},
     }
 )
 """The parts of IDS that have a name of their own."""
@@ -93,10 +93,15 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
-        "confidence": {"fixed": confidence.Fixed, "deviations": confidence.Deviations},
+        "confidence": {
+            "fixed": confidence.Fixed,
+            "likelihood_ratio": confidence.LikelihoodRatio,
+            "deviations": confidence.Deviations,
+            "calibrated": confidence.Calibrated,
+        },
     }
 )
-"""Parts with an argument, written as [name, argument]."""
+"""Parts with arguments, written as [name, argument, ...]."""
 
 
 def make(name: str, **options: Any) -> Policy[Any]:
@@ -175,14 +180,19 @@ def _part(key: str, value: Any) -> Any:
     if key == "inner" and isinstance(value, Mapping | str):
         return make(value) if isinstance(value, str) else policy_from_dict(value)
     if isinstance(value, list) and key in BUILT:
-        if len(value) != 2 or not isinstance(value[0], str):
+        if len(value) < 2 or not isinstance(value[0], str):
             raise InvalidInput(f"{key} must be a name or [name, argument]; got {brief(value)}.")
-        name, argument = value
+        name, *arguments = value
         if name not in BUILT[key]:
             raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
-        return BUILT[key][name](argument)
+        most = len(fields(BUILT[key][name]))
+        if len(arguments) > most:
+            raise InvalidInput(
+                f"{key} {brief(name)} takes at most {most} numbers; got {len(arguments)}."
+            )
+        return BUILT[key][name](*arguments)
     if isinstance(value, str) and key in PARTS:
-        if value in BUILT.get(key, ()):
+        if value in BUILT.get(key, ()) and value not in PARTS[key]:
             raise InvalidInput(
                 f"{key} {brief(value)} needs an argument: write [{brief(value)}, number]."
             )
@@ -203,8 +213,7 @@ def _name(key: str, value: Any) -> Any:
             return name
     for name, build in BUILT.get(key, {}).items():
         if type(value) is build:
-            (argument,) = (getattr(value, field.name) for field in fields(value))
-            return [name, _number(argument)]
+            return [name, *(_number(getattr(value, field.name)) for field in fields(value))]
     raise InvalidInput(f"{key} must be one of the library's to be saved; got {brief(value)}.")
 
 

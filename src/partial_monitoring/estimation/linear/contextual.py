@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
@@ -80,10 +80,9 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            seen = Ellipsoid.around(self.estimate.through(met.design, met.rows), schedule)
             found.append(
                 offered(
-                    seen,
+                    self.through(met, schedule, met.rows),
                     mask,
                     met.positions,
                     met.count,
@@ -94,9 +93,13 @@ class ContextualState:
             )
         return found
 
-    def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
         (met, *_) = self.met(context)
-        return Ellipsoid.around(self.estimate.through(met.design), schedule)
+        return self.through(met, schedule)
+
+    def through(self, met: Met, schedule: Schedule, rows: Any = slice(None)) -> ConfidenceSet:
+        """Return E_t of some replicates, seen through the actions of a context."""
+        return Ellipsoid.around(self.estimate.through(met.design, rows), schedule)
 
     def met(self, context: Context | None) -> list[Met]:
         """Return the contexts that occur in a round."""

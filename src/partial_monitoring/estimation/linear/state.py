@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import singledispatch
+from typing import Any, Self
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import (
@@ -52,8 +53,14 @@ class LinearState:
     ) -> Sequence[View]:
         return [offered(self.confidence(schedule), available)]
 
-    def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
-        return Ellipsoid.around(self.estimate, schedule)
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
+        return confidence_around(schedule, self.estimate)
+
+
+@singledispatch
+def confidence_around(schedule: Any, estimate: Estimate) -> ConfidenceSet:
+    """Return E_t of an estimate: an ellipsoid, unless the kind of schedule makes another set."""
+    return Ellipsoid.around(estimate, schedule)
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,6 +113,10 @@ class ContextualIDS(IDS):
         return rule  # type: ignore[no-any-return]
 
     def init(self, game: AnyGame, replicates: int) -> CountingState:
+        if game.traits.finite and getattr(self.confidence, "counts_signals", False):
+            raise InvalidInput(
+                "confidence likelihood_ratio is not for ContextualIDS in finite games; use IDS."
+            )
         state = super().init(game, replicates)
         seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
         plans = plans_of(state.game, state.design) if self.integrated else None

@@ -44,7 +44,8 @@ class IDS(EstimatingPolicy):
         Sampling rule: ``pm.sampling.exact``, ``.approximate``, ``.generalized(kappa)``,
         ``.deterministic`` or ``.e2d(tradeoff)``.
     confidence
-        How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)`` or ``.deviations(number)``.
+        How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)``, ``.likelihood_ratio(delta)``,
+        ``.deviations(number)`` or ``.calibrated(c0, c1)``.
     regularization
         lambda > 0, the weight of the prior mean in the least-squares estimate.
     prior_mean
