@@ -64,11 +64,17 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
 
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
+        "gap": {
+            "exact": gaps.exact,
+            "relaxed": gaps.relaxed,
+            "mean": gaps.mean,
+            "improvement": gaps.improvement,
+        },
         "information": {
             "log_det": information.log_det,
             "directed": information.directed,
             "directed_relaxed": information.directed_relaxed,
+            "improvement": information.improvement,
         },
         "sampling": {
             "exact": sampling.exact,

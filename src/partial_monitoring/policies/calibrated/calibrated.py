@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed
@@ -84,7 +85,7 @@ class Calibrated:
 
 def rule_for(game: AnyGame) -> Policy[Any]:
     """Return the rule that plays a kind of game."""
-    return IDS(confidence=schedules.deviations(2.0))
+    return IDS(confidence=schedules.deviations(2.0)) if game.traits.finite else gaussian_rule(game)
 
 
 def seen(context: Context | None) -> dict[str, Any]:
