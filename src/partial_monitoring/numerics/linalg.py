@@ -42,7 +42,9 @@ def equal_rows(rows: Array) -> NDArray[np.int64]:
     n, width = rows.shape
     if width == 0:
         return np.zeros(n, dtype=np.int64)
-    plain = np.ascontiguousarray(rows + 0.0)  # -0.0 becomes 0.0, so that equal rows have equal bytes
+    plain = np.ascontiguousarray(
+        rows + 0.0
+    )  # -0.0 becomes 0.0, so that equal rows have equal bytes
     whole = plain.view(np.dtype((np.void, plain.itemsize * width)))[:, 0]
     _, first, place = np.unique(whole, return_index=True, return_inverse=True)
     return np.asarray(first[np.reshape(place, n)])

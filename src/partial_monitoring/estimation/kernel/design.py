@@ -121,7 +121,9 @@ class KernelDesign:
         earned = self.gram.copies[reward.index]
         order = np.lexsort((reward.weight, earned), axis=1)
         parts = (np.take_along_axis(own, order, axis=1) for own in (earned, reward.weight))
-        return counted_once(equal_rows(np.column_stack(list(parts))), np.ones((1, len(order)), bool))
+        return counted_once(
+            equal_rows(np.column_stack(list(parts))), np.ones((1, len(order)), bool)
+        )
 
     @cached_property
     def always_best(self) -> NDArray[np.bool_]:

@@ -31,10 +31,11 @@ ROUNDING = 1e-14
 
 Mask = NDArray[np.bool_]
 
-import os
-AGG = os.environ.get("AGG","sum")
-NEAREST = int(os.environ.get("NEAREST","64"))
+NEAREST = 64
 """Number of rivals, the most promising, about which information counts."""
+
+CROWDING = 1.5
+"""Improvements of crowded points, nearly copies of each other, add up in this norm."""
 
 PLAUSIBLE = 1e-9
 """An action that falls short of being best by less than this fraction still counts."""
@@ -166,24 +167,25 @@ class KernelEllipsoid(ConfidenceSet):
             information.append(weights[weights > 0] @ shown**2 / (1.0 + psi))
             every.append(greedy)
             squared.append(psi)
-        return Improvement(np.array(gaps), np.array(information)), np.array(every), np.array(squared)
+        return (
+            Improvement(np.array(gaps), np.array(information)),
+            np.array(every),
+            np.array(squared),
+        )
 
     def _worth_of_rivals(self, row: int) -> tuple[Array, int, Array]:
-        """Return gaps (k,), the greedy action, and the weights delta (k,) of its nearest rivals."""
+        """Return gaps (k,), the greedy action, and delta / |u|^2 (k,) of its nearest rivals."""
         from partial_monitoring.numerics.compiled import improvement
 
         means, counted = self.means[row], self.data.design.rivals[0]
         greedy = int(improvement.greedy_of(means, counted))
         delta = np.empty(len(means))
-        numbers = greedy, counted, self.noise_std, int(self.round[row]), delta
-        total = improvement.worth_of_rivals(means, self.distances(row, greedy), *numbers)
-        if AGG == "max":
-            total = delta.max()
-            delta[delta < total] = 0
-        elif AGG=="maxsum": total=delta.max()
-        elif AGG=="p2": total=(delta**2).sum()**.5
-        far = np.argsort(-delta, kind="stable")[NEAREST:]
-        delta[far] = 0.0
+        squared = self.distances(row, greedy)
+        squared[squared <= ROUNDING * self.data.variances[row]] = 0.0
+        numbers = greedy, counted, self.noise_std, int(self.round[row]), CROWDING, delta
+        total = improvement.worth_of_rivals(means, squared, *numbers)
+        delta[np.argsort(-delta, kind="stable")[NEAREST:]] = 0.0
+        improvement.shares_of_variance(delta, squared)
         return np.maximum(total + means[greedy] - means, 0.0), greedy, delta
 
     def _pulled(self, row: int, greedy: int, rivals: Indices) -> Array:

@@ -1,9 +1,10 @@
 """Expected improvements over the greedy action, and what observations tell about them.
 
-For the greedy action g of a group and every rival b in it, u_b = phi_b - phi_g is known up to the
-standard deviation s_b = rho |u_b| in the norm of W_t^-1. The chance that b is better is worth
-delta_b in each round. One look at M_a takes a fraction of the variance of every u_b away; summed
-with the weights delta_b that is a quadratic form of M_a, so no two actions are ever compared.
+For the greedy action g of a group and every rival b in it, <u_b, theta> with u_b = phi_b - phi_g is
+known up to the standard deviation s_b = rho |u_b| in the norm of W_t^-1. The chance that b is
+better is worth delta_b in each round. One observation of a explains a fraction of its variance;
+summed with the weights delta_b that is a quadratic form of M_a, so actions are never compared in
+pairs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import erfc, exp, log, pi, sqrt
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, distances
+from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, distances
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""
@@ -51,21 +52,27 @@ def expected_gain(mean, std):
 
 
 @compiled
-def worth_of_rivals(means, squared, greedy, counted, noise, t, delta):
-    """Fill delta (k,) with what the chance to be better is worth, and return the sum.
+def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
+    """Fill delta (k,) with what the chance to be better is worth, and return them together.
 
     delta_b = E max(f_b - f_g, 0) + max(0, m_b - m_g + z_t s_b) / t with z_t^2 = 2 log t: the
-    second term vanishes slower than any chance, so that no rival is given up for good too early.
-    Only rivals that are counted (k,) have one.
+    second term vanishes more slowly than any chance, so that no rival is given up for good too
+    early. Together they are (sum_b delta_b^power)^(1/power). Only rivals that are counted (k,) are
+    worth anything.
     """
-    total, reach, best = 0.0, sqrt(2.0 * log(t)), means[greedy]
+    reach, best, most = sqrt(2.0 * log(t)), means[greedy], 0.0
     for b in range(len(means)):
         delta[b] = 0.0
         if counted[b] and b != greedy and squared[b] > 0.0:
             ahead, std = means[b] - best, noise * sqrt(squared[b])
             delta[b] = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / t
-            total += delta[b]
-    return total
+            most = max(most, delta[b])
+    if most == 0.0:
+        return 0.0
+    total = 0.0
+    for b in range(len(means)):
+        total += (delta[b] / most) ** power
+    return most * total ** (1.0 / power)
 
 
 @compiled
@@ -80,7 +87,10 @@ def greedy_of(means, counted):
 
 @compiled
 def add_products(features, greedy, weights, scale, total):
-    """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy."""
+    """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
+
+    ``weights`` (k,) are delta_b / |u_b|^2, or zero.
+    """
     k, r = features.shape
     block = np.empty((min(BLOCK, k), r))
     size = 0
@@ -135,6 +145,23 @@ def explained(shown, signal):
 
 
 @compiled
+def shares_of_variance(delta, squared):
+    """Divide delta (k,) by |u_b|^2: then squares of what is shown count by what they explain."""
+    for b in range(len(delta)):
+        if delta[b] > 0.0:
+            delta[b] /= squared[b]
+
+
+@compiled
+def apart(variances, inverse, features, columns, greedy, pulled, squared):
+    """Fill squared (k,) with |phi_b - phi_greedy|^2 in the norm of W_t^-1; rounding is zero."""
+    distances(variances, inverse, features, columns, greedy, pulled, squared)
+    for b in range(len(squared)):
+        if squared[b] <= ROUNDING * (variances[b] + variances[greedy]):
+            squared[b] = 0.0
+
+
+@compiled
 def improvement(
     means,
     variances,
@@ -153,7 +180,8 @@ def improvement(
 
     The gap is the sum of delta_b over the rivals of the group, plus what the action earns less
     than the greedy one. The information is tr (I + S_a)^-1 M_a Q M_a' with the signals S_a and Q =
-    W_t^-1 (sum_b delta_b u_b u_b') W_t^-1, summed over all groups with their chances (n, groups).
+    W_t^-1 (sum_b delta_b u_b u_b' / |u_b|^2) W_t^-1, summed over all groups with their chances
+    (n, groups).
     Rivals are the actions that are counted, shape (n, k) or (1, k).
     """
     n, k = means.shape
@@ -170,8 +198,9 @@ def improvement(
             seen, weights = features[start:end], delta[start:end]
             greedy = greedy_of(own, mine)
             far = squared[start:end]
-            distances(variances[i, start:end], inverse[i], seen, columns, greedy, pulled, far)
-            more = worth_of_rivals(own, far, greedy, mine, noise, rounds[i], weights)
+            apart(variances[i, start:end], inverse[i], seen, columns, greedy, pulled, far)
+            more = worth_of_rivals(own, far, greedy, mine, noise, rounds[i], 1.0, weights)
+            shares_of_variance(weights, far)
             add_products(seen, greedy, weights, chances[i, z], total)
             for a in range(end - start):
                 gaps[i, start + a] = max(more + own[greedy] - own[a], 0.0)
@@ -187,9 +216,7 @@ def improvement(
 
 
 @compiled
-def improvement_of_duels(
-    means, variances, inverse, rounds, noise, features, columns, counted
-):
+def improvement_of_duels(means, variances, inverse, rounds, noise, features, columns, counted):
     """Return gaps of items and information of duels (n, k), greedy items (n,), and psi (n, k).
 
     The duels are those of the greedy item g with every item x, which show phi_x - phi_g.
@@ -205,8 +232,9 @@ def improvement_of_duels(
         mine, squared = counted[i % len(counted)], psi[i]
         g = greedy_of(means[i], mine)
         greedy[i] = g
-        distances(variances[i], inverse[i], features, columns, g, pulled, squared)
-        more = worth_of_rivals(means[i], squared, g, mine, noise, rounds[i], delta)
+        apart(variances[i], inverse[i], features, columns, g, pulled, squared)
+        more = worth_of_rivals(means[i], squared, g, mine, noise, rounds[i], 1.0, delta)
+        shares_of_variance(delta, squared)
         total[:] = 0.0
         add_products(features, g, delta, 1.0, total)
         middle = np.dot(inverse[i], np.dot(total, inverse[i]))

@@ -65,12 +65,11 @@ def directed_relaxed(game: Any, confidence: ConfidenceSet) -> Array:
 
 @in_groups
 def improvement(game: Any, confidence: ConfidenceSet) -> Array:
-    """Return sum_b delta_b |M_a V_t^-1 u_b|^2 / (1 + |M_a|^2), for u_b = phi_b - phi_g.
+    """Return sum_b delta_b |M_a V_t^-1 u_b|^2 / (|u_b|^2 (1 + |M_a|^2)), for u_b = phi_b - phi_g.
 
-    What one observation of a takes off the variances of the differences that decide between the
-    greedy action g and its rivals, weighted with their expected improvements delta_b (see
-    ``pm.gaps.improvement``); the norm is that of V_t^-1, and actions with several rows have the
-    matrix form. In all contexts together the rivals of all of them count, with the chances of the
-    contexts.
+    The factor of delta_b, the expected improvement of b on the greedy action g (see
+    ``pm.gaps.improvement``), is the fraction of the variance of <u_b, theta> that one observation
+    of a explains; the norm is that of V_t^-1, and actions with several rows have the matrix form.
+    In all contexts together the rivals of all of them count, with the chances of the contexts.
     """
     return confidence.improvement.information
