@@ -301,7 +301,10 @@ class Ellipsoid(ConfidenceSet):
         """Return E_t, seen through the actions of one of its groups."""
         if not self.data.design.parts:
             return self
-        return replace(self, data=self.data.group(group), projected=self.local_center)
+        own = slice(self.groups[group], self.groups[group + 1])
+        offered = None if self.offered is None else np.ascontiguousarray(self.offered[:, own])
+        data, center = self.data.group(group), self.local_center
+        return replace(self, data=data, projected=center, chances=None, offered=offered)
 
     def _by_group(self, gaps: Callable[[Ellipsoid], Array]) -> Array:
         """Return what a function says about one group after the other, shape (n, k)."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.state import Context, State, View
+from partial_monitoring.estimation.state import Context, View
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.contextual import ContextualIDS
@@ -44,20 +44,50 @@ def gaussian_rule(game: AnyGame) -> Policy[Any]:
 
 
 def prior_weight(game: Any) -> float | None:
-    """Return lambda = D rho^2 / B^2; None for functions, whose kernel says how large they are."""
+    """Return lambda = D rho^2 / B^2; None for functions, whose kernel says how large they are.
+
+    Noise that differs between actions is divided out, which leaves rho = 1.
+    """
     if game.traits.function:
         return None
-    parameters, games = game.parameters, getattr(game, "games", (game,))
+    parameters, games = game.parameters, game.games if game.traits.contexts else (game,)
     noises = np.unique(np.concatenate([np.atleast_1d(own.noise_std) for own in games]))
     rho = float(noises[0]) if len(noises) == 1 else 1.0
-    bound = parameters.norm_bound(parameters.relative_interior_point())
-    bound = bound if 0 < bound < np.inf else 1.0
-    return max(parameters.dimension, 1) * (rho / bound) ** 2
+    farthest = float(parameters.norm_bound(parameters.relative_interior_point()))
+    bound = farthest if 0 < farthest < np.inf else 1.0
+    weight = max(parameters.dimension, 1) * (rho / bound) ** 2
+    return float(max(weight, max(map(_largest_row, games)) / LARGEST_LEVERAGE))
+
+
+def _largest_row(game: Any) -> float:
+    """Return the largest squared row that is observed, in units of the noise where it differs."""
+    if game.traits.duels:
+        items = game.item_features
+        return 4.0 * float((items**2).sum(axis=1).max())
+    squared = (game.observation_maps**2).sum(axis=2)
+    noise = np.asarray(game.noise_std)
+    return float((squared / noise[:, None] ** 2 if noise.ndim else squared).max(initial=0.0))
 
 
 @dataclass(frozen=True)
 class ImprovingDuels(DuelingIDS):
-    """Let the greedy item meet one that may be better, or that tells about those."""
+    """Let the greedy item meet one that may be better, or that tells about those that may.
+
+    If only some duels are available they are listed, and rivals of each other.
+    """
+
+    def decide(
+        self,
+        state: Any,
+        uniforms: Array,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Choices:
+        if available is None:
+            return super().decide(state, uniforms)
+        actions, width = np.flatnonzero(available), len(available)
+        view = View(state.through_pairs(actions, self.confidence), actions=actions, width=width)
+        return gathered([(view, _listed(self).choose(view, uniforms))])
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence
@@ -72,3 +102,8 @@ class ImprovingDuels(DuelingIDS):
             distribution = answer.distribution(base.shape[1])
         second = draw(distribution, uniforms)
         return duels_of(confidence, greedy, second, distribution, base, told)
+
+
+def _listed(rule: DuelingIDS) -> IDS:
+    """Return the same rule for actions that are listed."""
+    return IDS(gap=gaps.improvement, information=information.improvement, sampling=rule.sampling)
