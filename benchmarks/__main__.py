@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, scaling
+from benchmarks import (
+    classification,
+    contextual,
+    engine,
+    kernelized,
+    model,
+    regret_gaussian,
+    scaling,
+)
 
 PARTS = {
     "model": model,
@@ -15,11 +23,19 @@ PARTS = {
     "contextual": contextual,
     "kernelized": kernelized,
     "scaling": scaling,
+    "regret_gaussian": regret_gaussian,
 }
 
+SEEDED = ("regret_gaussian",)
+"""Those that take a number of seeds."""
+
 if __name__ == "__main__":
-    console = Console(width=120)
-    for name in sys.argv[1:] or PARTS:
-        tables = PARTS[name].run()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
+    parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
+    given = parser.parse_args()
+    console = Console(width=160)
+    for name in given.names or PARTS:
+        tables = PARTS[name].run(given.seeds) if name in SEEDED else PARTS[name].run()
         for table in tables if isinstance(tables, list) else [tables]:
             console.print(table)
