@@ -61,30 +61,22 @@ def settings() -> Iterator[Setting]:
         data = tomllib.loads((PAPER / f"{file}.toml").read_text(encoding="utf-8"))
         whole = experiment_from_dict(data, name=file, folder=PAPER)
         for own in whole.settings:
-            yield Setting(file, own.game_name, own.game, own.truth, policies, 300)
+            theta = data["games"][own.game_name]["theta"]
+            yield Setting(file, own.game_name, own.game, theta, policies, 300)
 
 
 def regrets(setting: Setting, seeds: int, store: Path | None) -> dict[str, Array]:
     """Return the regret of every policy that plays a game, one number per seed."""
-    able = tuple(name for name in setting.policies if _plays(name, setting.game))
     experiment = pm.Experiment(
         {setting.name: setting.game},
-        able,
+        setting.policies,
         {setting.name: setting.theta},
         horizon=setting.horizon,
         seeds=seeds,
         name="regret_gaussian",
     )
     (found,) = experiment.compare(store)
-    return {name: found.result.regret[name][:, -1] for name in able}
-
-
-def _plays(name: str, game: Any) -> bool:
-    try:
-        pm.simulate(game, name, horizon=1, seeds=1)
-    except pm.errors.InvalidInput:
-        return False
-    return True
+    return {name: found.result.regret[name][:, -1] for name in found.result.policies}
 
 
 def compare(seeds: int, groups: tuple[str, ...] = (), store: Path | None = None) -> list[Table]:

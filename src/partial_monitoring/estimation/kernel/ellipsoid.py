@@ -31,8 +31,8 @@ ROUNDING = 1e-14
 
 Mask = NDArray[np.bool_]
 
-NEAREST = 64
-"""Number of rivals, the most promising, about which information counts."""
+NEAREST = 512
+"""Largest number of rivals about which information counts, the most promising ones."""
 
 CROWDING = 1.5
 """Improvements of crowded points, nearly copies of each other, add up in this norm."""
