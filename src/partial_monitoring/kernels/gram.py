@@ -257,8 +257,6 @@ def weighted_columns(gram: Gram, row: Functionals) -> Array:
 def weighted_rows(gram: Gram, rows: Functionals) -> Array:
     """Return s K for rows s (q, w), shape (q, d)."""
     columns, chosen = _needed_columns(gram, rows.index)
-    if rows.index.shape[1] == 1:
-        return np.asarray(columns[:, chosen[:, 0]].T * rows.weight)
     found = np.empty((len(chosen), gram.size))
     for a, (own, weight) in enumerate(zip(chosen, rows.weight, strict=True)):
         found[a] = columns[:, own] @ weight

@@ -191,8 +191,10 @@ class KernelEllipsoid(ConfidenceSet):
     def _pulled(self, row: int, greedy: int, rivals: Indices) -> Array:
         """Return V_t^-1 (phi_b - phi_g) of some rivals b (q,), shape (q, d)."""
         own, reward = self.data.covariances[row], self.game.reward
-        away = own.products(reward[rivals]) - own.times(reward[greedy])
-        return np.asarray(away / self.data.design.regularization)
+        away = own.products(reward[rivals])
+        away -= own.times(reward[greedy])
+        away /= self.data.design.regularization
+        return away
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = range(len(self.beta))
