@@ -283,7 +283,11 @@ def test_exploring_for_another_context_pays() -> None:
         regularization=prior_weight(own),
     )
     result = pm.simulate(
-        own, {"joint": "calibrated", "alone": conditional}, [0.2, 0.8, 1.0], horizon=400, seeds=10
+        own,
+        {"joint": gaussian_rule(own), "alone": conditional},
+        [0.2, 0.8, 1.0],
+        horizon=400,
+        seeds=10,
     )
     assert 2 * result.mean("joint")[-1] < result.mean("alone")[-1]
 

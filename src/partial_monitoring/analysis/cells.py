@@ -277,6 +277,10 @@ class ParetoActions:
                 self._known[first] = True  # undecided
         return self._known[first]
 
+    def is_first(self, action: int) -> bool:
+        """Whether an action is the first of its duplicates."""
+        return action == min(self._finder.twins[action])
+
     def compete(self, a: int, b: int) -> bool:
         """Whether two actions are Pareto and no duplicates."""
         return b not in self._finder.twins[a] and a in self and b in self

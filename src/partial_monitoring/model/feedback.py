@@ -54,6 +54,9 @@ class Feedback(ABC):
     low: ClassVar[float] = -np.inf
     high: ClassVar[float] = np.inf
     """Means of bounded observations lie between these bounds."""
+    chances: ClassVar[tuple[tuple[float, float], ...]] = ()
+    """The probabilities of the values that an entry can take, each as (scale, shift) of its mean: a
+    value has the probability scale mean + shift. Empty if the values are no categories."""
 
     @abstractmethod
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
@@ -132,6 +135,7 @@ class Bernoulli(Feedback):
     """0 or 1 with the given mean."""
 
     name, low, high = "bernoulli", 0.0, 1.0
+    chances = ((1.0, 0.0), (-1.0, 1.0))
     words = "what is shown is 0 or 1, with that mean"
 
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
@@ -143,6 +147,7 @@ class Sign(Feedback):
     """-1 or 1 with the given mean."""
 
     name, low, high = "sign", -1.0, 1.0
+    chances = ((0.5, 0.5), (-0.5, 0.5))
     words = "what is shown is -1 or 1, with that mean"
 
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
@@ -197,6 +202,7 @@ class Outcome(Feedback):
     symbols: tuple[tuple[Hashable, ...], ...]
     """The symbols of each action, in the order of the rows of its map."""
     name = "outcome"
+    chances = ((1.0, 0.0),)
 
     def width(self, game: Shows) -> int:
         return 1

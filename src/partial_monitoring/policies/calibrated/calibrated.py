@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
-from partial_monitoring.policies.ids.ids import IDS
+from partial_monitoring.policies.calibrated.guard import Guarded
+from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,13 @@ class CalibratedState:
 class Calibrated:
     """Play with practical widths: the lowest regret that is known on every kind of game.
 
+    Parameters
+    ----------
+    guard
+        lambda > 0: what may have been lost, by the confidence sets of the paper, is kept within
+        lambda times the bound of IDS, which plays where the budget is spent; the expected regret is
+        then at most 1 + lambda times that bound. For games without contexts. None: no guard.
+
     Examples
     --------
     >>> import partial_monitoring as pm
@@ -48,9 +56,17 @@ class Calibrated:
 
     needs: ClassVar[Needs] = Needs(listed=False)
 
+    guard: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.guard is not None:
+            set_fields(self, guard=positive_number("guard", self.guard))
+
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
         rule = rule_for(game)
+        if self.guard is not None:
+            rule = Guarded(rule, self.guard)
         return CalibratedState(rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
@@ -85,7 +101,7 @@ class Calibrated:
 
 def rule_for(game: AnyGame) -> Policy[Any]:
     """Return the rule that plays a kind of game."""
-    return IDS(confidence=schedules.deviations(2.0)) if game.traits.finite else gaussian_rule(game)
+    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()
 
 
 def seen(context: Context | None) -> dict[str, Any]:
