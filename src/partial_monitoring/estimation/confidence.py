@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -239,6 +239,28 @@ def _squared_radius(scale: Scale, logarithms: Array, log_det: Array) -> Array:
     return np.asarray(radius**2)
 
 
+class Improvement(NamedTuple):
+    """What may be better than the greedy action, in expectation, and what tells about it."""
+
+    gaps: Array
+    """The sum of all expected improvements, plus what an action seems to lose, shape (n, k)."""
+    information: Array
+    """How much of their variances one observation of an action explains, weighted with the
+    improvements, shape (n, k)."""
+
+
+def counted_once(copies: Indices, offered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which actions are rivals: of those that always earn the same the first, (n, k).
+
+    Only actions that are offered (n, k) are; ``copies`` (k,) are the same for those that do.
+    """
+    counted = np.zeros(offered.shape, dtype=bool)
+    for row, own in enumerate(offered):
+        chosen = np.flatnonzero(own)
+        counted[row, chosen[np.unique(copies[chosen], return_index=True)[1]]] = True
+    return counted
+
+
 class ConfidenceSet(ABC):
     """E_t of n replicates, seen through k actions in groups."""
 
@@ -358,6 +380,18 @@ class ConfidenceSet(ABC):
     @abstractmethod
     def duels(self) -> tuple[Array, Indices, Array]:
         """Return greedy gaps (n, k), the greedy action g (n,), and |phi_a - phi_g|^2 (n, k)."""
+
+    @property
+    @abstractmethod
+    def improvement(self) -> Improvement:
+        """Expected improvements over the greedy action of each group, and information on them."""
+
+    @abstractmethod
+    def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
+        """Return gaps of items and information of their duels with the greedy item g, (n, k).
+
+        Then g itself (n,), and |phi_a - phi_g|^2 (n, k).
+        """
 
     @abstractmethod
     def directed(self, *, relaxed: bool) -> Array:

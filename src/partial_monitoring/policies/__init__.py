@@ -73,11 +73,17 @@ DEFAULT = "calibrated"
 
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
+        "gap": {
+            "exact": gaps.exact,
+            "relaxed": gaps.relaxed,
+            "mean": gaps.mean,
+            "improvement": gaps.improvement,
+        },
         "information": {
             "log_det": information.log_det,
             "directed": information.directed,
             "directed_relaxed": information.directed_relaxed,
+            "improvement": information.improvement,
         },
         "sampling": {
             "exact": sampling.exact,

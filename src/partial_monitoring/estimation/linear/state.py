@@ -75,6 +75,13 @@ class DuelState(LinearState):
         estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
         return replace(self, estimate=estimate)
 
+    def through_pairs(self, actions: Indices, schedule: Schedule) -> Ellipsoid:
+        """Return E_t, seen through some of the duels (q,) instead of the items."""
+        items = self.design.game
+        one, two = items.features[np.stack(np.divmod(actions, items.k))]  # (q, d) each
+        pairs = Game(one + two, (one - two)[:, None, :], items.parameters, items.noise_std)
+        return Ellipsoid.around(self.estimate.through(self.design.through(pairs)), schedule)
+
 
 @initial_state.register
 def _of_game(

@@ -182,4 +182,4 @@ class DuelingTS(DuelPolicy, Sampling):
         base = np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling)
         psi = np.array([confidence.distances(row, int(a)) for row, a in enumerate(first)])
         distribution = point_mass(second, one.shape[1])
-        return duels_of(confidence, first, second, distribution, base, psi, two)
+        return duels_of(confidence, first, second, distribution, base, 0.5 * np.log1p(psi), two)

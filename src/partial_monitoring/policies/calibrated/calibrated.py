@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
-from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
@@ -110,9 +109,7 @@ class Calibrated:
 
 def rule_for(game: AnyGame) -> Policy[Any]:
     """Return the rule that plays a kind of game."""
-    if signal_model(game) is not None:
-        return AnticipatingIndex()
-    return IDS(confidence=schedules.deviations(2.0))
+    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()
 
 
 def seen(context: Context | None) -> dict[str, Any]:

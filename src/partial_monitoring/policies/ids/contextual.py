@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,14 +135,16 @@ class ContextualIDS(IDS):
         if self._alone(context):
             return super().decide(state, uniforms, available, context)
         state, own = state.find_context(context)
-        known = self._everywhere(state)
-        each = np.arange(len(own))
-        offered = np.array(np.broadcast_to(state.contexts.offered, known.gaps.shape))
+        chi = np.array(chances(state, own, kind=self.chances))
+        each, shape = np.arange(len(own)), (len(own), *state.contexts.offered.shape)
+        offered = np.array(np.broadcast_to(state.contexts.offered, shape))
         if available is not None:
             offered[each, own, : len(available)] &= np.asarray(available, dtype=bool)
             some_action(offered[each, own])
+        whole = available is None
+        known = self._everywhere(state, chi, None if whole else offered)
         distribution, ratio, decided_by = self._distribution(
-            state, known, offered, own, whole=available is None
+            state, known, chi, offered, own, whole=whole
         )
         shown = slice(context.k if is_unlisted(context) else state.game.k)
         return Choices(
@@ -164,6 +166,7 @@ class ContextualIDS(IDS):
         self,
         state: CountingState,
         known: Everywhere,
+        chi: Array,
         offered: NDArray[np.bool_],
         own: Indices,
         *,
@@ -179,7 +182,6 @@ class ContextualIDS(IDS):
             shares, ratios = self._planned(state, state.plans, known, own)
             if planned.all():
                 return shares, ratios, "plans"
-        chi = np.array(chances(state, own, kind=self.chances))
         if self.solver == "exact":
             distribution, ratio = self._exactly(known, chi, offered, own)
         else:
@@ -251,9 +253,15 @@ class ContextualIDS(IDS):
         known, own = following.find_context(context)
         return known.counted(own)
 
-    def _everywhere(self, state: CountingState) -> Everywhere:
-        """Return gaps and information of all contexts; what is always best has no gap."""
-        whole = state.everywhere(self.confidence)
+    def _everywhere(
+        self, state: CountingState, chi: Array, offered: NDArray[np.bool_] | None
+    ) -> Everywhere:
+        """Return gaps and information of all contexts; what is always best has no gap.
+
+        ``offered`` (n, contexts, actions) is None if nothing is left out.
+        """
+        listed = None if offered is None else offered[:, *state.contexts.where]
+        whole = replace(state.everywhere(self.confidence), chances=chi, offered=listed)
         gained = _of_all("information", self.information, whole)
         lost = _of_all("gap", self.gap, whole)
         refuse_misfits(lost, gained)

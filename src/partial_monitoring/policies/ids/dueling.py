@@ -78,4 +78,4 @@ class DuelingIDS(DuelPolicy):
             answer = as_rule(self.sampling).solve(gaps, 0.5 * np.log1p(psi), confidence)
             distribution = answer.distribution(base.shape[1])
         second = draw(distribution, uniforms)
-        return duels_of(confidence, greedy, second, distribution, base, psi)
+        return duels_of(confidence, greedy, second, distribution, base, 0.5 * np.log1p(psi))
