@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.profile.model import signal_model
-from partial_monitoring.estimation.state import Context
+from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draws_needed
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
@@ -21,9 +22,25 @@ from partial_monitoring.validation import Array, Indices, positive_number, set_f
 class CalibratedState:
     """What is known, and the rule that plays this kind of game."""
 
+    game: AnyGame
     rule: Policy[Any]
     known: Any
     """The state of the rule."""
+
+    def met(self, context: Context | None) -> CalibratedState:
+        """Return a state that can play a context, which must be given if the game has some.
+
+        Signals are counted in listed contexts only. When another one comes, what was counted
+        becomes a least-squares estimate, and the rule for Gaussian feedback goes on from there.
+        """
+        if context is None and self.game.traits.contexts:
+            raise InvalidInput("context must be given, the game has contexts.")
+        if not is_unlisted(context) or self.rule != AnticipatingIndex():
+            return self
+        rule, counted = gaussian_rule(self.game), self.known.least_squares()
+        known: Any = rule.init(self.game, len(counted.round))
+        known = known.having_seen(counted.plays, counted.sums, counted.round)
+        return CalibratedState(self.game, rule, replace(known, seen=self.known.seen))
 
     @property
     def design(self) -> Any:
@@ -68,7 +85,7 @@ class Calibrated:
         rule = rule_for(game)
         if self.guard is not None:
             rule = Guarded(rule, self.guard)
-        return CalibratedState(rule, rule.init(game, replicates))
+        return CalibratedState(game, rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
         """Return the number of uniform numbers that a round needs."""
@@ -81,6 +98,7 @@ class Calibrated:
         available: Array | None = None,
         context: Context | None = None,
     ) -> Choices:
+        state = state.met(context)
         numbers = uniforms[:, 0] if draws_needed(state.rule, state.known) is None else uniforms
         return state.rule.decide(state.known, numbers, available, **seen(context))
 
@@ -91,6 +109,7 @@ class Calibrated:
         observation: Array,
         context: Context | None = None,
     ) -> CalibratedState:
+        state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return replace(state, known=known)
 
@@ -103,6 +122,7 @@ class Calibrated:
 
     def confidence_set(self, state: CalibratedState, context: Context | None = None) -> Any:
         """Return E_t of the rule, which ``Learner.status`` reports."""
+        state = state.met(context)
         rule: Any = state.rule
         return rule.confidence_set(state.known, **seen(context))
 
@@ -110,8 +130,3 @@ class Calibrated:
 def rule_for(game: AnyGame) -> Policy[Any]:
     """Return the rule that plays a kind of game."""
     return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()
-
-
-def seen(context: Context | None) -> dict[str, Any]:
-    """Return a context as options: only games that have some need to know of them."""
-    return {} if context is None else {"context": context}
