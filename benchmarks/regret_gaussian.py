@@ -12,6 +12,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from partial_monitoring.experiments.files import experiment_from_dict
+from partial_monitoring.policies.needs import refuse
 
 Array = np.ndarray
 
@@ -69,7 +70,7 @@ def regrets(setting: Setting, seeds: int, store: Path | None) -> dict[str, Array
     """Return the regret of every policy that plays a game, one number per seed."""
     experiment = pm.Experiment(
         {setting.name: setting.game},
-        setting.policies,
+        [name for name in setting.policies if plays(name, setting.game)],
         {setting.name: setting.theta},
         horizon=setting.horizon,
         seeds=seeds,
@@ -77,6 +78,15 @@ def regrets(setting: Setting, seeds: int, store: Path | None) -> dict[str, Array
     )
     (found,) = experiment.compare(store)
     return {name: found.result.regret[name][:, -1] for name in found.result.policies}
+
+
+def plays(name: str, game: Any) -> bool:
+    """Whether a policy is made for a game."""
+    try:
+        refuse(pm.policies.make(name), game)
+    except pm.errors.InvalidInput:
+        return False
+    return True
 
 
 def compare(seeds: int, groups: tuple[str, ...] = (), store: Path | None = None) -> list[Table]:

@@ -242,9 +242,8 @@ class Ellipsoid(ConfidenceSet):
     def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
         from partial_monitoring.numerics.compiled import improvement
 
-        columns, counted = self.data.design.features_by_coordinate, self._counted
-        found = improvement.improvement_of_duels(*self._improvement_numbers, columns, counted)
-        *both, greedy, squared = found
+        known = *self._improvement_numbers, self.data.design.features_by_coordinate, self._counted
+        *both, greedy, squared = improvement.improvement_of_duels(*known)
         return Improvement(*both), greedy, squared
 
     @property
