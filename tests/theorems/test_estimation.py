@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.least_squares import affine_estimate, free_estimate
 from partial_monitoring.parameter_sets import ParameterSet
 from tests.oracles.bodies import KINDS, Body, draw_body

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.state import (
     Context,
     Prior,

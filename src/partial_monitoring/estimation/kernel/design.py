@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import counted_once
+from partial_monitoring.estimation.confidence_set import counted_once
 from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame

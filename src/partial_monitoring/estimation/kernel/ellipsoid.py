@@ -16,12 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.estimation.confidence import (
-    ConfidenceSet,
-    Improvement,
-    Schedule,
-    squared_radius,
-)
+from partial_monitoring.estimation.confidence import Schedule, squared_radius
+from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.root import Root
 from partial_monitoring.validation import Array, Indices, real_array

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet, LikelihoodRatio
+from partial_monitoring.estimation.confidence import LikelihoodRatio
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.likelihood.channels import Channels, channels_of
 from partial_monitoring.estimation.likelihood.likely_set import LikelySet
 from partial_monitoring.estimation.linear.contextual import ContextualState, Met

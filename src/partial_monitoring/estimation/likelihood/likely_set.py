@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, SolverError
-from partial_monitoring.estimation.confidence import ConfidenceSet, LikelihoodRatio, squared_radius
+from partial_monitoring.estimation.confidence import LikelihoodRatio, squared_radius
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.likelihood.channels import Channels, channels_of
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import counted_once
+from partial_monitoring.estimation.confidence_set import counted_once
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import equal_rows, in_basis, null_space
 from partial_monitoring.parameter_sets.cut import Cut, Uncut

@@ -14,13 +14,8 @@ from partial_monitoring.analysis.advantage import advantage_program
 from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.confidence import (
-    ConfidenceSet,
-    Improvement,
-    Schedule,
-    counted_once,
-    squared_radius,
-)
+from partial_monitoring.estimation.confidence import Schedule, squared_radius
+from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array

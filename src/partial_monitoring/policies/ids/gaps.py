@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.validation import Array
 
 __all__ = ["exact", "improvement", "mean", "relaxed"]

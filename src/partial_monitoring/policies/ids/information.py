@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids.gaps import in_groups
 from partial_monitoring.validation import Array
 
