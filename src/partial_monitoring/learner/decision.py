@@ -57,8 +57,10 @@ class Decision:
     context
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
-        What else decided: "contexts", regret and information of all contexts together, or
-        "plans", the gaps of whole plans, one action for each context.
+        What else decided: "contexts", regret and information of all contexts together, "plans", the
+        gaps of whole plans, one action for each context, or "savings", what an observation is
+        expected to save in later rounds (then ``information`` holds that, and ``gaps`` what the
+        action is expected to lose now).
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
@@ -135,7 +137,8 @@ class Decision:
 
     def _columns(self) -> dict[str, Array]:
         """Return what the policy knows about the actions."""
-        given = {"may lose": self.gaps, "tells": self.information, "index": self.index}
+        words = ("loses", "saves") if self.decided_by == "savings" else ("may lose", "tells")
+        given = dict(zip((*words, "index"), (self.gaps, self.information, self.index), strict=True))
         return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
 
     def _rank(self, a: int) -> tuple[float, float, int]:
@@ -150,6 +153,14 @@ class Decision:
     def _reason(self) -> str:
         """Say in one sentence why the action was chosen."""
         a, gaps = self.place, self.gaps
+        if self.decided_by == "savings" and gaps is not None:
+            greedy = int(gaps.argmin())
+            if gaps[a] <= gaps[greedy]:
+                return "it looks best, and what others show would not save what they lose"
+            return (
+                f"it looks worse than '{self.labels[greedy]}', but what it shows is expected to "
+                f"save more in later rounds than it loses now"
+            )
         if self.index is not None:
             if np.isposinf(self.index[a]):
                 return "it was never played, and what it shows is needed"

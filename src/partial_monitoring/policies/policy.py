@@ -40,8 +40,9 @@ class Choices:
     """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
     actions that it has ruled out."""
     decided_by: str | None = None
-    """What else decided: "contexts", regret and information of all contexts together, or "plans",
-    the gaps of whole plans, one action for each context."""
+    """What else decided: "contexts", regret and information of all contexts together, "plans", the
+    gaps of whole plans, one action for each context, or "savings", what observations are expected
+    to save in later rounds (then the information is that, and the gaps are expected losses)."""
 
     @property
     def positions(self) -> Indices:

@@ -14,7 +14,7 @@ of their context, in a unit of about their own size: nothing depends on either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
@@ -75,6 +76,7 @@ class Rivals(NamedTuple):
 class SignalModel:
     """The actions of a game and their signals, in all its contexts."""
 
+    game: AnyGame
     games: tuple[Game, ...]
     """One per context."""
     joint: Game
@@ -93,7 +95,6 @@ class SignalModel:
     signals: Signals
     chances: Array
     """The distribution of the contexts, shape (contexts,)."""
-    _masks: dict[tuple[int, bytes], Rivals] = field(default_factory=dict, repr=False)
 
     @cached_property
     def rivals(self) -> Rivals:
@@ -104,9 +105,20 @@ class SignalModel:
         return found
 
     @cached_property
+    def _masks(self) -> dict[tuple[int, bytes], Rivals]:
+        """The Pareto actions among available ones, by context and mask."""
+        return {}
+
+    @cached_property
     def design(self) -> Design:
         """All actions as least squares sees them, for what a status reports."""
         return design(self.joint)
+
+    def contexts(self, context: Indices | None, replicates: int) -> Indices:
+        """Return the contexts of all replicates (n,), which are 0 in a game without any."""
+        if context is None and self.game.traits.contexts:
+            raise InvalidInput("context must be given, the game has contexts.")
+        return np.zeros(replicates, dtype=np.int64) if context is None else np.asarray(context)
 
     def available(self, context: int, mask: NDArray[np.bool_]) -> Rivals:
         """Return the Pareto actions if in one context only some of its actions are available.
@@ -114,22 +126,23 @@ class SignalModel:
         They are a mask over the actions of the whole game (k,).
         """
         key = context, mask.tobytes()
-        if key not in self._masks:
-            start, stop = self.groups[context : context + 2]
-            chosen = self.positions[context, mask]
-            own = np.zeros(len(self.offsets), dtype=bool)
-            own[chosen[chosen >= 0]] = True
-            pareto = self.rivals.pareto.copy()
-            pareto[start:stop] &= own[start:stop]
-            found = Rivals(pareto, self.rivals.inside.copy())
-            left = np.flatnonzero(own)
-            if not pareto[left].all():  # without the others, some of these may have become Pareto
-                game = self.games[context].restricted((left - start).tolist())
-                self._decide(found, game, left)
-            if len(self._masks) >= MOST_MASKS:
-                self._masks.clear()
-            self._masks[key] = found
-        return self._masks[key]
+        known = self._masks.get(key)
+        if known is not None:
+            return known
+        start, stop = self.groups[context : context + 2]
+        chosen = self.positions[context, mask]
+        left = np.sort(chosen[chosen >= 0])
+        pareto = self.rivals.pareto.copy()
+        pareto[start:stop] = False
+        pareto[left] = self.rivals.pareto[left]
+        found = Rivals(pareto, self.rivals.inside.copy())
+        if not pareto[left].all():  # without the others, some of these may have become Pareto
+            game = self.games[context].restricted((left - start).tolist())
+            self._decide(found, game, left)
+        if len(self._masks) >= MOST_MASKS:
+            self._masks.clear()
+        self._masks[key] = found
+        return found
 
     def _decide(self, found: Rivals, game: Game, places: Indices) -> None:
         """Fill in which actions of a game are Pareto, given their places in the list of all."""
@@ -178,6 +191,7 @@ def signal_model(game: AnyGame) -> SignalModel | None:
     largest = float(np.abs(features).max(initial=0.0))
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0.0 else 1.0
     return SignalModel(
+        game,
         games,
         joint,
         groups,
@@ -240,11 +254,10 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
 def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     """Return rows (s, r) as a few directions (e, r), with the number and the sign of each's own."""
     size = float(np.abs(rows).max(initial=0.0)) or 1.0
-    rounded = np.round(rows / size, 11)
-    leading = np.take_along_axis(rounded, (rounded != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
-    sign = np.where(leading < 0, -1.0, 1.0)
-    _, where, direction = np.unique(
-        sign[:, None] * rounded + 0.0, axis=0, return_index=True, return_inverse=True
-    )
+    rounded = np.column_stack([np.round(rows / size, 11), np.ones(len(rows))])
+    leading = np.take_along_axis(rounded, (rounded != 0).argmax(axis=1)[:, None], axis=1)
+    sign = np.where(leading[:, 0] < 0, -1.0, 1.0)
+    keys = sign[:, None] * rounded[:, :-1] + 0.0  # no negative zeros
+    _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,11 @@ class ProfileState:
         """Return the state after the observations (n, m) of actions (n,) in their contexts."""
         from partial_monitoring.numerics.compiled import profile
 
-        n = len(action)
-        own = np.zeros(n, dtype=np.int64) if context is None else context
+        n, own = len(action), self.model.contexts(context, len(action))
+        place = self.model.positions[own, action]
+        if (place < 0).any():
+            whole: Any = self.model.game
+            whole.check_offered(own, action)
         signals, stale = self.model.signals, np.zeros(n, dtype=bool)
         seen, plays, counts = self.seen.copy(), self.plays.copy(), self.counts.copy()
         fresh = self.fresh.copy()
@@ -91,7 +94,7 @@ class ProfileState:
             signals.source,
             signals.scale,
             signals.shift,
-            self.model.positions[own, action],
+            place,
             observation,
             GROWTH,
             plays,

@@ -12,7 +12,7 @@ tie would take s_b phi(R_b) rho_b(a) / 2 off that. So
 is what one play of a saves in every later round, up to calibration; with contexts it is averaged
 over them. Play the action with the largest
 
-    weight (t + rounds)^growth worth(a) - (mean_g - mean_a),
+    weight (t + rounds)^rate worth(a) - (mean_g - mean_a),
 
 what it saves later less what it costs now. The horizon is unknown: as many rounds again are
 expected as were played, and some more. No random numbers are used.
@@ -66,7 +66,7 @@ class AnticipatingIndex:
         context: Indices | None = None,
     ) -> Choices:
         model, n = state.model, len(state.round)
-        own = np.zeros(n, dtype=np.int64) if context is None else np.asarray(context)
+        own = model.contexts(context, n)
         places = model.positions[own]
         offered, pareto = places >= 0, model.rivals.pareto[places]
         if available is not None:
