@@ -52,6 +52,8 @@ class Signals(NamedTuple):
     signal is the same function of the mean of the entry. Shape (s,) each."""
     directions: Array
     """The directions in which probabilities change, shape (e, r)."""
+    alone: NDArray[np.bool_]
+    """Which coordinates share no direction with others, shape (r,)."""
     direction: Indices
     """The direction of each signal, shape (s,)."""
     sign: Array
@@ -237,6 +239,7 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
     stacked = np.array(vectors).reshape(len(source), game.d)
     base = stacked @ reduced.center + np.array(shift)
     directions, direction, sign = _shared(stacked @ reduced.basis)
+    used = directions != 0
     plays = MASS * reduced.rank / max(len(source) - trials, 1)
     return Signals(
         np.array(first),
@@ -244,6 +247,7 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
         np.array(scale, dtype=float),
         np.array(shift, dtype=float),
         directions,
+        ~used[used.sum(axis=1) > 1].any(axis=0),
         direction,
         sign,
         base,
@@ -261,3 +265,4 @@ def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign
+

@@ -121,6 +121,7 @@ class ProfileState:
             signals.direction,
             signals.sign,
             signals.base,
+            signals.alone,
             signals.first,
             model.slopes,
             model.offsets,

@@ -13,8 +13,10 @@ lost at the best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2
 deviations.
 
 Arguments that all functions share: directions (e, r); of each signal its direction, sign and base,
-shape (s,) each; its count and its probability p, shape (s,) each; a ``factor`` is the lower
-triangle L of a positive definite matrix L L'.
+shape (s,) each; its count and its probability p, shape (s,) each. A ``factor`` is the lower
+triangle L of minus the Hessian, L L', with the inverses of its diagonal. ``alone`` (r,) says which
+coordinates share no direction with others: with independent arms L is diagonal, and nothing takes
+time that grows like r^3.
 """
 
 
@@ -79,9 +81,9 @@ def slope(directions, direction, sign, counts, p, along, gradient):
 
 
 @compiled(fastmath=FAST)
-def curvature(directions, direction, counts, p, along, factor):
+def curvature(directions, direction, alone, counts, p, along, factor):
     """Fill the factor of minus the Hessian of l; ``along`` (e,) is overwritten."""
-    r = len(factor)
+    r = len(alone)
     for e in range(len(directions)):
         along[e] = 0.0
     for i in range(len(counts)):
@@ -92,38 +94,43 @@ def curvature(directions, direction, counts, p, along, factor):
     for e in range(len(directions)):
         for j in range(r):
             scaled = along[e] * directions[e, j]
-            if scaled != 0.0:
+            if alone[j]:
+                factor[j, j] += scaled * directions[e, j]
+            elif scaled != 0.0:
                 for q in range(j + 1):
                     factor[j, q] += scaled * directions[e, q]
-    for j in range(r):
-        for i in range(j, r):
+    for i in range(r):
+        for j in range(i if alone[i] else 0, i + 1):
             total = factor[i, j]
-            for q in range(j):
-                total -= factor[i, q] * factor[j, q]
+            if not alone[i]:
+                for q in range(j):
+                    total -= factor[i, q] * factor[j, q]
             if i == j:
-                factor[j, j] = sqrt(max(total, 1e-300))
+                factor[i, i] = 1.0 / sqrt(max(total, 1e-300))
             else:
-                factor[i, j] = total / factor[j, j]
+                factor[i, j] = total * factor[j, j]
 
 
 @compiled(fastmath=FAST)
-def halfway(factor, vector, out):
-    """Fill out with L^-1 vector, whose square is the squared length in the norm of (L L')^-1."""
+def halfway(factor, alone, vector, out):
+    """Fill out with L^-1 vector, whose length is that of the vector in the norm of (L L')^-1."""
     for i in range(len(vector)):
         total = vector[i]
-        for q in range(i):
-            total -= factor[i, q] * out[q]
-        out[i] = total / factor[i, i]
+        if not alone[i]:
+            for q in range(i):
+                total -= factor[i, q] * out[q]
+        out[i] = total * factor[i, i]
 
 
 @compiled(fastmath=FAST)
-def solve(factor, vector, out):
+def solve(factor, alone, vector, out):
     """Fill out with (L L')^-1 vector."""
-    halfway(factor, vector, out)
+    halfway(factor, alone, vector, out)
     for i in range(len(vector) - 1, -1, -1):
-        out[i] /= factor[i, i]
-        for q in range(i):
-            out[q] -= factor[i, q] * out[i]
+        out[i] *= factor[i, i]
+        if not alone[i]:
+            for q in range(i):
+                out[q] -= factor[i, q] * out[i]
 
 
 @compiled
@@ -149,7 +156,9 @@ def allowed(direction, sign, counts, p, change, size):
 
 
 @compiled
-def maximize(directions, direction, sign, base, counts, x, u, level, p, factor, vectors, along):
+def maximize(
+    directions, direction, sign, base, alone, counts, x, u, level, p, factor, vectors, along
+):  # fmt: skip
     """Move x to the maximum of l where <u, x> = level; return the multiplier mu.
 
     There the gradient is mu u. With u = 0 it is the maximum of all, and mu = 0. Otherwise x must be
@@ -164,10 +173,10 @@ def maximize(directions, direction, sign, base, counts, x, u, level, p, factor, 
     for _ in range(MOST_STEPS):
         slope(directions, direction, sign, counts, p, along, gradient)
         if new:
-            curvature(directions, direction, counts, p, along, factor)
-            solve(factor, u, response)
+            curvature(directions, direction, alone, counts, p, along, factor)
+            solve(factor, alone, u, response)
             reach = inner(u, response)
-        solve(factor, gradient, step)
+        solve(factor, alone, gradient, step)
         if reach > 0.0:
             multiplier = (inner(u, step) + inner(u, x) - level) / reach
             for j in range(len(x)):
@@ -253,8 +262,8 @@ def crossing(x, inside, behind, ahead, off, tie):
 
 @compiled
 def profile(
-    directions, direction, sign, base, first, slopes, offsets, groups, pareto, inside, chances,
-    damping, counts, x, ties, means, worth, refined, vectors, lines, matrices,
+    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
+    chances, damping, counts, x, ties, means, worth, refined, vectors, lines, matrices,
 ):  # fmt: skip
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
@@ -269,8 +278,8 @@ def profile(
         u[j] = 0.0
         for q in range(r):
             total[j, q] = 0.0
-    maximize(directions, direction, sign, base, counts, x, u, 0.0, p, factor, vectors, along)
-    curvature(directions, direction, counts, p, along, factor)
+    maximize(directions, direction, sign, base, alone, counts, x, u, 0.0, p, factor, vectors, along)
+    curvature(directions, direction, alone, counts, p, along, factor)
     for a in range(len(offsets)):
         means[a] = offsets[a] + inner(slopes[a], x)
         worth[a] = -1.0
@@ -281,7 +290,7 @@ def profile(
             if pareto[b] and b != best:
                 for j in range(r):
                     u[j] = slopes[b, j] - slopes[best, j]
-                halfway(factor, u, away)
+                halfway(factor, alone, u, away)
                 deviation = sqrt(inner(away, away))
                 if deviation > 0.0:
                     worth[b] = weight((means[best] - means[b]) / deviation, deviation, damping)
@@ -292,7 +301,7 @@ def profile(
                 continue
             for j in range(r):
                 u[j] = slopes[b, j] - slopes[best, j]
-            solve(factor, u, away)
+            solve(factor, alone, u, away)
             squared, behind = inner(u, away), means[best] - means[b]
             if refined[b] and behind > NEAR * sqrt(squared):
                 tie, level = ties[b], offsets[best] - offsets[b]
@@ -301,8 +310,8 @@ def profile(
                     continue
                 crossing(x, inside[b], behind, ahead, inner(u, tie) - level, tie)
                 force = maximize(
-                    directions, direction, sign, base, counts, tie, u, level, other, tied_factor,
-                    vectors, along,
+                    directions, direction, sign, base, alone, counts, tie, u, level, other,
+                    tied_factor, vectors, along,
                 )  # fmt: skip
                 sure = sqrt(max(2.0 * loss_of(counts, p, other), 1e-12))
                 value, squared = weight(sure, sure / max(abs(force), 1e-300), damping), 0.0
@@ -313,15 +322,17 @@ def profile(
             share = chances[z] * value / squared
             for j in range(r):
                 scaled = share * away[j]
-                for q in range(j + 1):
-                    total[j, q] += scaled * away[q]
+                if scaled != 0.0:
+                    for q in range(j + 1):
+                        total[j, q] += scaled * away[q]
     for e in range(len(directions)):
         along[e] = 0.0
         for j in range(r):
-            half = 0.5 * total[j, j] * directions[e, j]
-            for q in range(j):
-                half += total[j, q] * directions[e, q]
-            along[e] += 2.0 * directions[e, j] * half
+            if directions[e, j] != 0.0:
+                half = 0.5 * total[j, j] * directions[e, j]
+                for q in range(j):
+                    half += total[j, q] * directions[e, q]
+                along[e] += 2.0 * directions[e, j] * half
     for a in range(len(offsets)):
         worth[a] = 0.0
         for i in range(first[a], first[a + 1]):
@@ -330,8 +341,8 @@ def profile(
 
 @compiled
 def refresh(
-    directions, direction, sign, base, first, slopes, offsets, groups, pareto, inside, chances,
-    damping, stale, counts, x, ties, means, worth,
+    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
+    chances, damping, stale, counts, x, ties, means, worth,
 ):  # fmt: skip
     """Bring the stale replicates up to date; see ``profile``."""
     r = directions.shape[1]
@@ -340,8 +351,8 @@ def refresh(
     for n in range(len(stale)):
         if stale[n]:
             profile(
-                directions, direction, sign, base, first, slopes, offsets, groups, pareto, inside,
-                chances[n], damping, counts[n], x[n], ties[n], means[n], worth[n], refined,
+                directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto,
+                inside, chances[n], damping, counts[n], x[n], ties[n], means[n], worth[n], refined,
                 vectors, lines, matrices,
             )  # fmt: skip
 
