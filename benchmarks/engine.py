@@ -241,6 +241,54 @@ def live() -> Table:
     return table
 
 
+def default_policy() -> Table:
+    """The default policy on games with signals, against its compiled part alone."""
+    table = Table(title="The default policy where signals are shown")
+    for column in ("what", "time", "one update of the likelihood", "ratio"):
+        table.add_column(column)
+    policy = pm.Calibrated()
+    simulated: tuple[tuple[str, pm.Game, list[float]], ...] = (
+        ("label-efficient prediction", pm.games.label_efficient(), [0.45, 0.55]),
+        ("pricing with 3 prices", pm.games.dynamic_pricing(range(1, 4)), [0.2, 0.5, 0.3]),
+        ("pricing with 5 prices", pm.games.dynamic_pricing(range(1, 6)), [0.1, 0.2, 0.3, 0.3, 0.1]),
+    )
+    for name, game, truth in simulated:
+        pm.simulate(game, policy, truth, horizon=5, seeds=2)
+        took = fastest(
+            lambda g=game, th=truth: pm.simulate(g, policy, th, horizon=1000, seeds=1000),  # type: ignore[misc]
+            repeat=3,
+        )
+        state = policy.init(game, 1000)
+        rng = np.random.default_rng(0)
+        for _ in range(50):
+            chosen = policy.decide(state, np.zeros((1000, 1))).action
+            outcome = rng.choice(game.d, size=1000, p=truth)
+            state = policy.update(state, chosen, game.observation_maps[chosen, :, outcome])
+        known, every = state.known, np.ones(1000, dtype=bool)
+        alone = fastest(lambda k=known, e=every: k.refreshed(e, k.model.rivals)) / 1000  # type: ignore[misc]
+        here = took / 1_000_000
+        table.add_row(
+            f"a round of one of 1000 seeds, {name}", show(here), show(alone), f"{here / alone:.2f}"
+        )
+    for prices in (5, 20, 80):
+        game = pm.games.dynamic_pricing(range(1, prices + 1))
+        learner = pm.Learner(game, policy)
+
+        def one_round(learner: pm.Learner = learner, game: pm.FiniteGame = game) -> None:
+            decision = learner.ask()
+            learner.tell(decision, game.signals[decision.action][learner.round % game.d])
+
+        for _ in range(20):
+            one_round()
+        took = fastest(one_round)
+        known = learner._session.state.known
+        one = np.ones(1, dtype=bool)
+        alone = fastest(lambda k=known, e=one: k.refreshed(e, k.model.rivals))  # type: ignore[misc]
+        label = f"one ask and one tell, {prices} prices"
+        table.add_row(label, show(took), show(alone), f"{took / alone:.2f}")
+    return table
+
+
 def by_bayesianbandits(phi: Array) -> Callable[[], object] | None:
     try:
         import bayesianbandits as bb
@@ -287,4 +335,4 @@ def by_vowpal_wabbit(phi: Array) -> Callable[[], object] | None:
 
 
 def run() -> list[Table]:
-    return [default(), simulation(), supports(), limits(), live()]
+    return [default(), default_policy(), simulation(), supports(), limits(), live()]

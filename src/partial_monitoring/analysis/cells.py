@@ -266,20 +266,30 @@ class ParetoActions:
 
     def __init__(self, game: Game) -> None:
         self._finder = CellFinder(game, ExactGame.of(game))
-        self._known: dict[int, bool] = {}
+        self._known: dict[int, Cell | None] = {}
 
-    def __contains__(self, action: int) -> bool:
+    def _cell(self, action: int) -> Cell | None:
+        """Return the cell of an action and its duplicates, or None if it is undecided."""
         first = min(self._finder.twins[action])
         if first not in self._known:
             try:
-                self._known[first] = self._finder.cell(first).kind == "pareto"
+                self._known[first] = self._finder.cell(first)
             except SolverError:
-                self._known[first] = True  # undecided
+                self._known[first] = None
         return self._known[first]
+
+    def __contains__(self, action: int) -> bool:
+        cell = self._cell(action)
+        return cell is None or cell.kind == "pareto"
 
     def is_first(self, action: int) -> bool:
         """Whether an action is the first of its duplicates."""
         return action == min(self._finder.twins[action])
+
+    def inside(self, action: int) -> Array:
+        """Return a point inside the cell of a Pareto action, shape (d,); if undecided, of Theta."""
+        cell = self._cell(action)
+        return self._finder.center if cell is None else self._finder.deepened(action, cell)
 
     def compete(self, a: int, b: int) -> bool:
         """Whether two actions are Pareto and no duplicates."""

@@ -4,58 +4,81 @@ A signal is a value that one entry of an observation can take: a symbol of a fin
 a Bernoulli trial, -1 or 1 of a duel. Its probability is an affine function of theta. In coordinates
 x, theta = theta_0 + W x with W the directions that the observations distinguish,
 
-    p_i(x) = base_i + <rows_i, x>.
+    p_i(x) = base_i + sign_i <e_i, x>,
 
-The actions of all contexts are in one list, each context a group.
+where signals whose probabilities rise and fall together share a direction e_i. The actions of all
+contexts are in one list, each context a group. Rewards are measured from those of the first action
+of their context, in a unit of about their own size: nothing depends on either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
 
 MASS = 2.5
-"""The prior weighs that many plays of every action that shows something of its own. With two, an
-action with two signals has a uniform distribution of their probability."""
+"""The prior weighs as much as this many plays of every action that shows something of its own. With
+two, and two signals, their estimated probabilities would be those of Laplace's rule."""
 
 MOST_SIGNALS = 1000
 """Largest number of signals of all actions."""
 
+MOST_MASKS = 256
+"""Number of sets of available actions whose Pareto actions are remembered."""
+
 
 class Signals(NamedTuple):
-    """What all actions can show."""
+    """What all actions can show: s signals in e directions."""
 
     first: Indices
-    """Where the signals of each action start, then R, shape (K + 1,)."""
+    """Where the signals of each action start, then s, shape (K + 1,)."""
     source: Indices
-    """The entry of the observation that shows each signal, shape (R,)."""
+    """The entry of the observation that shows each signal, shape (s,)."""
     scale: Array
     shift: Array
     """scale y + shift is 1 if the entry y shows the signal and 0 if not; the probability of the
-    signal is the same function of the mean of the entry. Shape (R,) each."""
-    rows: Array
+    signal is the same function of the mean of the entry. Shape (s,) each."""
+    directions: Array
+    """The directions in which probabilities change, shape (e, r)."""
+    alone: NDArray[np.bool_]
+    """Which coordinates share no direction with others, shape (r,)."""
+    direction: Indices
+    """The direction of each signal, shape (s,)."""
+    sign: Array
+    """1 if its probability rises in this direction, -1 if it falls, shape (s,)."""
     base: Array
-    """The probabilities of all signals, base + rows x; shapes (R, r) and (R,)."""
+    """The probabilities at theta_0, shape (s,)."""
     prior: Array
-    """Pseudo-counts of all signals: plays of every action at theta_0, shape (R,). Where several
+    """Pseudo-counts of all signals: plays of every action at theta_0, shape (s,). Where several
     actions show the same they share them: what is assumed does not grow with their number."""
+
+
+class Rivals(NamedTuple):
+    """The actions that can be best in their context."""
+
+    pareto: NDArray[np.bool_]
+    """Which actions are Pareto, and the first of their duplicates, shape (K,)."""
+    inside: Array
+    """Coordinates of a point inside the cell of each of them, shape (K, r)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SignalModel:
     """The actions of a game and their signals, in all its contexts."""
 
+    game: AnyGame
     games: tuple[Game, ...]
     """One per context."""
     joint: Game
@@ -65,8 +88,10 @@ class SignalModel:
     positions: Indices
     """From (context, action of the whole game) to the list of all actions; -1 where the context
     does not offer it. Shape (contexts, k)."""
+    unit: float
+    """The unit of rewards, a power of two."""
     slopes: Array
-    """Features in the coordinates x, shape (K, r)."""
+    """How rewards depend on the coordinates x, shape (K, r)."""
     offsets: Array
     """Rewards at theta_0, shape (K,)."""
     signals: Signals
@@ -74,28 +99,70 @@ class SignalModel:
     """The distribution of the contexts, shape (contexts,)."""
 
     @cached_property
-    def pareto(self) -> NDArray[np.bool_]:
-        """The Pareto actions of each context, the first of duplicates, shape (K,)."""
-        return np.concatenate([_pareto(own) for own in self.games])
+    def rivals(self) -> Rivals:
+        """The Pareto actions of each context."""
+        found = Rivals(np.zeros(len(self.offsets), dtype=bool), np.zeros(self.slopes.shape))
+        for z, own in enumerate(self.games):
+            self._decide(found, own, np.arange(self.groups[z], self.groups[z + 1]))
+        return found
+
+    @cached_property
+    def _masks(self) -> dict[tuple[int, bytes], Rivals]:
+        """The Pareto actions among available ones, by context and mask."""
+        return {}
 
     @cached_property
     def design(self) -> Design:
         """All actions as least squares sees them, for what a status reports."""
         return design(self.joint)
 
-    @lru_cache(maxsize=256)  # noqa: B019 (models are few, and kept as long as their states)
-    def available_pareto(self, context: int, available: bytes) -> NDArray[np.bool_]:
+    def contexts(self, context: Indices | None, replicates: int) -> Indices:
+        """Return the contexts of all replicates (n,), which are 0 in a game without any."""
+        if context is None and self.game.traits.contexts:
+            raise InvalidInput("context must be given, the game has contexts.")
+        return np.zeros(replicates, dtype=np.int64) if context is None else np.asarray(context)
+
+    def available(self, context: int, mask: NDArray[np.bool_]) -> Rivals:
         """Return the Pareto actions if in one context only some of its actions are available.
 
-        They are a mask over the actions of the whole game (k,), as bytes.
+        They are a mask over the actions of the whole game (k,).
         """
-        mask, found = np.frombuffer(available, dtype=bool), self.pareto.copy()
+        key = context, mask.tobytes()
+        known = self._masks.get(key)
+        if known is not None:
+            return known
         start, stop = self.groups[context : context + 2]
-        offered = self.positions[context, mask]
-        own = offered[offered >= 0]
-        found[start:stop] = False
-        found[own] = _pareto(self.games[context].restricted(own - start))
+        chosen = self.positions[context, mask]
+        left = np.sort(chosen[chosen >= 0])
+        pareto = self.rivals.pareto.copy()
+        pareto[start:stop] = False
+        pareto[left] = self.rivals.pareto[left]
+        found = Rivals(pareto, self.rivals.inside.copy())
+        if not pareto[left].all():  # without the others, some of these may have become Pareto
+            game = self.games[context].restricted((left - start).tolist())
+            self._decide(found, game, left)
+        if len(self._masks) >= MOST_MASKS:
+            self._masks.clear()
+        self._masks[key] = found
         return found
+
+    def _decide(self, found: Rivals, game: Game, places: Indices) -> None:
+        """Fill in which actions of a game are Pareto, given their places in the list of all."""
+        cells = ParetoActions(game)
+        for a, place in enumerate(places.tolist()):
+            if found.pareto[place]:  # it stays so among fewer actions
+                continue
+            found.pareto[place] = cells.is_first(a) and a in cells
+            if found.pareto[place]:
+                found.inside[place] = self._coordinates(cells.inside(a))
+
+    def _coordinates(self, theta: Array) -> Array:
+        """Return a point in the coordinates (r,), moved to theta_0 until probabilities are > 0."""
+        reduced, signals = self.joint.reduced, self.signals
+        x: Array = (theta - reduced.center) @ reduced.basis
+        change = signals.sign * (signals.directions @ x)[signals.direction]
+        fall = float((-change / signals.base).max(initial=0.0))
+        return x if fall < 1.0 else x * (0.99 / fall)
 
 
 def signal_model(game: AnyGame) -> SignalModel | None:
@@ -108,6 +175,9 @@ def signal_model(game: AnyGame) -> SignalModel | None:
     kinds = {own.feedback().chances for own in games}
     if len(kinds) > 1 or not all(kinds):
         return None
+    kind = kinds.pop()
+    if sum(sum(own.row_counts) for own in games) * len(kind) > MOST_SIGNALS:
+        return None
     counts = [own.k for own in games]
     groups = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     positions = np.full((len(games), game.k), -1)
@@ -115,17 +185,22 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         numbers = whole.positions(z) if contexts else np.arange(own.k)
         positions[z, numbers] = groups[z] + np.arange(own.k)
     joint = _joint(games) if contexts else games[0]
-    reduced = joint.reduced
-    signals = _signals(joint, kinds.pop())
-    if len(signals.base) > MOST_SIGNALS or (signals.base <= 0.0).any():
+    signals = _signals(joint, kind)
+    if (signals.base <= 0.0).any():
         return None
+    reduced = joint.reduced
+    features = joint.features - np.repeat(joint.features[groups[:-1]], counts, axis=0)
+    largest = float(np.abs(features).max(initial=0.0))
+    unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0.0 else 1.0
     return SignalModel(
+        game,
         games,
         joint,
         groups,
         positions,
-        frozen(np.ascontiguousarray(joint.features @ reduced.basis)),
-        frozen(joint.features @ reduced.center),
+        unit,
+        frozen(np.ascontiguousarray((features / unit) @ reduced.basis)),
+        frozen((features / unit) @ reduced.center),
         signals,
         np.asarray(whole.context_distribution) if contexts else np.ones(1),
     )
@@ -139,13 +214,13 @@ def _joint(games: Sequence[Game]) -> Game:
     return Game(features, maps, games[0].parameters, noise)
 
 
-def _signals(game: Game, kinds: tuple[tuple[float, float], ...]) -> Signals:
-    """Return the signals of all actions, each entry with the given kinds of values.
+def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
+    """Return the signals of all actions, whose entries have the given kind of values.
 
     The entries of a finite game are the symbols of one trial, those of other games are trials of
     their own. An action with a single symbol shows nothing.
     """
-    one_trial = len(kinds) == 1
+    one_trial = len(kind) == 1
     first, source, scale, shift, trials = [0], [], [], [], 0
     vectors: list[Array] = []
     for a in range(game.k):
@@ -153,7 +228,7 @@ def _signals(game: Game, kinds: tuple[tuple[float, float], ...]) -> Signals:
         if one_trial and len(own) == 1:
             own = own[:0]
         for entry, row in enumerate(own):
-            for factor, constant in kinds:
+            for factor, constant in kind:
                 source.append(entry)
                 scale.append(factor)
                 shift.append(constant)
@@ -162,20 +237,32 @@ def _signals(game: Game, kinds: tuple[tuple[float, float], ...]) -> Signals:
         first.append(len(source))
     reduced = game.reduced
     stacked = np.array(vectors).reshape(len(source), game.d)
-    rows, base = stacked @ reduced.basis, stacked @ reduced.center + np.array(shift)
-    plays = MASS * rows.shape[1] / max(len(source) - trials, 1)
+    base = stacked @ reduced.center + np.array(shift)
+    directions, direction, sign = _shared(stacked @ reduced.basis)
+    used = directions != 0
+    plays = MASS * reduced.rank / max(len(source) - trials, 1)
     return Signals(
         np.array(first),
         np.array(source, dtype=np.int64),
         np.array(scale, dtype=float),
         np.array(shift, dtype=float),
-        np.ascontiguousarray(rows),
+        directions,
+        ~used[used.sum(axis=1) > 1].any(axis=0),
+        direction,
+        sign,
         base,
         plays * base,
     )
 
 
-def _pareto(game: Game) -> NDArray[np.bool_]:
-    """Return which actions are Pareto and the first of their duplicates, shape (k,)."""
-    found = ParetoActions(game)
-    return np.array([found.is_first(a) and a in found for a in range(game.k)])
+def _shared(rows: Array) -> tuple[Array, Indices, Array]:
+    """Return rows (s, r) as a few directions (e, r), with the number and the sign of each's own."""
+    size = float(np.abs(rows).max(initial=0.0)) or 1.0
+    rounded = np.column_stack([np.round(rows / size, 11), np.ones(len(rows))])
+    leading = np.take_along_axis(rounded, (rounded != 0).argmax(axis=1)[:, None], axis=1)
+    sign = np.where(leading[:, 0] < 0, -1.0, 1.0)
+    keys = sign[:, None] * rounded[:, :-1] + 0.0  # no negative zeros
+    _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    directions = np.ascontiguousarray(sign[where, None] * rows[where])
+    return directions, direction.reshape(-1).astype(np.int64), sign
+

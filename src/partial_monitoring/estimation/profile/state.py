@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate, counted
-from partial_monitoring.estimation.profile.model import SignalModel
+from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.validation import Array, Indices
 
 GROWTH = 0.002
@@ -41,9 +41,10 @@ class ProfileState:
     ties: Array
     """x_b, where each action last tied with the best one of its context, shape (n, K, r)."""
     means: Array
-    """Rewards at x_hat, shape (n, K)."""
+    """Rewards at x_hat in the unit of the model, shape (n, K)."""
     worth: Array
-    """What one observation of each action is expected to save in a later round, shape (n, K)."""
+    """What one observation of each action is expected to save in a later round, in the same unit,
+    shape (n, K)."""
 
     @classmethod
     def initial(cls, model: SignalModel, replicates: int, damping: float) -> Self:
@@ -62,7 +63,7 @@ class ProfileState:
             np.zeros((n, actions)),
             np.zeros((n, actions)),
         )
-        return blank.refreshed(np.ones(n, dtype=bool), model.pareto)
+        return blank.refreshed(np.ones(n, dtype=bool), model.rivals)
 
     @property
     def design(self) -> Design:
@@ -79,8 +80,11 @@ class ProfileState:
         """Return the state after the observations (n, m) of actions (n,) in their contexts."""
         from partial_monitoring.numerics.compiled import profile
 
-        n = len(action)
-        own = np.zeros(n, dtype=np.int64) if context is None else context
+        n, own = len(action), self.model.contexts(context, len(action))
+        place = self.model.positions[own, action]
+        if (place < 0).any():
+            whole: Any = self.model.game
+            whole.check_offered(own, action)
         signals, stale = self.model.signals, np.zeros(n, dtype=bool)
         seen, plays, counts = self.seen.copy(), self.plays.copy(), self.counts.copy()
         fresh = self.fresh.copy()
@@ -90,7 +94,7 @@ class ProfileState:
             signals.source,
             signals.scale,
             signals.shift,
-            self.model.positions[own, action],
+            place,
             observation,
             GROWTH,
             plays,
@@ -101,10 +105,10 @@ class ProfileState:
         moved = replace(
             self, round=self.round + 1, seen=seen, plays=plays, counts=counts, fresh=fresh
         )
-        return moved.refreshed(stale, self.model.pareto) if stale.any() else moved
+        return moved.refreshed(stale, self.model.rivals) if stale.any() else moved
 
-    def refreshed(self, stale: NDArray[np.bool_], pareto: NDArray[np.bool_]) -> Self:
-        """Return the state with estimates that are up to date, comparing some of the actions."""
+    def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals) -> Self:
+        """Return the state with some replicates (n,) brought up to date, for some rivals."""
         from partial_monitoring.numerics.compiled import profile
 
         model, signals = self.model, self.model.signals
@@ -113,13 +117,16 @@ class ProfileState:
             values.copy() for values in (self.coordinates, self.ties, self.means, self.worth)
         )
         profile.refresh(
-            signals.rows,
+            signals.directions,
+            signals.direction,
+            signals.sign,
             signals.base,
+            signals.alone,
             signals.first,
             model.slopes,
             model.offsets,
             model.groups,
-            pareto,
+            *rivals,
             came / came.sum(axis=1, keepdims=True),
             self.damping,
             stale,

@@ -1,19 +1,28 @@
 """The profile likelihood of comparisons between actions, when what is shown are signals.
 
-A signal i has the probability p_i(x) = base_i + <rows_i, x> and was seen counts_i times, with the
-pseudo-counts of the prior, so that all of them are positive. The log-likelihood
+A signal i has the probability p_i(x) = base_i + sign_i <e_i, x>, where e_i is one of few directions
+that several signals share: the two signals of an action have opposite signs. It was seen counts_i
+times, with the pseudo-counts of the prior, so that all of them are positive. The log-likelihood
 
     l(x) = sum_i counts_i log p_i(x)
 
-is concave and self-concordant: Newton's method with steps that leave a tenth of every probability
-arrives from everywhere. How sure it is that b is worse than a is the likelihood that is lost at the
-best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard deviations.
+is strictly concave, and it falls to minus infinity at the boundary of {p > 0}: Newton's method,
+with steps that leave a tenth of every probability and that let l grow by a tenth of what they
+promise, converges from everywhere. How sure it is that b is worse than g is the likelihood that is
+lost at the best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard
+deviations.
+
+Arguments that all functions share: directions (e, r); of each signal its direction, sign and base,
+shape (s,) each; its count and its probability p, shape (s,) each. A ``factor`` is the lower
+triangle L of minus the Hessian, L L', with the inverses of its diagonal. ``alone`` (r,) says which
+coordinates share no direction with others: with independent arms L is diagonal, and nothing takes
+time that grows like r^3.
 """
 
 
 # mypy: ignore-errors
 
-from math import exp, log, pi, sqrt
+from math import exp, log, log1p, pi, sqrt
 
 import numpy as np
 
@@ -24,103 +33,170 @@ NEAR = 0.05
 """Ties closer than this many standard deviations are taken at the estimate itself."""
 
 MOST_REFINED = 8
-"""Of more rivals, those with the smallest weights are compared in the normal approximation."""
+"""Of many rivals, those with the largest weights in the normal approximation are compared by their
+likelihood, the others in that approximation."""
 
 FEW = 20
-"""Up to so many rivals, in up to so many dimensions, all are compared by their likelihood."""
+"""Up to this many rivals, in up to this many dimensions, all are compared by their likelihood."""
 
-ACCURATE = 1e-6
-"""Newton's method stops after a step whose squared length is at most this in the norm of minus the
-Hessian; what is left is about its square."""
+LARGE_STEP = 0.1
+"""Newton's method needs no line search after steps whose squared length, in the norm of minus the
+Hessian, is at most this."""
 
-MOST_STEPS = 50
+NEWTON_LEFT, CHORD_LEFT = 1e-6, 1e-12
+"""It stops after a step whose squared length is at most this; for steps with the factor of an
+earlier point the limit is smaller. Either way at most about 1e-6 standard deviations are left."""
 
+CHEAP = 8
+"""In up to this many dimensions a factor is computed anew for every step."""
 
-@compiled(fastmath=FAST)
-def cholesky(matrix, factor):
-    """Fill the lower triangle L of a positive definite matrix = L L'."""
-    r = len(matrix)
-    for j in range(r):
-        for i in range(j, r):
-            total = matrix[i, j]
-            for q in range(j):
-                total -= factor[i, q] * factor[j, q]
-            if i == j:
-                factor[j, j] = sqrt(max(total, 1e-300))
-            else:
-                factor[i, j] = total / factor[j, j]
+PROGRESS = 0.2
+"""Steps with an old factor are taken while their squared lengths shrink at least by this."""
+
+MOST_STEPS = 500
+"""Of Newton's method; one or two are usual, many are taken only towards extreme counts."""
 
 
 @compiled(fastmath=FAST)
-def solve(factor, vector, out):
-    """Fill out with (L L')^-1 vector; both may be the same array."""
-    r = len(vector)
-    for i in range(r):
-        total = vector[i]
-        for q in range(i):
-            total -= factor[i, q] * out[q]
-        out[i] = total / factor[i, i]
-    for i in range(r - 1, -1, -1):
-        total = out[i]
-        for q in range(i + 1, r):
-            total -= factor[q, i] * out[q]
-        out[i] = total / factor[i, i]
+def probabilities(directions, direction, sign, base, x, along, p):
+    """Fill the probabilities of all signals at x; ``along`` (e,) is overwritten."""
+    for e in range(len(directions)):
+        along[e] = inner(directions[e], x)
+    for i in range(len(base)):
+        p[i] = base[i] + sign[i] * along[direction[i]]
 
 
 @compiled(fastmath=FAST)
-def curvature(rows, counts, p, gradient, hessian):
-    """Fill the gradient of l and minus its Hessian at a point with probabilities p."""
-    r = len(gradient)
-    for j in range(r):
+def slope(directions, direction, sign, counts, p, along, gradient):
+    """Fill the gradient of l; ``along`` (e,) is overwritten."""
+    for e in range(len(directions)):
+        along[e] = 0.0
+    for i in range(len(counts)):
+        along[direction[i]] += sign[i] * counts[i] / p[i]
+    for j in range(len(gradient)):
         gradient[j] = 0.0
+    for e in range(len(directions)):
+        for j in range(len(gradient)):
+            gradient[j] += along[e] * directions[e, j]
+
+
+@compiled(fastmath=FAST)
+def curvature(directions, direction, alone, counts, p, along, factor):
+    """Fill the factor of minus the Hessian of l; ``along`` (e,) is overwritten."""
+    r = len(alone)
+    for e in range(len(directions)):
+        along[e] = 0.0
+    for i in range(len(counts)):
+        along[direction[i]] += counts[i] / (p[i] * p[i])
+    for j in range(r):
         for q in range(j + 1):
-            hessian[j, q] = 0.0
-    for i in range(len(rows)):
-        slope = counts[i] / p[i]
-        bend = slope / p[i]
+            factor[j, q] = 0.0
+    for e in range(len(directions)):
         for j in range(r):
-            gradient[j] += slope * rows[i, j]
-            scaled = bend * rows[i, j]
-            for q in range(j + 1):
-                hessian[j, q] += scaled * rows[i, q]
+            scaled = along[e] * directions[e, j]
+            if alone[j]:
+                factor[j, j] += scaled * directions[e, j]
+            elif scaled != 0.0:
+                for q in range(j + 1):
+                    factor[j, q] += scaled * directions[e, q]
+    for i in range(r):
+        for j in range(i if alone[i] else 0, i + 1):
+            total = factor[i, j]
+            if not alone[i]:
+                for q in range(j):
+                    total -= factor[i, q] * factor[j, q]
+            if i == j:
+                factor[i, i] = 1.0 / sqrt(max(total, 1e-300))
+            else:
+                factor[i, j] = total * factor[j, j]
+
+
+@compiled(fastmath=FAST)
+def halfway(factor, alone, vector, out):
+    """Fill out with L^-1 vector, whose length is that of the vector in the norm of (L L')^-1."""
+    for i in range(len(vector)):
+        total = vector[i]
+        if not alone[i]:
+            for q in range(i):
+                total -= factor[i, q] * out[q]
+        out[i] = total * factor[i, i]
+
+
+@compiled(fastmath=FAST)
+def solve(factor, alone, vector, out):
+    """Fill out with (L L')^-1 vector."""
+    halfway(factor, alone, vector, out)
+    for i in range(len(vector) - 1, -1, -1):
+        out[i] *= factor[i, i]
+        if not alone[i]:
+            for q in range(i):
+                out[q] -= factor[i, q] * out[i]
 
 
 @compiled
-def probabilities(rows, base, x, p):
-    """Fill the probabilities of all signals at x."""
-    for i in range(len(rows)):
-        p[i] = base[i] + inner(rows[i], x)
+def allowed(direction, sign, counts, p, change, size):
+    """Return the fraction of a step to take, given its change (e,) along the directions.
 
-
-@compiled
-def maximize(rows, base, counts, x, tied, u, level, tolerance, p, hessian, factor, gradient, work):
-    """Move x to the maximum of l, if ``tied`` of that on <u, x> = level; return the multiplier.
-
-    Leaves the probabilities there in p, and minus the Hessian (its lower triangle) with its factor
-    of the last step, which is that small that they are those of the maximum.
+    It leaves a tenth of every probability. Of a step with a large ``size`` it is the first of 1,
+    1/2, 1/4, ... of that which lets l grow by a tenth of what its slope promises.
     """
-    multiplier, step = 0.0, work[0]
-    probabilities(rows, base, x, p)
+    share = 1.0
+    for i in range(len(p)):
+        relative = sign[i] * change[direction[i]] / p[i]
+        if share * relative < -0.9:
+            share = -0.9 / relative
+    while size > LARGE_STEP and share > 1e-12:
+        gain = 0.0
+        for i in range(len(p)):
+            gain += counts[i] * log1p(share * sign[i] * change[direction[i]] / p[i])
+        if gain >= 0.1 * share * size:
+            break
+        share *= 0.5
+    return share
+
+
+@compiled
+def maximize(
+    directions, direction, sign, base, alone, counts, x, u, level, p, factor, vectors, along
+):  # fmt: skip
+    """Move x to the maximum of l where <u, x> = level; return the multiplier mu.
+
+    There the gradient is mu u. With u = 0 it is the maximum of all, and mu = 0. Otherwise x must be
+    on that plane (up to rounding), and p > 0 at x.
+
+    Leaves the probabilities of the maximum in p. Overwrites the factor, vectors (3, r) and along
+    (e,).
+    """
+    gradient, step, response = vectors[0], vectors[1], vectors[2]
+    multiplier, reach, last, new = 0.0, 0.0, np.inf, True
+    probabilities(directions, direction, sign, base, x, along, p)
     for _ in range(MOST_STEPS):
-        curvature(rows, counts, p, gradient, hessian)
-        cholesky(hessian, factor)
-        solve(factor, gradient, step)
-        if tied:
-            solve(factor, u, work[1])
-            multiplier = (inner(u, step) - level + inner(u, x)) / inner(u, work[1])
+        slope(directions, direction, sign, counts, p, along, gradient)
+        if new:
+            curvature(directions, direction, alone, counts, p, along, factor)
+            solve(factor, alone, u, response)
+            reach = inner(u, response)
+        solve(factor, alone, gradient, step)
+        if reach > 0.0:
+            multiplier = (inner(u, step) + inner(u, x) - level) / reach
             for j in range(len(x)):
-                step[j] -= multiplier * work[1, j]
-        share, size = 1.0, 0.0
-        for i in range(len(rows)):
-            change = inner(rows[i], step)
-            size += counts[i] * (change / p[i]) ** 2
-            if p[i] + share * change < 0.1 * p[i]:
-                share = -0.9 * p[i] / change
+                step[j] -= multiplier * response[j]
+        size = 0.0
+        for e in range(len(directions)):
+            along[e] = inner(directions[e], step)
+        for i in range(len(p)):
+            size += counts[i] * (along[direction[i]] / p[i]) ** 2
+        if not new and size > PROGRESS * last:
+            new = True
+            continue
+        share = allowed(direction, sign, counts, p, along, size)
         for j in range(len(x)):
             x[j] += share * step[j]
-        probabilities(rows, base, x, p)
-        if size <= tolerance:
+        for i in range(len(p)):
+            p[i] += share * sign[i] * along[direction[i]]
+        if size <= (NEWTON_LEFT if new else CHORD_LEFT):
             break
+        last, new = size, len(x) <= CHEAP or size > LARGE_STEP
     return multiplier
 
 
@@ -154,42 +230,56 @@ def greedy_of(means, pareto, start, stop):
 
 
 @compiled
-def refined_from(weights, start, stop, r):
-    """Return the least weight in the normal approximation of rivals that are compared exactly."""
+def choose(weights, start, stop, r, refined):
+    """Mark which rivals of a group are compared by their likelihood; others have weights < 0."""
     rivals = 0
     for b in range(start, stop):
-        rivals += weights[b] >= 0.0
+        refined[b] = weights[b] >= 0.0
+        rivals += refined[b]
     if rivals <= FEW and r <= FEW:
-        return 0.0
-    limit = np.inf
-    for _ in range(MOST_REFINED):
-        below = -1.0
+        return
+    for b in range(start, stop):
+        refined[b] = False
+    for _ in range(min(rivals, MOST_REFINED)):
+        top = -1
         for b in range(start, stop):
-            if weights[b] < limit:
-                below = max(below, weights[b])
-        if below < 0.0:
-            return 0.0
-        limit = below
-    return limit
+            if weights[b] >= 0.0 and not refined[b] and (top < 0 or weights[b] > weights[top]):
+                top = b
+        refined[top] = True
+
+
+@compiled
+def crossing(x, inside, behind, ahead, off, tie):
+    """Move a tie onto the plane of its pair, unless it is there (``off`` is the lead of b).
+
+    It moves to the segment from x, where b is behind, to a point inside of its cell, where it is
+    ahead.
+    """
+    if abs(off) > 1e-6 * behind:
+        for j in range(len(x)):
+            tie[j] = x[j] + behind / (behind + ahead) * (inside[j] - x[j])
 
 
 @compiled
 def profile(
-    rows, base, first, slopes, offsets, groups, pareto, chances, damping,
-    counts, x, ties, means, worth, scratch,
+    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
+    chances, damping, counts, x, ties, means, worth, refined, vectors, lines, matrices,
 ):  # fmt: skip
-    """Bring the estimate x and the ties (K, r) of one replicate up to date with its counts.
+    """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
     Fills the means (K,) and the worth (K,) of all actions: what an observation of each is expected
-    to save per round, over all contexts together.
+    to save per round, over all contexts together. ``refined``, ``vectors`` (5, r), ``lines`` (3, s)
+    and ``matrices`` (3, r, r) are overwritten.
     """
-    r = len(x)
-    p, other, gradient, u, away = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    work, hessian, factor, tied_hessian, tied_factor, total = scratch[5:]
-    maximize(rows, base, counts, x, False, u, 0.0, ACCURATE, p, hessian, factor, gradient, work)
+    r, u, away = len(x), vectors[3], vectors[4]
+    p, other, along = lines[0], lines[1], lines[2, : len(directions)]
+    factor, tied_factor, total = matrices[0], matrices[1], matrices[2]
     for j in range(r):
+        u[j] = 0.0
         for q in range(r):
             total[j, q] = 0.0
+    maximize(directions, direction, sign, base, alone, counts, x, u, 0.0, p, factor, vectors, along)
+    curvature(directions, direction, alone, counts, p, along, factor)
     for a in range(len(offsets)):
         means[a] = offsets[a] + inner(slopes[a], x)
         worth[a] = -1.0
@@ -200,66 +290,70 @@ def profile(
             if pareto[b] and b != best:
                 for j in range(r):
                     u[j] = slopes[b, j] - slopes[best, j]
-                solve(factor, u, away)
-                variance = inner(u, away)
-                if variance > 0.0:
-                    deviation = sqrt(variance)
+                halfway(factor, alone, u, away)
+                deviation = sqrt(inner(away, away))
+                if deviation > 0.0:
                     worth[b] = weight((means[best] - means[b]) / deviation, deviation, damping)
-        least = refined_from(worth, start, stop, r)
+        choose(worth, start, stop, r, refined)
         for b in range(start, stop):
-            if worth[b] < 0.0:
+            value = worth[b]
+            if value < 0.0 or (value == 0.0 and not refined[b]):
                 continue
             for j in range(r):
                 u[j] = slopes[b, j] - slopes[best, j]
-            solve(factor, u, away)
-            deviation = sqrt(inner(u, away))
-            behind = means[best] - means[b]
-            if worth[b] < least or behind <= NEAR * deviation:
-                value, squared = worth[b], deviation * deviation
-                for j in range(r):
-                    ties[b, j] = x[j]
-            else:
-                tie = ties[b]
+            solve(factor, alone, u, away)
+            squared, behind = inner(u, away), means[best] - means[b]
+            if refined[b] and behind > NEAR * sqrt(squared):
+                tie, level = ties[b], offsets[best] - offsets[b]
+                ahead = inner(u, inside[b]) - level
+                if ahead <= 0.0:  # they tie nowhere, as far as is seen of them
+                    continue
+                crossing(x, inside[b], behind, ahead, inner(u, tie) - level, tie)
                 force = maximize(
-                    rows, base, counts, tie, True, u, offsets[best] - offsets[b], ACCURATE,
-                    other, tied_hessian, tied_factor, gradient, work,
+                    directions, direction, sign, base, alone, counts, tie, u, level, other,
+                    tied_factor, vectors, along,
                 )  # fmt: skip
                 sure = sqrt(max(2.0 * loss_of(counts, p, other), 1e-12))
                 value, squared = weight(sure, sure / max(abs(force), 1e-300), damping), 0.0
                 for j in range(r):
                     away[j] = tie[j] - x[j]
-                for i in range(len(rows)):
-                    squared += counts[i] * (inner(rows[i], away) / p[i]) ** 2
-            if squared > 0.0:
-                share = chances[z] * value / squared
-                for j in range(r):
-                    for q in range(r):
-                        total[j, q] += share * away[j] * away[q]
+                for i in range(len(p)):
+                    squared += counts[i] * (1.0 - other[i] / p[i]) ** 2
+            share = chances[z] * value / squared
+            for j in range(r):
+                scaled = share * away[j]
+                if scaled != 0.0:
+                    for q in range(j + 1):
+                        total[j, q] += scaled * away[q]
+    for e in range(len(directions)):
+        along[e] = 0.0
+        for j in range(r):
+            if directions[e, j] != 0.0:
+                half = 0.5 * total[j, j] * directions[e, j]
+                for q in range(j):
+                    half += total[j, q] * directions[e, q]
+                along[e] += 2.0 * directions[e, j] * half
     for a in range(len(offsets)):
         worth[a] = 0.0
         for i in range(first[a], first[a + 1]):
-            quadratic = 0.0
-            for j in range(r):
-                quadratic += rows[i, j] * inner(total[j], rows[i])
-            worth[a] += quadratic / p[i]
+            worth[a] += along[direction[i]] / p[i]
 
 
 @compiled
 def refresh(
-    rows, base, first, slopes, offsets, groups, pareto, chances, damping,
-    stale, counts, x, ties, means, worth,
+    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
+    chances, damping, stale, counts, x, ties, means, worth,
 ):  # fmt: skip
     """Bring the stale replicates up to date; see ``profile``."""
-    count, r = rows.shape
-    scratch = (
-        np.empty(count), np.empty(count), np.empty(r), np.empty(r), np.empty(r), np.empty((2, r)),
-        np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r)),
-    )  # fmt: skip
+    r = directions.shape[1]
+    vectors, lines = np.empty((5, r)), np.empty((3, len(base)))
+    matrices, refined = np.empty((3, r, r)), np.empty(len(offsets), dtype=np.bool_)
     for n in range(len(stale)):
         if stale[n]:
             profile(
-                rows, base, first, slopes, offsets, groups, pareto, chances[n], damping,
-                counts[n], x[n], ties[n], means[n], worth[n], scratch,
+                directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto,
+                inside, chances[n], damping, counts[n], x[n], ties[n], means[n], worth[n], refined,
+                vectors, lines, matrices,
             )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ tie would take s_b phi(R_b) rho_b(a) / 2 off that. So
 is what one play of a saves in every later round, up to calibration; with contexts it is averaged
 over them. Play the action with the largest
 
-    weight (t + rounds)^growth worth(a) - (mean_g - mean_a),
+    weight (t + rounds)^rate worth(a) - (mean_g - mean_a),
 
 what it saves later less what it costs now. The horizon is unknown: as many rounds again are
 expected as were played, and some more. No random numbers are used.
@@ -30,6 +30,7 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
+from partial_monitoring.estimation.state import some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
@@ -38,6 +39,10 @@ from partial_monitoring.validation import Array, Indices, brief
 WEIGHT, ROUNDS, RATE, DAMPING = 0.09, 1000.0, 1.75, 3.0
 """The constants of the rule. They were chosen on apple tasting and label-efficient prediction with
 two outcomes, so that few runs stay wrong for long, and confirmed on other games."""
+
+TIED = 1e-12
+"""Indices that differ by this fraction of their size are tied; the first of their actions is
+played."""
 
 
 @dataclass(frozen=True)
@@ -61,28 +66,33 @@ class AnticipatingIndex:
         context: Indices | None = None,
     ) -> Choices:
         model, n = state.model, len(state.round)
-        own = np.zeros(n, dtype=np.int64) if context is None else np.asarray(context)
+        own = model.contexts(context, n)
         places = model.positions[own]
-        offered, pareto = places >= 0, model.pareto
+        offered, pareto = places >= 0, model.rivals.pareto[places]
         if available is not None:
             mask = np.asarray(available, dtype=bool)
             offered &= mask
-            pareto = model.available_pareto(int(own[0]), mask.tobytes())
-            state = state.refreshed(np.ones(n, dtype=bool), pareto)
+            some_action(offered)
+            for z in np.unique(own).tolist():
+                here, rivals = own == z, model.available(z, mask)
+                state = state.refreshed(here, rivals)
+                pareto[here] = rivals.pareto[model.positions[z]]
         means = np.take_along_axis(state.means, places, axis=1)
         worth = np.take_along_axis(state.worth, places, axis=1)
-        best = np.where(offered & pareto[places], means, -np.inf).max(axis=1, keepdims=True)
-        gaps = np.where(offered, best - means, np.inf)
+        best = np.where(offered & pareto, means, -np.inf).max(axis=1, keepdims=True)
+        costs = np.where(offered, best - means, np.inf)
         saved = np.where(offered, self.anticipated(state.round)[:, None] * worth, 0.0)
-        index = saved - gaps
-        action = (index >= index.max(axis=1, keepdims=True) - 1e-15).argmax(axis=1)
+        index = saved - costs
+        top = index.max(axis=1, keepdims=True)
+        rounding = TIED * (1.0 + saved.max(axis=1, keepdims=True))
+        action = (index >= top - rounding).argmax(axis=1)
         return Choices(
             action,
             point_mass(action, index.shape[1]),
-            np.maximum(gaps, 0.0),
-            saved,
+            model.unit * np.maximum(costs, 0.0),
+            model.unit * saved,
             estimate=state.estimate,
-            index=index,
+            index=model.unit * index,
             decided_by="savings",
         )
 
