@@ -17,7 +17,7 @@ import partial_monitoring as pm
 
 Array = np.ndarray
 
-MASS, DAMPING, WEIGHT, ROUNDS, RATE = 2.5, 3.0, 0.1, 1000.0, 1.75
+MASS, DAMPING, WEIGHT, ROUNDS, RATE = 3.5, 3.0, 0.03, 1000.0, 1.6
 NEAR, REFINED, FEW = 0.05, 8, 20
 
 KINDS = {
@@ -228,7 +228,7 @@ class Oracle:
 
 
 def weight(tie: Tie | None) -> float:
-    """Return s phi(R) (1 + R^2)^(-damping)."""
+    """Return s phi(R) (1 + R^2 / damping)^(-damping)."""
     assert tie is not None
     normal = np.exp(-(tie.sure**2) / 2) / np.sqrt(2 * np.pi)
-    return float(tie.scale * normal * (1 + tie.sure**2) ** -DAMPING)
+    return float(tie.scale * normal * (1 + tie.sure**2 / DAMPING) ** -DAMPING)

@@ -28,7 +28,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
 
-MASS = 2.5
+MASS = 3.5
 """The prior weighs as much as this many plays of every action that shows something of its own. With
 two, and two signals, their estimated probabilities would be those of Laplace's rule."""
 
@@ -265,4 +265,3 @@ def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign
-
