@@ -265,4 +265,3 @@ def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign
-
