@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .NOTPARALLEL:
-.PHONY: help demo test lint nightly attacks bench paper docs clean
+.PHONY: help demo test lint nightly attacks bench cases paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
@@ -17,6 +17,7 @@ help:
 	@echo "make nightly  the slow statistical and exhaustive checks, with all attacks"
 	@echo "make attacks  hostile values, files, names and commands, with counts"
 	@echo "make bench    the benchmarks, with their peers (PyTorch among them, several GB)"
+	@echo "make cases    five decisions on real data, with the packages that have the data"
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
@@ -32,12 +33,15 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-nightly: $(VENV)/.dev
+nightly: $(VENV)/.cases
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -q -n auto -m nightly
 
 # Another SEED makes other attacks; AREAS="files pages" makes some of them.
 attacks: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks --seed $(or $(SEED),0) $(AREAS)
+
+cases: $(VENV)/.cases
+	$(BIN)/python -m examples.cases
 
 paper: $(VENV)/.dev
 	$(BIN)/python -m papers.kirschner2023
@@ -66,6 +70,11 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "Installing the peers into $(VENV); this takes some minutes ..."
 	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
+	@touch $@
+
+$(VENV)/.cases: $(VENV)/.dev
+	@echo "Installing the packages with the data of examples/cases into $(VENV) ..."
+	$(PIP) install --quiet --editable '.[dev,cases]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from rich.console import Console
 
-from benchmarks import classification, contextual, engine, kernelized, model, scaling
+from benchmarks import (
+    certified,
+    classification,
+    contextual,
+    engine,
+    kernelized,
+    model,
+    preferences,
+    regret,
+    regret_gaussian,
+    scaling,
+)
 
 PARTS = {
     "model": model,
@@ -14,12 +26,24 @@ PARTS = {
     "engine": engine,
     "contextual": contextual,
     "kernelized": kernelized,
+    "preferences": preferences,
     "scaling": scaling,
+    "certified": certified,
+    "regret_gaussian": regret_gaussian,
 }
 
+SEEDED = ("regret_gaussian",)
+"""Those that take a number of seeds."""
+
 if __name__ == "__main__":
-    console = Console(width=120)
-    for name in sys.argv[1:] or PARTS:
-        tables = PARTS[name].run()
+    if sys.argv[1:2] == ["regret"]:  # has options of its own, and takes hours
+        regret.main(sys.argv[2:], prog_name="python -m benchmarks regret")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
+    parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
+    given = parser.parse_args()
+    console = Console(width=160)
+    for name in given.names or PARTS:
+        tables = PARTS[name].run(given.seeds) if name in SEEDED else PARTS[name].run()
         for table in tables if isinstance(tables, list) else [tables]:
             console.print(table)

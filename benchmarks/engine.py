@@ -184,6 +184,36 @@ def limits() -> Table:
     return table
 
 
+def default() -> Table:
+    """One decision of the default policy; at most 1 ms at k = 1000, d = 50."""
+    table = Table(title="The default policy: one decision, one observation")
+    for column in ("game", "decision", "observation"):
+        table.add_column(column)
+    phi, items = unit_features(1000, 50), unit_features(1000, 5)
+    games: dict[str, pm.AnyGame] = {
+        "R^d, k=1000, d=50": pm.games.linear_bandit(phi, pm.AllParameters(50)),
+        "ball, k=1000, d=50": pm.games.linear_bandit(phi),
+        "a million duels of 1000 items, d=5": pm.games.dueling(items),
+        "contexts, 8 of k=20, d=10": pm.games.contextual_linear_bandit(
+            unit_features(160, 10).reshape(8, 20, 10)
+        ),
+        "function, 400 points": pm.games.kernelized_bandit(np.linspace(0, 1, 400)),
+    }
+    for name, game in games.items():
+        policy, seen = pm.Calibrated(), {"context": np.zeros(1, dtype=np.int64)}
+        options = seen if game.traits.contexts else {}
+        state = policy.init(game, 1)
+        for t in range(50):
+            choice = policy.decide(state, np.full((1, 1), 0.5), **options)
+            state = policy.update(state, choice.action, np.array([[np.sin(t)]]), **options)
+        decide = fastest(lambda: policy.decide(state, np.full((1, 1), 0.5), **options))  # noqa: B023
+        update = fastest(
+            lambda: policy.update(state, choice.action, np.array([[0.1]]), **options)  # noqa: B023
+        )
+        table.add_row(name, show(decide), show(update))
+    return table
+
+
 def live() -> Table:
     """One decision and its observation, against live peers."""
     table = Table(title="Live: one ask and one tell")
@@ -305,4 +335,4 @@ def by_vowpal_wabbit(phi: Array) -> Callable[[], object] | None:
 
 
 def run() -> list[Table]:
-    return [simulation(), default_policy(), supports(), limits(), live()]
+    return [default(), default_policy(), simulation(), supports(), limits(), live()]

@@ -22,7 +22,6 @@ from rich.table import Table
 import partial_monitoring as pm
 from benchmarks import timing
 from benchmarks.botorch_peer import pairwise_gp, squared_exponential, torch_of_botorch
-from benchmarks.preferences import regrets
 from benchmarks.timing import one_thread, show
 from partial_monitoring.estimation.kernel.covariance import FOLD
 
@@ -256,4 +255,4 @@ def by_pairwise_gp(x: Array, f: Array, t: int) -> Callable[[], object] | None:
 
 def run() -> list[Table]:
     with one_thread():
-        return [*long_run(), many(), duels(), regrets()]
+        return [*long_run(), many(), duels()]

@@ -77,6 +77,7 @@ from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.ids import IDS as IDS
 from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy
+from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
 from .simulation.comparison import Comparison as Comparison

@@ -16,6 +16,7 @@ import partial_monitoring as pm
 Call = tuple[Callable[..., Any], dict[str, Any]]
 
 APPLES = pm.games.apple_tasting()
+SET = pm.Learner(APPLES, pm.IDS()).confidence_set()
 PRICING = pm.games.dynamic_pricing()
 BANDIT = pm.games.linear_bandit()
 SURVEY = pm.games.survey()
@@ -113,6 +114,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "candidates.sobol": {"low": [0.0], "high": [1.0], "count": 4},
     "confidence.deviations": {"number": 2.0},
     "confidence.fixed": {"failure_probability": 0.1},
+    "confidence.likelihood_ratio": {"failure_probability": 0.1},
     "contextual_bounds": {"game": SURVEY, "horizon": 100},
     "finite_alignment_bounds": {"game": APPLES},
     "fit_kernel": {"kernel": KERNEL, "reading": READING, "observations": [0.1, 0.5, 0.2]},
@@ -136,15 +138,20 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "kernels.from_function": {"function": own_kernel},
     "load_experiment": {"path": "experiment.toml"},
     "load_game": {"path": "game.json"},
-    "local_alignment": {"game": APPLES, "confidence": pm.Learner(APPLES).confidence_set()},
+    "local_alignment": {
+        "game": APPLES,
+        "confidence": pm.Learner(APPLES, pm.IDS()).confidence_set(),
+    },
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
     "plot.information": {"results": result},
     "plot.regret": {"results": result},
+    "policies.Promise": {"mode": "practical", "words": "nothing is proven"},
     "policies.make": {"name": "ids"},
     "policies.name_of": {"policy": pm.IDS()},
     "policies.options_of": {"name": "ids"},
     "policies.policy_from_dict": {"data": pm.policies.policy_to_dict(pm.IDS())},
     "policies.policy_to_dict": {"policy": pm.IDS()},
+    "policies.promise": {"name": "ids"},
     "policies.summary": {"name": "ids"},
     "readings.averages": {"points": POINTS, "groups": [[0, 1]]},
     "readings.derivatives": {"points": POINTS, "axis": 0},

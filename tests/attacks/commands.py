@@ -36,6 +36,7 @@ TEMPLATES = (
     *(("simulate", "apple_tasting", "--horizon", "3", "--seeds", "?"),),
     *(("simulate", "apple_tasting", *SECONDS, "--policy", "?"),),
     *(("simulate", "apple_tasting", *SECONDS, "--theta", "?"),),
+    *(("simulate", "apple_tasting", *SECONDS, "--probe", "?"),),
     *(("simulate", "apple_tasting", *SECONDS, "--engine", "?"),),
     *(("simulate", "apple_tasting", *SECONDS, "?"), ("report", ".", "--title", "?")),
 )

@@ -104,7 +104,7 @@ def bounded(game: Any) -> object:
 
 
 def learned(game: Any) -> object:
-    learner = pm.Learner(game, allow_hopeless=True)
+    learner = pm.Learner(game, pm.IDS(), allow_hopeless=True)
     given = {"context": 0} if game.traits.contexts else {}
     for _ in range(3):
         decision = learner.ask(**given)

@@ -41,7 +41,7 @@ def test_policies_lists_every_policy() -> None:
     assert all(name in text for name in POLICIES)
     rows = json.loads(pm_command("policies", "--json").output)
     assert [row["name"] for row in rows] == list(POLICIES)
-    assert rows[0]["options"]["gap"] == "exact"
+    assert {row["name"]: row["options"] for row in rows}["ids"]["gap"] == "exact"
 
 
 def test_simulate_prints_one_json_list_with_the_numbers_of_simulate() -> None:

@@ -12,7 +12,7 @@ from scipy import optimize
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.numerics.compiled.ball import support
 from partial_monitoring.parameter_sets import ParameterSet
 from tests.oracles.bodies import (

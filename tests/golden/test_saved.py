@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_a_saved_learner_goes_on_as_it_would_have(name):
     assert learner.round == expected["round"]
     if expected["status"]:
         shown = learner.status(**({} if contexts is None else {"context": 0}))
-        assert str(shown) == expected["status"]
+        assert str(replace(shown, promise=None)) == expected["status"]
 
 
 def test_a_saved_learner_remembers_a_context_that_its_game_does_not_list():
@@ -49,7 +50,7 @@ def test_a_saved_learner_remembers_a_context_that_its_game_does_not_list():
 
 def test_a_saved_result_is_read():
     result = pm.Result.load(SAVED / "result.parquet")
-    played = {"ids": pm.IDS(), "randcbp": pm.RandCBP()}
+    played = {"ids": pm.IDS(), "randcbp": pm.RandCBP(levels=20)}
     again = pm.simulate(pm.games.dynamic_pricing(), played, [0.2, 0.5, 0.3], horizon=20, seeds=4)
     assert result.policies == again.policies
     for policy in result.policies:

@@ -48,7 +48,7 @@ def test_the_same_seed_and_answers_give_the_same_decisions() -> None:
 
 def test_actions_follow_their_distribution() -> None:
     """The state does not change without answers: 400 draws from one distribution."""
-    learner = pm.Learner(pm.games.label_efficient(), seed=0)
+    learner = pm.Learner(pm.games.label_efficient(), pm.IDS(), seed=0)
     learner.tell_past(["ask"] * 160, ["0"] * 96 + ["1"] * 64)
     first = learner.ask()
     share = first.distribution[first.distribution > 0]
@@ -59,8 +59,9 @@ def test_actions_follow_their_distribution() -> None:
     assert found == pytest.approx(first.distribution, abs=4 * np.sqrt(0.25 / 400))
 
 
-def test_without_a_policy_it_is_ids() -> None:
-    assert pm.Learner(pm.games.dynamic_pricing()).policy == pm.IDS()
+def test_without_a_policy_it_is_the_default() -> None:
+    assert pm.Learner(pm.games.dynamic_pricing()).policy == pm.Calibrated()
+    assert pm.Learner("dynamic_pricing", pm.policies.DEFAULT).policy == pm.Calibrated()
 
 
 # -- available -------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_a_learner_is_the_fold_of_its_events() -> None:
 
 
 def test_decisions_of_another_learner_are_noticed() -> None:
-    learner = pm.Learner(pm.games.label_efficient(), seed=0)
+    learner = pm.Learner(pm.games.label_efficient(), pm.IDS(), seed=0)
     learner.tell_past(["ask"] * 160, ["0"] * 96 + ["1"] * 64)
     decisions = [learner.ask() for _ in range(30)]
     assert len({decision.label for decision in decisions}) > 1

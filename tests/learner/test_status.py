@@ -13,7 +13,7 @@ from tests.oracles.learners import fingerprint, played
 
 def play(theta: list[float], rounds: int, noise: float, *, turn: bool = False) -> pm.Learner:
     game = pm.games.linear_bandit()
-    learner = pm.Learner(game, seed=0)
+    learner = pm.Learner(game, pm.IDS(), seed=0)
     rng = np.random.default_rng(0)
     for t in range(rounds):
         decision = learner.ask()
@@ -24,7 +24,7 @@ def play(theta: list[float], rounds: int, noise: float, *, turn: bool = False) -
 
 
 def test_before_anything_is_known_everything_is_plausible() -> None:
-    learner = pm.Learner(pm.games.dynamic_pricing())
+    learner = pm.Learner(pm.games.dynamic_pricing(), pm.IDS())
     status = learner.status()
     assert status.plausible == ["$1", "$2", "$3"]
     assert status.at_risk > 0
@@ -33,7 +33,7 @@ def test_before_anything_is_known_everything_is_plausible() -> None:
 
 
 def test_when_all_is_clear_one_action_is_left() -> None:
-    learner = pm.Learner(pm.games.apple_tasting())
+    learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
     learner.tell_past(["taste"] * 400, ["good"] * 380 + ["rotten"] * 20)
     status = learner.status()
     assert status.plausible == ["sell"]
@@ -77,7 +77,7 @@ def test_what_may_beat_the_best_need_not_be_plausible() -> None:
 
 def test_with_very_many_actions_it_is_said_that_not_all_was_checked() -> None:
     phi = np.random.default_rng(0).standard_normal((300, 2))
-    status = pm.Learner(pm.Game(phi, phi[:, None], pm.Ball([0, 0], 1.0))).status()
+    status = pm.Learner(pm.Game(phi, phi[:, None], pm.Ball([0, 0], 1.0)), pm.IDS()).status()
     assert len(status.plausible) > 200
     assert not status.decided
     assert "(not each of them was checked against all others)" in status.explain()
@@ -149,7 +149,7 @@ def test_a_policy_needs_no_estimate() -> None:
 
 
 def test_status_names_what_may_still_be_best() -> None:
-    learner = pm.Learner(pm.games.apple_tasting())
+    learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
     start = learner.status()
     assert start.round == 1
     assert sorted(start.plausible) == ["sell", "taste"]
@@ -172,7 +172,7 @@ def test_status_changes_nothing() -> None:
 def test_status_warns_when_noise_is_larger_than_it_should_be() -> None:
     rng = np.random.default_rng(0)
     game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]], noise_std=0.1)
-    quiet, loud = pm.Learner(game), pm.Learner(game)
+    quiet, loud = pm.Learner(game, pm.IDS()), pm.Learner(game, pm.IDS())
     noise = rng.normal(size=200)
     actions = [0, 1] * 100
     quiet.tell_past(actions, list(0.5 + 0.1 * noise))
@@ -183,14 +183,14 @@ def test_status_warns_when_noise_is_larger_than_it_should_be() -> None:
 
 def test_status_warns_when_the_truth_drifts() -> None:
     rng = np.random.default_rng(0)
-    learner = pm.Learner(pm.games.bernoulli_bandit_linear(2))
+    learner = pm.Learner(pm.games.bernoulli_bandit_linear(2), pm.IDS())
     drift = [*(rng.random(200) < 0.2).astype(float), *(rng.random(200) < 0.9).astype(float)]
     learner.tell_past([0] * 400, drift)
     assert any("drift" in warning for warning in learner.status().warnings)
 
 
 def test_status_warns_when_the_estimate_is_pressed_against_theta() -> None:
-    learner = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]]))
+    learner = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]]), pm.IDS())
     learner.tell_past([0] * 200, [9.0] * 200)
     assert any("parameter set" in warning for warning in learner.status().warnings)
 

@@ -27,7 +27,7 @@ def test_tell_by_decision_or_by_id() -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_answers_may_come_late_and_in_any_order(name: str) -> None:
     game = GAMES[name]()
-    learner = pm.Learner(game, seed=1)
+    learner = pm.Learner(game, pm.IDS(), seed=1)
     decisions = [learner.ask() for _ in range(6)]
     assert [d.round for d in decisions] == [1] * 6
     assert [d.id.rpartition("-")[2] for d in decisions] == list("012345")
@@ -37,7 +37,7 @@ def test_answers_may_come_late_and_in_any_order(name: str) -> None:
     for i in (4, 0, 5, 2):
         learner.tell(decisions[i], answers[i])
     assert learner.round == 5  # the number of observations told plus one
-    other = pm.Learner(game, seed=1)
+    other = pm.Learner(game, pm.IDS(), seed=1)
     again = [other.ask() for _ in range(6)]
     other.tell([again[i] for i in (0, 2, 4, 5)], [answers[i] for i in (0, 2, 4, 5)])
     late, sorted_ = learner.ask(), other.ask()
@@ -196,7 +196,7 @@ def test_history_has_a_row_per_decision() -> None:
 def test_logged_data_count_as_observations() -> None:
     """tell_past is the same as having asked and told."""
     live = played("pricing", 20)
-    logged = pm.Learner(live.game, seed=3)
+    logged = pm.Learner(live.game, pm.IDS(), seed=3)
     rows = live.history
     logged.tell_past([row["label"] for row in rows], [row["observation"] for row in rows])
     assert logged.round == live.round == 21

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from tests.oracles.bodies import Body
 
 Array = NDArray[np.float64]

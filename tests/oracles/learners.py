@@ -59,7 +59,7 @@ def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:
         decision.distribution.tolist(),
         decision.gaps.tolist(),
         decision.information.tolist(),
-        decision.beta,
+        repr(decision.beta),  # nan if the policy has none
         decision.estimate.tolist(),
         sorted(own.event["seq"] for own in learner._session.open.values()),
         list(map(without_id, learner.history)),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from tests.oracles.bodies import Body, draw_body, point_of
 
 Array = NDArray[np.float64]

@@ -35,7 +35,7 @@ def test_schedules(policy: Callable[..., Any], schedule: Any, message: str) -> N
 
 def test_a_schedule_of_ones_own() -> None:
     own = pm.Learner(pm.games.linear_bandit(), pm.IDS(confidence=lambda t: 2 * np.log(t)))
-    assert own.ask().beta == pm.Learner(pm.games.linear_bandit()).ask().beta
+    assert own.ask().beta == pm.Learner(pm.games.linear_bandit(), pm.IDS()).ask().beta
 
 
 NOISE: list[tuple[Any, str]] = [

@@ -51,6 +51,22 @@ def test_parts_with_an_argument() -> None:
     assert make("ids", sampling=["e2d", 0.5]) == pm.IDS(sampling=pm.sampling.e2d(0.5))
     assert make("ids", confidence=["fixed", 0.1]) == pm.IDS(confidence=pm.confidence.fixed(0.1))
     assert make("ids", confidence="paper") == pm.IDS(confidence=pm.confidence.paper())
+    certified = pm.IDS(confidence=pm.confidence.likelihood_ratio(0.1))
+    assert make("ids", confidence=["likelihood_ratio", 0.1]) == certified
+
+
+def test_parts_with_several_arguments_which_may_have_defaults() -> None:
+    for given, schedule in (
+        ("calibrated", pm.confidence.calibrated()),
+        (["calibrated", 9], pm.confidence.calibrated(9)),
+        (["calibrated", 2, 1], pm.confidence.calibrated(2, 1)),
+    ):
+        assert make("ids", confidence=given) == pm.IDS(confidence=schedule)
+    own = pm.IDS(confidence=pm.confidence.calibrated(2, 1))
+    assert policy_to_dict(own)["confidence"] == ["calibrated", 2.0, 1.0]
+    assert (
+        policy_to_dict(pm.IDS(confidence=pm.confidence.calibrated()))["confidence"] == "calibrated"
+    )
 
 
 def test_parts_may_be_given_themselves() -> None:
@@ -83,6 +99,10 @@ BAD_OPTIONS: dict[str, dict[str, Any]] = {
     "kappa": {"sampling": ["generalized", 1.0]},
     "tradeoff": {"sampling": ["e2d", -1.0]},
     "delta": {"confidence": ["fixed", 2.0]},
+    "delta of all rounds": {"confidence": ["likelihood_ratio", 0.0]},
+    "a constant below zero": {"confidence": ["calibrated", -1.0]},
+    "constants of nothing": {"confidence": ["calibrated", 0, 0]},
+    "a constant too many": {"confidence": ["calibrated", 1, 2, 3]},
     "a list where none is known": {"gap": ["exact", 1]},
     "a number": {"gap": 3},
     "nothing at all": {"sampling": None},
@@ -115,6 +135,8 @@ def test_a_part_that_needs_an_argument_says_so() -> None:
         pm.IDS(sampling=pm.sampling.generalized(2.5), confidence=pm.confidence.fixed(0.01)),
         pm.IDS(sampling=pm.sampling.e2d(3), regularization=0.1, norm_bound=5.0),
         pm.IDS(sampling=pm.sampling.e2d("anytime")),
+        pm.IDS(confidence=pm.confidence.calibrated(1.5)),
+        pm.IDS(confidence=pm.confidence.likelihood_ratio(0.2)),
         pm.IDS(sampling=pm.sampling.approximate),
         pm.IDS(sampling=pm.sampling.deterministic),
         pm.DuelingIDS(),

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from tests.oracles.bodies import KINDS
 from tests.oracles.linear_data import Data, learn, ridge, some_data
 
@@ -293,7 +294,7 @@ def test_values_without_a_certificate_are_never_too_small(
         return best._replace(point=0.2 * best.point, value=0.2 * best.value, multipliers=wrong)
 
     game = pm.games.dynamic_pricing()
-    learner = pm.Learner(game)
+    learner = pm.Learner(game, pm.IDS())
     learner.tell_past(["$1", "$2", "$3"] * 20, ["yes", "no", "no"] * 20)
     confidence = learner.policy.confidence_set(learner._session.state)  # type: ignore[attr-defined]
     directions = np.random.default_rng(0).standard_normal((20, 3))

@@ -258,7 +258,7 @@ def test_a_decision_says_whether_plans_decided() -> None:
     assert (whole.decided_by, part.decided_by) == ("plans", "contexts")
     assert "plans for all contexts decided" in whole.explain()
     assert "plans" not in part.explain()
-    assert pm.Learner(pm.games.survey()).ask(context=0).decided_by is None
+    assert pm.Learner(pm.games.survey(), pm.IDS()).ask(context=0).decided_by is None
 
 
 def test_too_many_plans_are_said() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from tests.oracles.bodies import KINDS
 from tests.oracles.linear_data import Data, draw_data, learn, some_data
 

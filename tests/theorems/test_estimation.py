@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.least_squares import affine_estimate, free_estimate
 from partial_monitoring.parameter_sets import ParameterSet
 from tests.oracles.bodies import KINDS, Body, draw_body
@@ -201,7 +201,7 @@ DEFAULTS: list[tuple[ParameterSet, list[float], float]] = [
 def test_defaults_come_from_the_parameter_set(
     parameters: ParameterSet, prior: list[float], bound: float
 ) -> None:
-    learner = pm.Learner(pm.Game(np.eye(2), np.eye(2)[:, None], parameters))
+    learner = pm.Learner(pm.Game(np.eye(2), np.eye(2)[:, None], parameters), pm.IDS())
     assert learner.regularization == 1.0
     assert learner.prior_mean == pytest.approx(prior, abs=1e-12)
     assert learner.norm_bound == pytest.approx(bound, abs=1e-12)
@@ -218,7 +218,7 @@ def test_noise_constants_of_the_families() -> None:
         pm.games.heteroscedastic_linear_bandit(): 1.0,  # divided out
     }
     for game, rho in expected.items():
-        assert pm.Learner(game).noise_std == pytest.approx(rho, abs=1e-15)
+        assert pm.Learner(game, pm.IDS()).noise_std == pytest.approx(rho, abs=1e-15)
 
 
 # -- whitening, special cases, invariance ----------------------------------------------------

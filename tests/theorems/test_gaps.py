@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids.ratio import information_ratio
 from tests.oracles.bodies import (
     KINDS,

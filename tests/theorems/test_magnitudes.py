@@ -7,7 +7,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
@@ -58,7 +58,7 @@ def test_estimates_with_maps_of_any_size(name: str, size: float) -> None:
     maps = size * rng.standard_normal((5, 1, 4))
     actions = SEQUENCES[name]
     seen = np.array([maps[a, 0] @ STAR for a in actions]) + rng.standard_normal(len(actions))
-    learner = pm.Learner(pm.Game(rng.standard_normal((5, 4)), maps, pm.AllParameters(4)))
+    learner = pm.Learner(pm.Game(rng.standard_normal((5, 4)), maps, pm.AllParameters(4)), pm.IDS())
     learner.tell_past(actions, seen[:, None].tolist())
     decision = learner.ask()
     x, lengths = exact_estimate(maps[:, 0], actions, seen)
@@ -89,7 +89,7 @@ def test_estimates_from_duels_of_any_size(size: float) -> None:
 )
 def test_maps_that_drown_the_prior_are_refused(game: pm.Game) -> None:
     with pytest.raises(InvalidInput, match=r"is 1e\+14, above 1e\+12; raise regularization or"):
-        pm.Learner(game)
+        pm.Learner(game, pm.IDS())
     with pytest.raises(InvalidInput, match="rescale the maps"):
         pm.Learner(pm.games.dueling(1e8 * np.eye(3)), pm.DuelingIDS())
     pm.Learner(game, pm.IDS(regularization=1e3)).ask()
@@ -110,7 +110,7 @@ def test_loud_maps_on_bounded_sets(theta: pm.ParameterSet) -> None:
     star = np.array([0.3, 0.2, 0.5])
     maps = 4e5 * rng.standard_normal((4, 1, 3))
     game = pm.Game(rng.standard_normal((4, 3)), maps, theta)
-    learner = pm.Learner(game)
+    learner = pm.Learner(game, pm.IDS())
     learner.tell_past([0] * 300, (maps[0, 0] @ star + rng.standard_normal((300, 1))).tolist())
     decision = learner.ask()
     assert bool(theta.contains(decision.estimate))
@@ -127,7 +127,8 @@ def test_rows_of_zeros_change_nothing(size: float) -> None:
     rows, phi = size * rng.standard_normal((4, 1, 3)), rng.standard_normal((4, 3))
     padded = np.concatenate([rows, np.zeros((4, 2, 3))], axis=1)
     short, long = (
-        pm.Learner(pm.Game(phi, maps, pm.AllParameters(3))).ask() for maps in (rows, padded)
+        pm.Learner(pm.Game(phi, maps, pm.AllParameters(3)), pm.IDS()).ask()
+        for maps in (rows, padded)
     )
     np.testing.assert_allclose(long.information, short.information, rtol=1e-13)
     np.testing.assert_allclose(long.distribution, short.distribution, rtol=1e-9)
@@ -139,7 +140,9 @@ def test_information_of_several_rows(size: float) -> None:
     rng = np.random.default_rng(2)
     maps = size * rng.standard_normal((6, 4, 5))
     maps[3] = maps[3, :1]  # rank one
-    decision = pm.Learner(pm.Game(rng.standard_normal((6, 5)), maps, pm.AllParameters(5))).ask()
+    decision = pm.Learner(
+        pm.Game(rng.standard_normal((6, 5)), maps, pm.AllParameters(5)), pm.IDS()
+    ).ask()
     singular = np.linalg.svd(maps, compute_uv=False)
     np.testing.assert_allclose(
         decision.information, 0.5 * np.log1p(singular**2).sum(axis=1), rtol=1e-9
@@ -207,7 +210,7 @@ def test_projections_and_estimates_end_inside_sets_of_any_size(kind: str, size: 
         np.testing.assert_allclose(projected / size, nearest, atol=1e-9)
     np.testing.assert_allclose(parameters.project([5 * size, 0]) / size, [1, 0], atol=1e-9)
     game = pm.Game(np.eye(2), [[[1.0, 0.2]], [[0.3, 1.0]]], parameters)
-    learner = pm.Learner(game)
+    learner = pm.Learner(game, pm.IDS())
     learner.tell_past([0, 1], [[300 * size], [-500 * size]])
     estimate = learner.ask().estimate / size
     length = np.abs(estimate).max() if kind != "ball" else np.linalg.norm(estimate)
@@ -254,6 +257,6 @@ def test_what_was_never_seen_stays_as_uncertain_as_it_was(
 
 def test_the_status_after_very_loud_rounds() -> None:
     maps = 9e5 * np.array([[[0.6, 0.8]], [[1.0, 0.0]]])
-    learner = pm.Learner(pm.Game(np.eye(2), maps, pm.Ball(np.zeros(2), 1.0)))
+    learner = pm.Learner(pm.Game(np.eye(2), maps, pm.Ball(np.zeros(2), 1.0)), pm.IDS())
     learner.tell_past([0] * 3000, [[1e5]] * 3000)
     assert learner.status().plausible == ["0", "1"]

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from tests.oracles.linear_data import KNOWN_GAMES, Data, draw_data, half_log_det, learn
 
 Array = NDArray[np.float64]

@@ -27,7 +27,7 @@ def main() -> None:
     \b
     Compare policies:
       pm policies                               the policies that come with the library
-      pm simulate dynamic_pricing --policy ids --policy cbp --theta 0.2,0.5,0.3
+      pm simulate dynamic_pricing --theta 0.2,0.5,0.3
       pm run experiment.toml                    run an experiment file; finished runs are kept
       pm report RESULTS                         write a page with curves, tables and verdicts
 

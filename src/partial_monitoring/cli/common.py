@@ -214,15 +214,23 @@ def read_policies(texts: Sequence[str]) -> Mapping[str, Any]:
 
 
 def show_registry(
-    registry: Any, names: Iterable[str], heading: Sequence[str], as_json: bool
+    registry: Any,
+    names: Iterable[str],
+    heading: Sequence[str],
+    as_json: bool,
+    **more: Mapping[str, str],
 ) -> None:
-    """Print what a registry of the library offers: names, what they are, and their options."""
+    """Print what a registry of the library offers: names, what they are, and their options.
+
+    ``more`` columns have a word for each name.
+    """
     listing = [(name, registry.summary(name), registry.options_of(name)) for name in names]
     if as_json:
         rows = []
         for name, summary, options in listing:
             options.pop("parameters", None)  # a set, which JSON cannot hold
-            rows.append({"name": name, "summary": summary, "options": options})
+            words = {column: own[name] for column, own in more.items()}
+            rows.append({"name": name, "summary": summary, **words, "options": options})
         click.echo(json.dumps(rows, indent=2))
         return
     from rich import box
@@ -231,11 +239,12 @@ def show_registry(
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     table.add_column(heading[0], no_wrap=True)
-    for column in (*heading[1:], "options and defaults"):
+    for column in (*heading[1:], *more, "options and defaults"):
         table.add_column(column)
     for name, summary, options in listing:
         shown = "  ".join(starmap(show_option, options.items()))
-        table.add_row(Text(name, style="bold"), Text(summary), Text(shown, style="dim"))
+        cells = [Text(summary), *(Text(own[name]) for own in more.values())]
+        table.add_row(Text(name, style="bold"), *cells, Text(shown, style="dim"))
     console().print(table)
 
 

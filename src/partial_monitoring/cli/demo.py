@@ -23,7 +23,8 @@ THETA = {
     "linear_bandit": {"random": "random"},
 }
 
-POLICIES = ("ids", "relaxed=ids:gap=relaxed", "cbp", "randcbp", "linucb", "lints")
+POLICIES = ("calibrated", "ids", "cbp", "randcbp", "linucb", "lints")
+"""The default first, then the certified policy, then those of others."""
 
 
 @click.command()
@@ -59,5 +60,6 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
     write_page(comparisons, out, "Three games, six policies", this_command(), say=True)
     say.print(
         "\nNext: pm games (all of them), pm show inspection, pm advise dynamic_pricing,\n"
-        "pm simulate apple_tasting --policy ids --policy cbp; for your own game: docs/tutorial.md."
+        "pm simulate apple_tasting --policy calibrated --policy ids; what policies promise:\n"
+        "docs/which-mode.md; for your own game: docs/tutorial.md."
     )

@@ -34,6 +34,7 @@ ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
 POLICIES = (
+    "calibrated",
     "ids",
     "contextual_ids",
     "dueling_ids",
@@ -45,6 +46,7 @@ POLICIES = (
     "epsilon_greedy",
     "squarecb",
     "refitted",
+    "probing",
     "gp_ucb",
     "gp_ts",
     "expected_improvement",
@@ -88,7 +90,15 @@ def run_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 def policies(as_json: bool) -> None:
     """List the policies that come with the library."""
-    show_registry(pm.policies, pm.policies.POLICIES, ("policy", "what it does"), as_json)
+    names = pm.policies.POLICIES
+    promises = {name: pm.policies.promise(name) for name in names}
+    modes = {name: "" if own is None else own.mode for name, own in promises.items()}
+    show_registry(pm.policies, names, ("policy", "what it does"), as_json, mode=modes)
+    if not as_json:
+        out, default = console(), pm.policies.DEFAULT
+        out.print(f"\n{default} plays when no policy is named.")
+        for name in (default, "ids"):
+            out.print(f"{name} is {promises[name]}.", markup=False)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
@@ -97,7 +107,7 @@ def policies(as_json: bool) -> None:
     "--policy",
     "chosen",
     multiple=True,
-    default=["ids"],
+    default=POLICIES[:1],
     show_default=True,
     shell_complete=known_policies,
     help="A policy; may be given several times.",
@@ -114,6 +124,11 @@ def policies(as_json: bool) -> None:
     "--seeds", default="20", show_default=True, help="Number of runs, or a list of seeds: 3,5,8."
 )
 @click.option("--checkpoints", help="Rounds to record; by default about fifty.")
+@click.option(
+    "--probe",
+    default="0",
+    help="Share of uniform actions that are mixed into every policy, for instance 0.02.",
+)
 @click.option("--noise", help="Noise instead of the game's own: gaussian, bernoulli, sign, none.")
 @click.option(
     "--out",
@@ -130,6 +145,7 @@ def simulate(
     horizon: int,
     seeds: str,
     checkpoints: str | None,
+    probe: str,
     noise: str | None,
     out: Path | None,
     as_json: bool,
@@ -141,6 +157,7 @@ def simulate(
 
     label = Path(game).stem if exists(game) else game
     what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
+    what += [probe] if probe != "0" else []
     experiment = pm.Experiment(
         {label: find_game(game, options, param)},
         read_policies(chosen),
@@ -149,6 +166,7 @@ def simulate(
         seeds=read_value(seeds),  # type: ignore[arg-type]
         checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
         noise=noise,
+        probe=read_value(probe),  # type: ignore[arg-type]
         name=f"{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}-{content_key(what)[:8]}",
     )
     comparisons = experiment.compare(out, progress=not (quiet or as_json), **where)

@@ -44,6 +44,7 @@ def policies() -> Iterator[Any]:
     for name in POLICIES:
         yield make(name)
     yield make("contextual_ids", solver="frank_wolfe")
+    yield make("ids", confidence=["likelihood_ratio", 0.05])
     for key, parts in PARTS.items():
         for name, part in product(("ids", "contextual_ids"), parts):
             try:

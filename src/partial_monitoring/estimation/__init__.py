@@ -8,7 +8,17 @@ knows every kind of game.
 from partial_monitoring.estimation import confidence as confidence
 from partial_monitoring.estimation.kernel import box_state as box_state
 from partial_monitoring.estimation.kernel import state as kernel_state
+from partial_monitoring.estimation.likelihood import contexts as likely_contexts
+from partial_monitoring.estimation.likelihood import likely_set as likely_set
 from partial_monitoring.estimation.linear import contextual as contextual_state
 from partial_monitoring.estimation.linear import state as linear_state
 
-__all__ = ["box_state", "confidence", "contextual_state", "kernel_state", "linear_state"]
+__all__ = [
+    "box_state",
+    "confidence",
+    "contextual_state",
+    "kernel_state",
+    "likely_contexts",
+    "likely_set",
+    "linear_state",
+]

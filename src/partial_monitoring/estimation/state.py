@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, brief
 
@@ -97,6 +99,12 @@ def initial_state(
     their confidence sets can be drawn from.
     """
     raise InvalidInput(f"game must be a game; got {brief(game)}.")
+
+
+@singledispatch
+def state_for(schedule: Any, state: Any, traits: Traits) -> Any:
+    """Return the state of a game with these traits, with what the confidence sets need to know."""
+    return state
 
 
 @singledispatch

@@ -20,6 +20,7 @@ from partial_monitoring.experiments.store import Store
 from partial_monitoring.experiments.workers import ENGINES, worker_count
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NOISE, NoiseFunction
+from partial_monitoring.policies import DEFAULT
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
@@ -61,13 +62,14 @@ class Experiment(Plan):
     games
         A game, a name of ``pm.games``, a list of them, or a dict from names of your own to games.
     policies
-        A policy, a name, a list of them, or a dict from names of your own to policies.
+        A policy, a name, a list of them, or a dict from names of your own to policies;
+        ``pm.Calibrated()`` unless given.
     theta
         The true parameters: one parameter, "random" (one per seed), "worst" (one on which the first
         policy has large regret), ``{"among": parameters, "weights": probabilities}``, or for kernel
         games a function or the name of one of ``pm.functions``. For several games a dict from their
         names to one of these, or to a dict of several with names of their own.
-    horizon, seeds, checkpoints, noise
+    horizon, seeds, checkpoints, noise, probe
         As for :func:`partial_monitoring.simulate`.
     name
         The name of the experiment.
@@ -75,7 +77,7 @@ class Experiment(Plan):
     Examples
     --------
     >>> import partial_monitoring as pm
-    >>> experiment = pm.Experiment("apple_tasting", ["ids", "cbp"], horizon=20, seeds=3)
+    >>> experiment = pm.Experiment("apple_tasting", ["calibrated", "cbp"], horizon=20, seeds=3)
     >>> experiment.run().column_names
     ['game', 'theta', 'policy', 'seed', 'round', 'regret', 'information', 'ratio']
     """
@@ -83,17 +85,18 @@ class Experiment(Plan):
     def __init__(
         self,
         games: Games,
-        policies: Policies,
+        policies: Policies = DEFAULT,
         theta: ArrayLike | str | Callable[[Array], Any] | Mapping[str, Any] = "random",
         *,
         horizon: int,
         seeds: int | Iterable[int] = 20,
         checkpoints: ArrayLike | None = None,
         noise: str | NoiseFunction | None = None,
+        probe: float = 0.0,
         name: str = "experiment",
     ) -> None:
         rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
-        chosen = named_policies(policies)
+        chosen = named_policies(policies, probe)
         numbers = seed_numbers(seeds)
         known = named_games(games)
         settings = tuple(

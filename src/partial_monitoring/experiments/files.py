@@ -20,7 +20,7 @@ from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
 from partial_monitoring.validation import brief, file_path, known_keys
 
-KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "games", "policies")
+KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "probe", "games", "policies")
 GAME_KEYS = ("game", "options", "theta", "instances")
 POLICY_KEYS = ("policy", "options")
 
@@ -43,7 +43,7 @@ def experiment_from_dict(
 ) -> Experiment:
     """Build an experiment from the content of a file; game files are relative to the folder."""
     known_keys("an experiment", data, KEYS)
-    for key in ("horizon", "seeds", "games", "policies"):
+    for key in ("horizon", "seeds", "games"):
         if key not in data:
             raise InvalidInput(f"{key} is missing.")
     games: dict[str, AnyGame] = {}
@@ -52,7 +52,8 @@ def experiment_from_dict(
         with _at(f"games.{label}"):
             games[label], theta[label] = _read_game(label, entry, folder)
     policies = {}
-    for label, entry in _entries("policies", data["policies"], "policy").items():
+    chosen = data.get("policies", [policy_registry.DEFAULT])
+    for label, entry in _entries("policies", chosen, "policy").items():
         with _at(f"policies.{label}"):
             known_keys("a policy", entry, POLICY_KEYS)
             options = _table("options", entry.get("options", {}))
@@ -65,6 +66,7 @@ def experiment_from_dict(
         seeds=data["seeds"],
         checkpoints=data.get("checkpoints"),
         noise=data.get("noise"),
+        probe=data.get("probe", 0.0),
         name=data.get("name", name),
     )
 

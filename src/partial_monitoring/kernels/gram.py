@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.kernels.wrapped import as_kernel
+from partial_monitoring.numerics.linalg import equal_rows
 from partial_monitoring.validation import Array, Indices, ReadOnly, frozen
 
 MOST_ENTRIES = 2**27
@@ -99,6 +100,11 @@ class DenseGram(ReadOnly):
         """The diagonal of K, shape (d,)."""
         return np.asarray(self.matrix.diagonal())
 
+    @cached_property
+    def copies(self) -> Indices:
+        """Numbers (d,) that are the same for entries of the function that are always the same."""
+        return equal_rows(self.matrix)
+
     def columns(self, index: Indices) -> Array:
         """Return some columns of K, shape (d, q)."""
         return self.matrix[:, index]
@@ -127,6 +133,10 @@ class KernelGram(ReadOnly):
             for i in range(self.size)
         ]
         return frozen(np.concatenate(each)[:, 0])
+
+    @cached_property
+    def copies(self) -> Indices:
+        return equal_rows(np.column_stack([self.points, self.axes]))
 
     def columns(self, index: Indices) -> Array:
         return _block(self.kernel, self.points, self.axes, self.points[index], self.axes[index])

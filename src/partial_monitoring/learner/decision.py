@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from partial_monitoring import display
 from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.policies.promise import Promise
 from partial_monitoring.validation import Array, Indices
+
+SAVING = ("costs now", "saves later", "index")
+"""What gaps, information and the index of actions are called that an expected saving decided."""
 
 MOST_SHOWN = 12
 """Largest number of actions in the table that explains a decision."""
@@ -57,14 +61,19 @@ class Decision:
     context
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
-        What else decided: "contexts", regret and information of all contexts together, "plans", the
-        gaps of whole plans, one action for each context, or "savings", what an observation is
-        expected to save in later rounds (then ``information`` holds that, and ``gaps`` what the
-        action is expected to lose now).
+        What decided: "contexts", regret and information of all contexts together; "plans", the
+        gaps of whole plans, one action for each context; or "savings", information - gaps,
+        where gaps are what actions cost now and information what they are expected to save.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
         Which of the actions could be played, shape (k,), if not all could.
+    probed
+        Whether it is a probe, drawn uniformly whatever the policy would have chosen.
+    floor
+        The probability that probes give to every action that is available; 0 without probes.
+    promise
+        What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
     """
 
     id: str | int
@@ -85,6 +94,9 @@ class Decision:
     decided_by: str | None = None
     considered: Indices | None = None
     available: NDArray[np.bool_] | None = None
+    probed: bool = False
+    floor: float = 0.0
+    promise: Promise | None = None
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""
@@ -107,6 +119,8 @@ class Decision:
         notes = [self._reason()] + ([f"{hidden} more actions are not shown"] if hidden else [])
         if self.decided_by == "plans":
             notes.append("plans for all contexts decided; shown are the gaps of this context")
+        if self.promise is not None:
+            notes.append(str(self.promise))
         title = f"round {self.round}: {self.label}"
         return [display.Sheet(title, ("action", *columns, "chosen"), rows, tuple(notes))]
 
@@ -125,6 +139,8 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
+        if self.floor > 0:
+            row["probed"] = self.probed
         return row if self.context is None else row | {"context": written(self.context)}
 
     def _unavailable(self) -> NDArray[np.bool_]:
@@ -137,8 +153,8 @@ class Decision:
 
     def _columns(self) -> dict[str, Array]:
         """Return what the policy knows about the actions."""
-        words = ("loses", "saves") if self.decided_by == "savings" else ("may lose", "tells")
-        given = dict(zip((*words, "index"), (self.gaps, self.information, self.index), strict=True))
+        names = SAVING if self.decided_by == "savings" else ("may lose", "tells", "index")
+        given = dict(zip(names, (self.gaps, self.information, self.index), strict=True))
         return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
 
     def _rank(self, a: int) -> tuple[float, float, int]:
@@ -153,14 +169,11 @@ class Decision:
     def _reason(self) -> str:
         """Say in one sentence why the action was chosen."""
         a, gaps = self.place, self.gaps
-        if self.decided_by == "savings" and gaps is not None:
-            greedy = int(gaps.argmin())
-            if gaps[a] <= gaps[greedy]:
-                return "it looks best, and what others show would not save what they lose"
-            return (
-                f"it looks worse than '{self.labels[greedy]}', but what it shows is expected to "
-                f"save more in later rounds than it loses now"
-            )
+        if self.probed:
+            share = self.floor * (~self._unavailable()).sum()
+            return f"it is a probe, drawn uniformly like {share:.3g} of the decisions"
+        if self.decided_by == "savings":
+            return self._saving()
         if self.index is not None:
             if np.isposinf(self.index[a]):
                 return "it was never played, and what it shows is needed"
@@ -173,7 +186,7 @@ class Decision:
             share = f"with probability {self.probability:.0%}"
             return f"the policy chose it {share} and does not say why"
         greedy = int(gaps.argmin())
-        played = np.flatnonzero(self.distribution > 0).tolist()
+        played = np.flatnonzero(self.distribution > self.floor * (1 + 1e-9)).tolist()
         if (gaps[played] <= 0).all():
             return "nothing else can be better, so there is nothing to explore"
         if a == greedy:
@@ -193,6 +206,23 @@ class Decision:
         elif self.decided_by is not None:
             worth = "is worth that price, here and in other contexts"
         return f"it may lose more than '{self.labels[greedy]}', but what it tells {worth}"
+
+    def _saving(self) -> str:
+        """Say what the action costs now, and what that is expected to save later."""
+        assert self.gaps is not None
+        assert self.information is not None
+        cheapest = self.gaps <= self.gaps.min()
+        a, greedy = self.place, int(np.where(cheapest, self.information, -np.inf).argmax())
+        cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
+        if cost <= 1e-9 * saving:  # or nothing but rounding
+            rest = "" if len(self.labels) == 1 else ", and no other action shows enough to pay off"
+            return f"'{self.label}' looks best{rest}"
+        also = float(self.information[greedy])
+        instead = f", not {display.number(also)} as with '{self.labels[greedy]}'" if also else ""
+        return (
+            f"'{self.label}' costs {display.number(float(cost))} more now, and what it shows is "
+            f"expected to save {display.number(float(saving))} over the rounds to come{instead}"
+        )
 
 
 def written(context: Any) -> Any:

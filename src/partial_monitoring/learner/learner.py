@@ -42,11 +42,14 @@ class Learner:
     game
         The game, or the name of one of ``pm.games``.
     policy
-        What decides, or the name of one of ``pm.policies``; ``pm.IDS()`` unless given.
+        What decides, or the name of one of ``pm.policies``; ``pm.Calibrated()`` unless given.
     seed
         Everything random follows from it: the same seed, answers and order give the same decisions.
     allow_hopeless
         Play a game in which the best action cannot be identified, instead of refusing it.
+    probe
+        The share of decisions that are drawn uniformly from the actions that are available, so that
+        other policies can be evaluated from the log, see :class:`partial_monitoring.Probing`.
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
 
@@ -67,10 +70,11 @@ class Learner:
         seed: int = 0,
         *,
         allow_hopeless: bool = False,
+        probe: float = 0.0,
         storage: Storage | None = None,
     ) -> None:
         settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
-        spec = Spec(game, policy, seed, settings)
+        spec = Spec(game, policy, seed, settings, probe=probe)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
@@ -127,7 +131,7 @@ class Learner:
 
     @property
     def policy(self) -> Policy[Any]:
-        """What decides."""
+        """What decides; with probes, a :class:`partial_monitoring.Probing`."""
         return self._spec.policy
 
     @property
@@ -195,7 +199,7 @@ class Learner:
         for event in self.events:
             match event:
                 case {"kind": "ask", "decision": name}:
-                    kept = ("round", "action", "label", "probability", "context")
+                    kept = ("round", "action", "label", "probability", "probed", "context")
                     row = {"id": name} | {key: event[key] for key in kept if key in event}
                     rows[name] = row | {"observation": None}
                 case {"kind": "tell", "decision": name}:
@@ -211,13 +215,14 @@ class Learner:
         events: Iterable[Event] = (),
         *,
         allow_hopeless: bool = False,
+        probe: float = 0.0,
         check: bool = False,
     ) -> Learner:
         """Return the learner to which the given events have happened.
 
         Parameters
         ----------
-        game, policy, seed, allow_hopeless
+        game, policy, seed, allow_hopeless, probe
             As for :class:`Learner`.
         events
             The ``events`` of another learner. Decisions are taken from them.
@@ -225,7 +230,7 @@ class Learner:
             Compute every decision again, and refuse events in which one is different.
         """
         rows = items("events", events)
-        learner = cls(game, policy, seed, allow_hopeless=allow_hopeless)
+        learner = cls(game, policy, seed, allow_hopeless=allow_hopeless, probe=probe)
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(
@@ -371,7 +376,8 @@ class Learner:
         counts = session.counts.at(written(own.name))
         found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
         caveat = getattr(self.policy, "caveat", None)
-        return found if caveat is None else replace(found, warnings=[caveat, *found.warnings])
+        warnings = found.warnings if caveat is None else [caveat, *found.warnings]
+        return replace(found, warnings=warnings, promise=self._spec.promise)
 
     # -- save and load -----------------------------------------------------------------------
 

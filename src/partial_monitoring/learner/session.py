@@ -4,7 +4,8 @@
 session moves on. Events are plain data. They name actions and contexts by label and carry the
 observation as it was reported, so that a log can be folded again, by another version as well:
 
-- ``ask``: decision, round, action, label, probability; context and available if they were given;
+- ``ask``: decision, round, action, label, probability; probed if there are probes; context and
+  available if they were given;
 - ``tell``: decision, observation;
 - ``history``: action, label, observation, of a time before the learner; context if there is one.
 """
@@ -68,7 +69,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
     if spec.foreign:
         check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
-    decision = _decision(session, request.get("token"), context, choice, mask)
+    decision = _decision(spec, session, request.get("token"), context, choice, mask)
     event = {
         "seq": session.seq + 1,
         "kind": "ask",
@@ -78,6 +79,8 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
         "label": decision.label,
         "probability": decision.probability,
     }
+    if choice.probed is not None:
+        event["probed"] = decision.probed
     if context.name is not None:
         event["context"] = written(context.name)
     if offered is not None:
@@ -117,7 +120,7 @@ def open_decision(session: Session, decision: Any) -> Waiting:
 
 
 def _decision(
-    session: Session, token: str | None, context: Context, choice: Choices, mask: Any
+    spec: Spec, session: Session, token: str | None, context: Context, choice: Choices, mask: Any
 ) -> Decision:
     """Return what a policy chose, and why."""
     chosen = int(choice.action[0])
@@ -158,6 +161,9 @@ def _decision(
         choice.decided_by,
         considered,
         mask,
+        choice.probed is not None and bool(choice.probed[0]),
+        0.0 if choice.floor is None else float(choice.floor[0]),
+        spec.promise,
     )
 
 
@@ -261,6 +267,8 @@ def _check_ask(session: Session, event: Event) -> None:
     probability = event["probability"]
     if type(probability) not in (int, float) or not 0 <= probability <= 1 + ROUNDING:
         raise InvalidInput(f"event must have a probability; got {brief(probability)}.")
+    if type(event.get("probed", False)) is not bool:
+        raise InvalidInput(f"event must be a probe or not; got {brief(event['probed'])}.")
 
 
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from partial_monitoring.learner.identity import DecisionId, Tokens
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
-from partial_monitoring.policies import make, policy_from_dict, policy_to_dict
+from partial_monitoring.policies import DEFAULT, make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
+from partial_monitoring.policies.probing import probing
+from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array, brief
 
@@ -60,7 +63,7 @@ class Spec:
 
     Parameters
     ----------
-    game, policy, seed
+    game, policy, seed, probe
         As for :class:`Learner`.
     settings
         Anything else that is kept with them, as plain data.
@@ -72,24 +75,31 @@ class Spec:
         policy: Policy[Any] | str | None = None,
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
+        *,
+        probe: float = 0.0,
     ) -> None:
         game = games.named(game)
         if policy is None or isinstance(policy, str):
-            policy = make("ids" if policy is None else policy)
+            policy = make(DEFAULT if policy is None else policy)
         if not is_policy(policy):
             raise InvalidInput(
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
-        self.game, self.policy = game, policy
+        self.game, self.policy = game, probing(policy, probe)
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
-        self.start = Session(initial_state_of(policy, game, 1))
+        self.start = Session(initial_state_of(self.policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
+
+    @cached_property
+    def promise(self) -> Promise | None:
+        """What the policy promises on the game."""
+        return promise_of(self.policy, self.game)
 
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""

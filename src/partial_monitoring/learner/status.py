@@ -12,6 +12,7 @@ from partial_monitoring import display
 from partial_monitoring.learner.counts import Tallies, Tally
 from partial_monitoring.learner.observations import symbols
 from partial_monitoring.model.game import Game
+from partial_monitoring.policies.promise import Promise
 from partial_monitoring.validation import Array
 
 ENOUGH = 30
@@ -44,11 +45,14 @@ class Status:
         What playing the best-looking action loses per round, at most, if the model holds; in
         units of reward.
     exploring
-        What the next decision loses in expectation, at most.
+        What the next decision loses in expectation, at most; estimated if no bound is proven.
     warnings
         Where the data contradict the model.
     decided
         Whether every plausible action was shown to be best for some parameter in E_t.
+    promise
+        What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
+        Where no bound is proven, E_t, and all that follows from it, may miss the truth.
     """
 
     round: int
@@ -59,6 +63,7 @@ class Status:
     exploring: float
     warnings: list[str]
     decided: bool = True
+    promise: Promise | None = None
 
     def explain(self) -> str:
         """Say it in plain sentences."""
@@ -66,15 +71,19 @@ class Status:
         more = len(self.plausible) - 12
         names += f" and {more} more" if more > 0 else ""
         lines = [f"Round {self.round}: '{self.best}' looks best."]
+        proven = self.promise is None or self.promise.certified
         if len(self.plausible) == 1:
-            lines.append("No other action can be best any more, if the model holds.")
+            still = "can be best any more, if the model holds" if proven else "is likely to be best"
+            lines.append(f"No other action {still}.")
         else:
             risk = display.number(self.at_risk)
             rest = "" if self.decided else " (not each of them was checked against all others)"
-            lines.append(
-                f"May still be best: {names}{rest}; playing '{self.best}' loses at most {risk}."
-            )
-            lines.append(f"The next decision loses at most {display.number(self.exploring)}.")
+            loses = "loses at most" if proven else "is likely to lose at most"
+            lines.append(f"May still be best: {names}{rest}; playing '{self.best}' {loses} {risk}.")
+            loses = "loses at most" if proven else "is estimated to lose"
+            lines.append(f"The next decision {loses} {display.number(self.exploring)}.")
+        if self.promise is not None:
+            lines.append(f"{self.promise.mode.capitalize()}: {self.promise.words}.")
         return display.as_lines([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     def __str__(self) -> str:

@@ -173,7 +173,7 @@ class Cone(NamedTuple):
     """The constraint  bound - matrix x in K, with K named by ``kind``.
 
     "zero": equality; "nonnegative": matrix x <= bound; "norm": the first entry is at least the
-    Euclidean length of the others.
+    Euclidean length of the others; "exponential": three entries with y exp(x / y) <= z, y > 0.
     """
 
     kind: str
@@ -194,6 +194,7 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
         "zero": clarabel.ZeroConeT,
         "nonnegative": clarabel.NonnegativeConeT,
         "norm": clarabel.SecondOrderConeT,
+        "exponential": lambda _: clarabel.ExponentialConeT(),
     }
     columns = len(objective)
     filled = [cone for cone in cones if len(cone.bound)]

@@ -33,6 +33,23 @@ def row_space(rows: Array) -> Array:
     return np.asarray(right[:rank].T.copy())
 
 
+def equal_rows(rows: Array) -> NDArray[np.int64]:
+    """Return for each row the number of a row that it equals, the same for all of them, (n,).
+
+    >>> equal_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -0.0]])).tolist()
+    [0, 1, 0]
+    """
+    n, width = rows.shape
+    if width == 0:
+        return np.zeros(n, dtype=np.int64)
+    plain = np.ascontiguousarray(
+        rows + 0.0
+    )  # -0.0 becomes 0.0, so that equal rows have equal bytes
+    whole = plain.view(np.dtype((np.void, plain.itemsize * width)))[:, 0]
+    _, first, place = np.unique(whole, return_index=True, return_inverse=True)
+    return np.asarray(first[np.reshape(place, n)])
+
+
 def in_basis(rows: Array, basis: Array) -> Array:
     """Return rows @ basis, shape (..., r); the rows themselves if the basis is the identity."""
     d, r = basis.shape

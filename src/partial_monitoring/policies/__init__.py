@@ -22,16 +22,21 @@ from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.policies.probing import Probing
+from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.policies.refitted import Refitted
 from partial_monitoring.validation import brief
 
 __all__ = [
+    "DEFAULT",
     "POLICIES",
+    "Promise",
     "make",
     "name_of",
     "options_of",
     "policy_from_dict",
     "policy_to_dict",
+    "promise",
     "summary",
 ]
 
@@ -54,6 +59,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "epsilon_greedy": EpsilonGreedy,
         "squarecb": SquareCB,
         "refitted": Refitted,
+        "probing": Probing,
         "gp_ucb": GPUCB,
         "gp_ts": GPTS,
         "expected_improvement": ExpectedImprovement,
@@ -62,13 +68,22 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
 )
 """Every policy by name."""
 
+DEFAULT = "calibrated"
+"""What learners, simulations and experiments use when no policy is named."""
+
 PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "gap": {"exact": gaps.exact, "relaxed": gaps.relaxed, "mean": gaps.mean},
+        "gap": {
+            "exact": gaps.exact,
+            "relaxed": gaps.relaxed,
+            "mean": gaps.mean,
+            "improvement": gaps.improvement,
+        },
         "information": {
             "log_det": information.log_det,
             "directed": information.directed,
             "directed_relaxed": information.directed_relaxed,
+            "improvement": information.improvement,
         },
         "sampling": {
             "exact": sampling.exact,
@@ -76,7 +91,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "deterministic": sampling.deterministic,
             "anytime_e2d": sampling.AnytimeE2D(),
         },
-        "confidence": {"paper": confidence.paper()},
+        "confidence": {"paper": confidence.paper(), "calibrated": confidence.calibrated()},
     }
 )
 """The parts of IDS that have a name of their own."""
@@ -84,10 +99,15 @@ PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 BUILT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "sampling": {"generalized": sampling.Generalized, "e2d": sampling.E2D},
-        "confidence": {"fixed": confidence.Fixed, "deviations": confidence.Deviations},
+        "confidence": {
+            "fixed": confidence.Fixed,
+            "likelihood_ratio": confidence.LikelihoodRatio,
+            "deviations": confidence.Deviations,
+            "calibrated": confidence.Calibrated,
+        },
     }
 )
-"""Parts with an argument, written as [name, argument]."""
+"""Parts with arguments, written as [name, argument, ...]."""
 
 
 def make(name: str, **options: Any) -> Policy[Any]:
@@ -116,6 +136,15 @@ def summary(name: str) -> str:
     'Play the distribution that trades least regret for most information.'
     """
     return (_builder(name).__doc__ or "").strip().splitlines()[0]
+
+
+def promise(name: str) -> Promise | None:
+    """Return what a policy promises with its default options; None if it does not say.
+
+    >>> promise("ids").mode, promise("calibrated").mode, promise("greedy")
+    ('certified', 'practical', None)
+    """
+    return promise_of(make(name))
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -157,14 +186,19 @@ def _part(key: str, value: Any) -> Any:
     if key == "inner" and isinstance(value, Mapping | str):
         return make(value) if isinstance(value, str) else policy_from_dict(value)
     if isinstance(value, list) and key in BUILT:
-        if len(value) != 2 or not isinstance(value[0], str):
+        if len(value) < 2 or not isinstance(value[0], str):
             raise InvalidInput(f"{key} must be a name or [name, argument]; got {brief(value)}.")
-        name, argument = value
+        name, *arguments = value
         if name not in BUILT[key]:
             raise unknown_name(key, name, [*PARTS[key], *BUILT[key]])
-        return BUILT[key][name](argument)
+        most = len(fields(BUILT[key][name]))
+        if len(arguments) > most:
+            raise InvalidInput(
+                f"{key} {brief(name)} takes at most {most} numbers; got {len(arguments)}."
+            )
+        return BUILT[key][name](*arguments)
     if isinstance(value, str) and key in PARTS:
-        if value in BUILT.get(key, ()):
+        if value in BUILT.get(key, ()) and value not in PARTS[key]:
             raise InvalidInput(
                 f"{key} {brief(value)} needs an argument: write [{brief(value)}, number]."
             )
@@ -185,8 +219,7 @@ def _name(key: str, value: Any) -> Any:
             return name
     for name, build in BUILT.get(key, {}).items():
         if type(value) is build:
-            (argument,) = (getattr(value, field.name) for field in fields(value))
-            return [name, _number(argument)]
+            return [name, *(_number(getattr(value, field.name)) for field in fields(value))]
     raise InvalidInput(f"{key} must be one of the library's to be saved; got {brief(value)}.")
 
 

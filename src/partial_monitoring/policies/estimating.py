@@ -6,8 +6,16 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
-from partial_monitoring.estimation.state import Context, Prior, State, View, initial_state
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.state import (
+    Context,
+    Prior,
+    State,
+    View,
+    initial_state,
+    state_for,
+)
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import Needs, refuse, refuse_actions
 from partial_monitoring.policies.policy import Choices, gathered
@@ -44,9 +52,10 @@ class EstimatingPolicy:
     def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
         refuse(self, game)
-        return initial_state(
+        state = initial_state(
             game, replicates, self.prior, functions=self.kernelized, draws=self.drawing
         )
+        return state_for(self.confidence, state, game.traits)
 
     def decide(
         self,

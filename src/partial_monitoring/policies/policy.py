@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
@@ -35,14 +36,19 @@ class Choices:
     estimate: Array | None = None
     """theta_hat, shape (n, d). A policy leaves out what it does not know, here as above."""
     candidates: Indices | None = None
-    """The actions that were considered, shape (n, c); the arrays above are then over these."""
+    """The actions that were considered, shape (n, c); the arrays above are then over these. If some
+    replicates considered fewer, -1 fills their rows up."""
     index: Array | None = None
     """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
     actions that it has ruled out."""
     decided_by: str | None = None
-    """What else decided: "contexts", regret and information of all contexts together, "plans", the
-    gaps of whole plans, one action for each context, or "savings", what observations are expected
-    to save in later rounds (then the information is that, and the gaps are expected losses)."""
+    """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
+    of whole plans, one action for each context; or "savings", information - gaps, where
+    gaps are what actions cost now and information what they are expected to save later."""
+    probed: NDArray[np.bool_] | None = None
+    """Which actions are probes, shape (n,), if the policy mixes in uniform actions."""
+    floor: Array | None = None
+    """The probability that probes give to every action that is available, shape (n,)."""
 
     @property
     def positions(self) -> Indices:
@@ -67,8 +73,10 @@ FILLERS: Mapping[str, float] = {
     "ratio": 0.0,
     "beta": 0.0,
     "estimate": np.nan,
-    "candidates": 0,
+    "candidates": -1,
     "index": -np.inf,
+    "probed": False,
+    "floor": 0.0,
 }
 """The fields of choices, and their values for an action that was not considered."""
 
@@ -146,7 +154,7 @@ def joined(choices: Sequence[Choices]) -> Choices:
     """
     if len(choices) == 1:
         return choices[0]
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {"decided_by": choices[0].decided_by}
     for name, filler in FILLERS.items():
         each = [getattr(choice, name) for choice in choices]
         if each[0] is None:
@@ -219,6 +227,11 @@ def uniform_stream(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[
     if width is None:
         return lambda t: stream.at(t)[:, 0]
     return stream.at
+
+
+def seen(context: Any) -> dict[str, Any]:
+    """Return a context as options: only games that have some need to know of them."""
+    return {} if context is None else {"context": context}
 
 
 def draws_needed(policy: Policy[Any], state: Any) -> int | None:

@@ -12,11 +12,13 @@ from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
 from partial_monitoring.kernels.base import Kernel
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, is_policy, joined
+from partial_monitoring.policies.promise import Promise, practical
 from partial_monitoring.validation import Array, Indices, brief, real_number, whole_number
 
 MOST_FITTED = 400
@@ -93,6 +95,10 @@ class Refitted:
 
     caveat = "the kernel was fitted to the data, so that nothing is guaranteed."
     """What a learner's status warns of."""
+
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return that nothing is proven."""
+        return practical("the kernel is fitted to the data")
 
     def __post_init__(self) -> None:
         if not is_policy(self.inner) or isinstance(self.inner, Refitted):

@@ -1,9 +1,8 @@
 """What theory guarantees the policies of an instance: a bound of regret, where one holds.
 
 The bounds of :func:`partial_monitoring.bounds` are about IDS with the paper's confidence sets and
-sampling rule, and a truth within B of the prior mean; kernels have norms instead of distances. The
-gaps may be exact, relaxed (they keep the bounds), or mean where Theta does not cut the confidence
-set, since they are then at most the relaxed ones.
+sampling rule, and a truth within B of the prior mean; kernels have norms instead of distances.
+Which parts they cover, ``IDS.uncovered`` knows.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from partial_monitoring.analysis.bounds import Bounds, bounds
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.estimation import confidence
 from partial_monitoring.model.function_game import FunctionGame
-from partial_monitoring.policies.ids import gaps, information
+from partial_monitoring.policies.ids import information
 from partial_monitoring.policies.ids.ids import IDS
-from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.report.game_class import Verdict
 from partial_monitoring.simulation.comparison import Comparison
 from partial_monitoring.validation import Array, Indices
@@ -80,12 +78,9 @@ def guarantees(comparison: Comparison, verdict: Verdict) -> list[Guarantee]:
 
 def has_bound(policy: object, game: Any) -> bool:
     """Whether the theory is about this policy."""
-    if type(policy) is not IDS or policy.information not in INFORMATION:
+    if type(policy) is not IDS or policy.confidence != confidence.paper():
         return False
-    plausible = policy.confidence_set(policy.init(game, 1))
-    known = [gaps.exact, gaps.relaxed, *([gaps.mean] if plausible.uncut is plausible else [])]
-    paper = policy.confidence == confidence.paper()
-    return paper and policy.gap in known and as_rule(policy.sampling) == Generalized()
+    return not policy.uncovered(game)
 
 
 def _guarantee(comparison: Comparison, verdict: Verdict, names: list[str]) -> Guarantee | None:

@@ -75,6 +75,7 @@ def render_page(
         groups=groups,
         styles=styles,
         policies=policies,
+        promises=text.promises(sections),
         command=command,
         versions=versions(),
         css=_part("page.css"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.report.game_class import Verdict, verdicts
 from partial_monitoring.report.guarantee import Guarantee, guarantees
 from partial_monitoring.report.series import Curves, Plays, curves, plays
@@ -87,6 +88,13 @@ class Section:
     def guarantees(self) -> list[Guarantee]:
         """What theory guarantees policies that were played."""
         return guarantees(self.comparison, self.verdict)
+
+    @property
+    def promises(self) -> dict[str, Promise]:
+        """What the policies promise on this game, by name; those that say so."""
+        policies, game = self.comparison.policies, self.comparison.game
+        stated = {name: promise_of(policy, game) for name, policy in policies.items()}
+        return {name: promise for name, promise in stated.items() if promise is not None}
 
     def bounds(self, rounds: Indices) -> dict[str, Array]:
         """Return the bounds that hold and say something in these rounds, by what they are called.

@@ -48,7 +48,7 @@ def summary_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
     counted = sections(comparisons)
     kept = [j for j in range(len(COLUMNS)) if j not in _left_out(width)]
-    table.caption = _caption(counted, [COLUMNS[j] for j in kept])
+    table.caption = Text(_caption(counted, [COLUMNS[j] for j in kept]))
     table.caption_justify = "left"
     for j in kept:
         name = j < NAMES
@@ -86,7 +86,13 @@ def _caption(counted: Sequence[Section], columns: Sequence[str]) -> str:
         notes += ["95 %: quantile over the seeds", "predicted: worst case of the class"]
     if any(section.comparison.refused for section in counted):
         notes.append("refused: a game that the policy cannot play")
-    return "; ".join(notes)
+    lines, promises = ["; ".join(notes)], dict[str, list[str]]()
+    for name, promise in text.promises(counted).items():
+        promises.setdefault(promise, []).append(name)
+    for promise, names in promises.items():
+        verb = "is" if len(names) == 1 else "are"
+        lines.append(visible(f"{text.name_list(names)} {verb} {promise}"))
+    return "\n".join(lines)
 
 
 def _about(section: Section) -> list[str]:

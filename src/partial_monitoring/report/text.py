@@ -124,6 +124,15 @@ def _bound_note(own: Guarantee, horizon: int) -> str:
     )
 
 
+def promises(sections: Sequence[Section]) -> dict[str, str]:
+    """Return what each policy promises, on all games or in the order of these."""
+    found: dict[str, list[str]] = {}
+    for section in sections:
+        for name, promise in section.promises.items():
+            found.setdefault(name, []).append(str(promise))
+    return {name: "; or ".join(dict.fromkeys(each)) for name, each in found.items()}
+
+
 def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
     """Return the size of the experiment."""
     results = [section.comparison.result for section in sections if section.summaries]

@@ -22,8 +22,10 @@ from partial_monitoring.policies.policy import (
     check_choices,
     checked_actions,
     is_policy,
+    seen,
     uniform_stream,
 )
+from partial_monitoring.policies.probing import probing
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.result import Result, Run
@@ -54,13 +56,14 @@ Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | 
 
 def simulate(
     game: str | AnyGame,
-    policies: Policies,
+    policies: Policies = registry.DEFAULT,
     theta: ArrayLike | str | Callable[[Array], Any] = "random",
     *,
     horizon: int,
     seeds: int | Iterable[int] = 20,
     checkpoints: ArrayLike | None = None,
     noise: str | NoiseFunction | None = None,
+    probe: float = 0.0,
     progress: bool = False,
 ) -> Result:
     """Play policies on a game and return their regret.
@@ -70,7 +73,8 @@ def simulate(
     game
         The game, or the name of one of ``pm.games``.
     policies
-        A policy, a name, a list of them, or a dict from names of your own to policies.
+        A policy, a name, a list of them, or a dict from names of your own to policies;
+        ``pm.Calibrated()`` unless given.
     theta
         The true parameter (d,), one per seed (seeds, d), "random" for one per seed drawn uniformly
         from Theta, or "worst" for one for which the first policy has large regret, found by a
@@ -86,6 +90,9 @@ def simulate(
         scale. The horizon is always one.
     noise
         As for :class:`partial_monitoring.Instance`.
+    probe
+        The share of uniform actions that are mixed into every policy, see
+        :class:`partial_monitoring.Probing`.
     progress
         Show a progress bar on standard error.
 
@@ -98,13 +105,13 @@ def simulate(
     Examples
     --------
     >>> import partial_monitoring as pm
-    >>> result = pm.simulate(pm.games.apple_tasting(), "ids", [0.9, 0.1], horizon=50, seeds=4)
-    >>> result.regret["ids"].shape == (4, len(result.checkpoints))
+    >>> result = pm.simulate("apple_tasting", theta=[0.9, 0.1], horizon=50, seeds=4)
+    >>> result.regret["calibrated"].shape == (4, len(result.checkpoints))
     True
     """
     game = game_registry.named(game)
     boolean("progress", progress)
-    chosen = named_policies(policies)
+    chosen = named_policies(policies, probe)
     rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
@@ -143,14 +150,12 @@ def play(
         try:
             for t in range(horizon):
                 context = environment.context(t)
-                # Only policies for games with contexts need to know of them.
-                seen: dict[str, Any] = {} if context is None else {"context": context}
-                choice = policy.decide(state, uniforms(t), **seen)
+                choice = policy.decide(state, uniforms(t), **seen(context))
                 if t == 0:
                     check_choices(choice, game.k, n)
                 action = checked_actions(choice, n, game.k)
                 shown = environment.observe(action, t)
-                state = policy.update(state, action, shown, **seen)
+                state = policy.update(state, action, shown, **seen(context))
                 regret += environment.gap(action, t)
                 gained += choice.gained
                 ratios += np.nan if choice.ratio is None else choice.ratio
@@ -187,13 +192,13 @@ def worst_for(
     return game.from_coordinates(worst_theta(game.coordinate_set, regret))
 
 
-def named_policies(policies: Policies) -> dict[str, Policy[Any]]:
-    """Return policies by name."""
+def named_policies(policies: Policies, probe: object = 0.0) -> dict[str, Policy[Any]]:
+    """Return policies by name, with a share of probes."""
 
     def name(place: int, policy: Any) -> str:
         return policy if isinstance(policy, str) else registry.name_of(policy)
 
-    return by_name("policies", policies, _policy, name)
+    return by_name("policies", policies, lambda policy: probing(_policy(policy), probe), name)
 
 
 def by_name(

@@ -51,9 +51,13 @@ class Covariance:
 
     def products(self, rows: Functionals) -> Array:
         """Return s C for rows s (q, w), shape (q, d)."""
-        whole = weighted_rows(self.gram if self.base is None else DenseGram(self.base), rows)
         known = self.rows.rows
-        return np.asarray(whole - rows.of(known).T @ known)
+        if self.base is not None and rows.index.shape[1] == 1:
+            whole = self.base[rows.index[:, 0]] * rows.weight
+        else:
+            whole = weighted_rows(self.gram if self.base is None else DenseGram(self.base), rows)
+        whole -= rows.of(known).T @ known
+        return whole
 
     def column(self, i: int) -> Array:
         """Return one column of C, shape (d,), computed once: deciding and learning share it."""

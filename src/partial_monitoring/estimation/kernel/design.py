@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence_set import counted_once
 from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame
+from partial_monitoring.numerics.linalg import equal_rows
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -111,6 +113,17 @@ class KernelDesign:
     def groups(self) -> Indices:
         """All actions compete with each other, shape (2,)."""
         return np.array([0, self.game.k])
+
+    @cached_property
+    def rivals(self) -> NDArray[np.bool_]:
+        """Which actions are the first of those that always earn the same, shape (1, k)."""
+        reward = self.game.reward
+        earned = self.gram.copies[reward.index]
+        order = np.lexsort((reward.weight, earned), axis=1)
+        parts = (np.take_along_axis(own, order, axis=1) for own in (earned, reward.weight))
+        return counted_once(
+            equal_rows(np.column_stack(list(parts))), np.ones((1, len(order)), bool)
+        )
 
     @cached_property
     def always_best(self) -> NDArray[np.bool_]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
+from partial_monitoring.estimation.confidence import Schedule, squared_radius
+from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.estimation.kernel.root import Root
 from partial_monitoring.validation import Array, Indices, real_array
@@ -24,6 +26,12 @@ ROUNDING = 1e-14
 """Squared distances below this fraction of the squared lengths are rounding."""
 
 Mask = NDArray[np.bool_]
+
+NEAREST = 512
+"""Largest number of rivals about which information counts, the most promising ones."""
+
+CROWDING = 1.5
+"""Improvements of crowded points, nearly copies of each other, add up in this norm."""
 
 PLAUSIBLE = 1e-9
 """An action that falls short of being best by less than this fraction still counts."""
@@ -123,6 +131,66 @@ class KernelEllipsoid(ConfidenceSet):
         # Written with differences, so that it is exactly zero for copies of b.
         squared = (variances - variances[action]) + 2 * (cross[action] - cross)
         return np.asarray(np.maximum(squared, 0.0))
+
+    @cached_property
+    def improvement(self) -> Improvement:
+        each = [self._improvement(row) for row in range(len(self.beta))]
+        return Improvement(*map(np.array, zip(*each, strict=True)))
+
+    def _improvement(self, row: int) -> tuple[Array, Array]:
+        """Return gaps and information of one replicate, each (k,)."""
+        data, design, game = self.data, self.data.design, self.data.design.game
+        gaps, greedy, weights = self._worth_of_rivals(row)
+        pulled = self._pulled(row, greedy, np.flatnonzero(weights))
+        scale = np.broadcast_to(design.whitening, (game.k,))[:, None]
+        shown = game.observation.of(pulled) * scale  # (q, k, m)
+        signals, weight = data.signals[row], weights[weights > 0]
+        m = signals.shape[1]
+        if m == 1:
+            return gaps, weight @ shown[:, :, 0] ** 2 / (1.0 + np.maximum(signals[:, 0, 0], 0.0))
+        both = np.einsum("q,qai,qaj->aij", weight, shown, shown)
+        explained = np.linalg.solve(np.eye(m) + signals, both)
+        return gaps, np.maximum(np.trace(explained, axis1=1, axis2=2), 0.0)
+
+    def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
+        gaps, information, every, squared = [], [], [], []
+        for row in range(len(self.beta)):
+            own, greedy, weights = self._worth_of_rivals(row)
+            earned = self.game.reward.of(self._pulled(row, greedy, np.flatnonzero(weights)))
+            shown = earned - earned[:, [greedy]]  # (q, k)
+            psi = self.distances(row, greedy)
+            gaps.append(own)
+            information.append(weights[weights > 0] @ shown**2 / (1.0 + psi))
+            every.append(greedy)
+            squared.append(psi)
+        return (
+            Improvement(np.array(gaps), np.array(information)),
+            np.array(every),
+            np.array(squared),
+        )
+
+    def _worth_of_rivals(self, row: int) -> tuple[Array, int, Array]:
+        """Return gaps (k,), the greedy action, and delta / |u|^2 (k,) of its nearest rivals."""
+        from partial_monitoring.numerics.compiled import improvement
+
+        means, counted = self.means[row], self.data.design.rivals[0]
+        greedy = int(improvement.greedy_of(means, counted))
+        delta = np.empty(len(means))
+        squared = self.distances(row, greedy)
+        squared[squared <= ROUNDING * self.data.variances[row]] = 0.0
+        numbers = greedy, counted, self.noise_std, int(self.round[row]), CROWDING, delta
+        total = improvement.worth_of_rivals(means, squared, *numbers)
+        delta[np.argsort(-delta, kind="stable")[NEAREST:]] = 0.0
+        improvement.shares_of_variance(delta, squared)
+        return np.maximum(total + means[greedy] - means, 0.0), greedy, delta
+
+    def _pulled(self, row: int, greedy: int, rivals: Indices) -> Array:
+        """Return V_t^-1 (phi_b - phi_g) of some rivals b (q,), shape (q, d)."""
+        own, reward = self.data.covariances[row], self.game.reward
+        away = own.products(reward[rivals])
+        away -= own.times(reward[greedy])
+        away /= self.data.design.regularization
+        return away
 
     def directed(self, *, relaxed: bool) -> Array:
         rows = range(len(self.beta))

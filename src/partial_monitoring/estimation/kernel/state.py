@@ -83,6 +83,31 @@ class KernelDuelState(KernelState):
             ]
         )
 
+    def through_pairs(self, actions: Indices, schedule: Schedule) -> KernelEllipsoid:
+        """Return E_t, seen through some of the duels (q,) instead of the items."""
+        items, lam = self.design.game, self.design.regularization
+        pair = np.stack(np.divmod(actions, items.k), axis=1)  # (q, 2)
+        earned = Functionals(pair, np.ones(pair.shape))
+        shown = Functionals(pair[:, None], np.broadcast_to([1.0, -1.0], pair[:, None].shape))
+        options = {"noise_std": items.noise_std, "norm_bound": items.norm_bound}
+        game = KernelGame.of_functionals(items.gram, earned, shown, (1,) * len(pair), **options)
+        seen, place = np.unique(pair, return_inverse=True)
+        one, two = np.reshape(place, pair.shape).T
+        variances, signals = [], []
+        for own in self.estimate.covariances:
+            whole = own.products(Functionals(seen[:, None], np.ones((len(seen), 1))))
+            cross = whole[:, seen] / lam
+            both = cross[one, one] + cross[two, two]
+            variances.append(both + 2.0 * cross[one, two])
+            signals.append(np.maximum(both - 2.0 * cross[one, two], 0.0))
+        estimate = replace(
+            self.estimate,
+            design=replace(self.design, game=game),
+            variances=np.array(variances),
+            signals=np.array(signals)[:, :, None, None],
+        )
+        return KernelEllipsoid.around(estimate, schedule)
+
 
 @initial_state.register
 def _of_kernel_game(

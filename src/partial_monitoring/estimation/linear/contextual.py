@@ -16,6 +16,7 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
@@ -71,6 +72,21 @@ class ContextualState:
                 estimate = replace(estimate, design=design)
         return replace(self, estimate=updated_by_rows(estimate, rows, residual))
 
+    def having_seen(self, plays: Indices, sums: Array, rounds: Indices) -> Self:
+        """Return the state in rounds (n,), after many observations at one stroke.
+
+        ``plays`` (n, N) are those of the actions of all listed contexts, one context after the
+        other, and ``sums`` (n, N, m) of what they showed.
+        """
+        estimate = self.estimate
+        for part, first in zip(self.parts, _starts(self.parts), strict=True):
+            for a, rows in enumerate(part.maps):
+                often = plays[:, first + a, None].astype(float)
+                seen = sums[:, first + a, : len(rows)] * part.whitening[a]
+                beyond = (seen - often * part.expected[a]) / np.sqrt(np.maximum(often, 1.0))
+                estimate = updated_by_rows(estimate, np.sqrt(often)[:, :, None] * rows, beyond)
+        return replace(self, estimate=replace(estimate, round=rounds))
+
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
@@ -80,10 +96,9 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            seen = Ellipsoid.around(self.estimate.through(met.design, met.rows), schedule)
             found.append(
                 offered(
-                    seen,
+                    self.through(met, schedule, met.rows),
                     mask,
                     met.positions,
                     met.count,
@@ -94,9 +109,13 @@ class ContextualState:
             )
         return found
 
-    def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
         (met, *_) = self.met(context)
-        return Ellipsoid.around(self.estimate.through(met.design), schedule)
+        return self.through(met, schedule)
+
+    def through(self, met: Met, schedule: Schedule, rows: Any = slice(None)) -> ConfidenceSet:
+        """Return E_t of some replicates, seen through the actions of a context."""
+        return Ellipsoid.around(self.estimate.through(met.design, rows), schedule)
 
     def met(self, context: Context | None) -> list[Met]:
         """Return the contexts that occur in a round."""
@@ -170,6 +189,11 @@ def _parameter_design(game: ContextualGame, prior: Prior) -> Design:
     everything = Game(np.zeros((1, d)), np.eye(d)[None], game.parameters, noise)
     whole = linear_design(everything, prior)
     return replace(whole, maps=np.zeros((1, 0, whole.rank)), expected=np.zeros((1, 0)))
+
+
+def _starts(parts: Sequence[Design]) -> Indices:
+    """Return where the actions of each context start in a list of all, shape (contexts,)."""
+    return np.cumsum([0, *(len(part.maps) for part in parts[:-1])])
 
 
 def _largest_leverage(parts: Sequence[Design]) -> float:

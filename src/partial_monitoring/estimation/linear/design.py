@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence_set import counted_once
 from partial_monitoring.model.game import Game
-from partial_monitoring.numerics.linalg import in_basis, null_space
+from partial_monitoring.numerics.linalg import equal_rows, in_basis, null_space
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import (
     Array,
@@ -125,6 +126,19 @@ class Design:
         """Squared distances of features in unseen directions over lambda, shape (k, k)."""
         off = self.hidden_features[:, None] - self.hidden_features[None]
         return np.asarray((off**2).sum(axis=-1) / self.regularization)
+
+    @cached_property
+    def copies(self) -> Indices:
+        """Numbers (k,) that are the same for actions of a group that always earn the same."""
+        if self.parts:
+            own = zip(self.groups, self.parts, strict=False)
+            return np.concatenate([start + part.copies for start, part in own])
+        return equal_rows(self.game.features)
+
+    @cached_property
+    def rivals(self) -> NDArray[np.bool_]:
+        """Which actions are the first of their copies, shape (1, k)."""
+        return counted_once(self.copies, np.ones((1, len(self.copies)), dtype=bool))
 
     @property
     def rows(self) -> Array:

@@ -14,7 +14,8 @@ from partial_monitoring.analysis.advantage import advantage_program
 from partial_monitoring.analysis.alignment import region_cones
 from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule, squared_radius
+from partial_monitoring.estimation.confidence import Schedule, squared_radius
+from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
@@ -41,6 +42,10 @@ class Ellipsoid(ConfidenceSet):
     """beta_t, shape (n,)."""
     projected: Array | None = None
     """theta_hat in the coordinates of the design, if it is known already, shape (n, D)."""
+    chances: Array | None = None
+    """How likely each group is to come, shape (n, groups); one group alone unless given."""
+    offered: Mask | None = None
+    """Which actions are offered, shape (n, k); all of them unless given."""
 
     @classmethod
     def around(cls, estimate: Estimate, schedule: Schedule) -> Ellipsoid:
@@ -216,6 +221,39 @@ class Ellipsoid(ConfidenceSet):
             squared = np.maximum(((away @ self.data.inverse) * away).sum(axis=2), 0.0)
         return gaps, greedy, squared
 
+    @cached_property
+    def improvement(self) -> Improvement:
+        from partial_monitoring.numerics.compiled import improvement
+
+        data, design, own = self.data, self.data.design, self._improvement_numbers
+        columns = np.zeros((0, 0)) if design.parts else design.features_by_coordinate
+        chances = np.ones((len(data.round), len(design.groups) - 1))
+        if self.chances is not None:
+            chances = np.ascontiguousarray(self.chances)
+        maps, signals = design.maps, np.ascontiguousarray(data.signals)
+        groups = design.groups, self._counted, chances
+        return Improvement(*improvement.improvement(*own, columns, maps, signals, *groups))
+
+    def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
+        from partial_monitoring.numerics.compiled import improvement
+
+        known = *self._improvement_numbers, self.data.design.features_by_coordinate, self._counted
+        *both, greedy, squared = improvement.improvement_of_duels(*known)
+        return Improvement(*both), greedy, squared
+
+    @property
+    def _improvement_numbers(self) -> tuple[Any, ...]:
+        """What compiled improvements are handed: the posterior on the affine hull of Theta."""
+        data, design = self.data, self.data.design
+        known = data.means, data.variances, data.inverse, data.round
+        return (*known, design.noise_std, design.observed_features)
+
+    @property
+    def _counted(self) -> Mask:
+        """The rivals of the greedy actions, shape (n, k), or (1, k) if they are always the same."""
+        design = self.data.design
+        return design.rivals if self.offered is None else counted_once(design.copies, self.offered)
+
     def directed(self, *, relaxed: bool) -> Array:
         rows = np.eye(len(self.beta), dtype=bool)
         each = [self.of(row)._directed(relaxed=relaxed) for row in rows]
@@ -257,7 +295,10 @@ class Ellipsoid(ConfidenceSet):
         """Return E_t, seen through the actions of one of its groups."""
         if not self.data.design.parts:
             return self
-        return replace(self, data=self.data.group(group), projected=self.local_center)
+        own = slice(self.groups[group], self.groups[group + 1])
+        offered = None if self.offered is None else np.ascontiguousarray(self.offered[:, own])
+        data, center = self.data.group(group), self.local_center
+        return replace(self, data=data, projected=center, chances=None, offered=offered)
 
     def _by_group(self, gaps: Callable[[Ellipsoid], Array]) -> Array:
         """Return what a function says about one group after the other, shape (n, k)."""

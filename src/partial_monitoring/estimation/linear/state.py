@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import singledispatch
+from typing import Any, Self
 
 import numpy as np
 
 from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import (
@@ -52,8 +54,14 @@ class LinearState:
     ) -> Sequence[View]:
         return [offered(self.confidence(schedule), available)]
 
-    def confidence(self, schedule: Schedule, context: Context | None = None) -> Ellipsoid:
-        return Ellipsoid.around(self.estimate, schedule)
+    def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
+        return confidence_around(schedule, self.estimate)
+
+
+@singledispatch
+def confidence_around(schedule: Any, estimate: Estimate) -> ConfidenceSet:
+    """Return E_t of an estimate: an ellipsoid, unless the kind of schedule makes another set."""
+    return Ellipsoid.around(estimate, schedule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +75,13 @@ class DuelState(LinearState):
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
         estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
         return replace(self, estimate=estimate)
+
+    def through_pairs(self, actions: Indices, schedule: Schedule) -> Ellipsoid:
+        """Return E_t, seen through some of the duels (q,) instead of the items."""
+        items = self.design.game
+        one, two = items.features[np.stack(np.divmod(actions, items.k))]  # (q, d) each
+        pairs = Game(one + two, (one - two)[:, None, :], items.parameters, items.noise_std)
+        return Ellipsoid.around(self.estimate.through(self.design.through(pairs)), schedule)
 
 
 @initial_state.register

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy
 from partial_monitoring.validation import Array, non_negative_number
 

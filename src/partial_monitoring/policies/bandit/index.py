@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 

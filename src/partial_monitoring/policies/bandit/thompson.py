@@ -19,7 +19,8 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
@@ -182,4 +183,4 @@ class DuelingTS(DuelPolicy, Sampling):
         base = np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling)
         psi = np.array([confidence.distances(row, int(a)) for row, a in enumerate(first)])
         distribution = point_mass(second, one.shape[1])
-        return duels_of(confidence, first, second, distribution, base, psi, two)
+        return duels_of(confidence, first, second, distribution, base, 0.5 * np.log1p(psi), two)

@@ -5,24 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.profile.model import signal_model
-from partial_monitoring.estimation.state import Context
+from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
+from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
-from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draws_needed
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
+from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
+from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
 
 @dataclass(frozen=True, eq=False)
 class CalibratedState:
     """What is known, and the rule that plays this kind of game."""
 
+    game: AnyGame
     rule: Policy[Any]
     known: Any
     """The state of the rule."""
+
+    def met(self, context: Context | None) -> CalibratedState:
+        """Return a state that can play a context, which must be given if the game has some.
+
+        Signals are counted in listed contexts only. When another one comes, what was counted
+        becomes a least-squares estimate, and the rule for Gaussian feedback goes on from there.
+        """
+        if context is None and self.game.traits.contexts:
+            raise InvalidInput("context must be given, the game has contexts.")
+        if not is_unlisted(context) or self.rule != AnticipatingIndex():
+            return self
+        rule, counted = gaussian_rule(self.game), self.known.least_squares()
+        known: Any = rule.init(self.game, len(counted.round))
+        known = known.having_seen(counted.plays, counted.sums, counted.round)
+        return CalibratedState(self.game, rule, replace(known, seen=self.known.seen))
 
     @property
     def design(self) -> Any:
@@ -39,6 +57,13 @@ class CalibratedState:
 class Calibrated:
     """Play with practical widths: the lowest regret that is known on every kind of game.
 
+    Parameters
+    ----------
+    guard
+        lambda > 0: what may have been lost, by the confidence sets of the paper, is kept within
+        lambda times the bound of IDS, which plays where the budget is spent; the expected regret is
+        then at most 1 + lambda times that bound. For games without contexts. None: no guard.
+
     Examples
     --------
     >>> import partial_monitoring as pm
@@ -49,10 +74,18 @@ class Calibrated:
 
     needs: ClassVar[Needs] = Needs(listed=False)
 
+    guard: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.guard is not None:
+            set_fields(self, guard=positive_number("guard", self.guard))
+
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
         rule = rule_for(game)
-        return CalibratedState(rule, rule.init(game, replicates))
+        if self.guard is not None:
+            rule = Guarded(rule, self.guard)
+        return CalibratedState(game, rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
         """Return the number of uniform numbers that a round needs."""
@@ -65,6 +98,7 @@ class Calibrated:
         available: Array | None = None,
         context: Context | None = None,
     ) -> Choices:
+        state = state.met(context)
         numbers = uniforms[:, 0] if draws_needed(state.rule, state.known) is None else uniforms
         return state.rule.decide(state.known, numbers, available, **seen(context))
 
@@ -75,22 +109,24 @@ class Calibrated:
         observation: Array,
         context: Context | None = None,
     ) -> CalibratedState:
+        state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return replace(state, known=known)
 
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return what the guard proves; without one, where to find what was measured."""
+        if self.guard is None:
+            return practical(MEASURED)
+        words = f"its expected regret is at most {1 + self.guard:g} times the bound of IDS"
+        return Promise(CERTIFIED, f"{words}, if the model holds")
+
     def confidence_set(self, state: CalibratedState, context: Context | None = None) -> Any:
         """Return E_t of the rule, which ``Learner.status`` reports."""
+        state = state.met(context)
         rule: Any = state.rule
         return rule.confidence_set(state.known, **seen(context))
 
 
 def rule_for(game: AnyGame) -> Policy[Any]:
     """Return the rule that plays a kind of game."""
-    if signal_model(game) is not None:
-        return AnticipatingIndex()
-    return IDS(confidence=schedules.deviations(2.0))
-
-
-def seen(context: Context | None) -> dict[str, Any]:
-    """Return a context as options: only games that have some need to know of them."""
-    return {} if context is None else {"context": context}
+    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()

@@ -36,7 +36,7 @@ from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, Indices, brief
 
-WEIGHT, ROUNDS, RATE, DAMPING = 0.1, 1000.0, 1.75, 3.0
+WEIGHT, ROUNDS, RATE, DAMPING = 0.09, 1000.0, 1.75, 3.0
 """The constants of the rule. They were chosen on apple tasting and label-efficient prediction with
 two outcomes, so that few runs stay wrong for long, and confirmed on other games."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from partial_monitoring.policies.ids.context_counts import AllContexts, Counting
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
 from partial_monitoring.policies.ids.ids import IDS, asked
+from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.plans import Plans, plans_of
 from partial_monitoring.policies.ids.ratio import ZERO_GAP, refuse_misfits
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
@@ -98,12 +99,24 @@ class ContextualIDS(IDS):
                 f"{brief(self.sampling)}."
             )
 
+    def uncovered(self, game: AnyGame | None = None) -> list[str]:
+        found = super().uncovered(game)
+        if self.information is not log_det and "this information" not in found:
+            found.append("this information")
+        if self.chances != "known":
+            found.append("a context distribution that is learned")
+        return found if self.solver == "exact" else [*found, "this solver"]
+
     @property
     def _rule(self) -> Generalized:
         rule: Any = as_rule(self.sampling)
         return rule  # type: ignore[no-any-return]
 
     def init(self, game: AnyGame, replicates: int) -> CountingState:
+        if game.traits.finite and getattr(self.confidence, "counts_signals", False):
+            raise InvalidInput(
+                "confidence likelihood_ratio is not for ContextualIDS in finite games; use IDS."
+            )
         state = super().init(game, replicates)
         seen = np.zeros((replicates, len(state.parts)), dtype=np.int64)
         plans = plans_of(state.game, state.design) if self.integrated else None
@@ -122,14 +135,16 @@ class ContextualIDS(IDS):
         if self._alone(context):
             return super().decide(state, uniforms, available, context)
         state, own = state.find_context(context)
-        known = self._everywhere(state)
-        each = np.arange(len(own))
-        offered = np.array(np.broadcast_to(state.contexts.offered, known.gaps.shape))
+        chi = np.array(chances(state, own, kind=self.chances))
+        each, shape = np.arange(len(own)), (len(own), *state.contexts.offered.shape)
+        offered = np.array(np.broadcast_to(state.contexts.offered, shape))
         if available is not None:
             offered[each, own, : len(available)] &= np.asarray(available, dtype=bool)
             some_action(offered[each, own])
+        whole = available is None
+        known = self._everywhere(state, chi, None if whole else offered)
         distribution, ratio, decided_by = self._distribution(
-            state, known, offered, own, whole=available is None
+            state, known, chi, offered, own, whole=whole
         )
         shown = slice(context.k if is_unlisted(context) else state.game.k)
         return Choices(
@@ -151,6 +166,7 @@ class ContextualIDS(IDS):
         self,
         state: CountingState,
         known: Everywhere,
+        chi: Array,
         offered: NDArray[np.bool_],
         own: Indices,
         *,
@@ -166,7 +182,6 @@ class ContextualIDS(IDS):
             shares, ratios = self._planned(state, state.plans, known, own)
             if planned.all():
                 return shares, ratios, "plans"
-        chi = np.array(chances(state, own, kind=self.chances))
         if self.solver == "exact":
             distribution, ratio = self._exactly(known, chi, offered, own)
         else:
@@ -238,9 +253,15 @@ class ContextualIDS(IDS):
         known, own = following.find_context(context)
         return known.counted(own)
 
-    def _everywhere(self, state: CountingState) -> Everywhere:
-        """Return gaps and information of all contexts; what is always best has no gap."""
-        whole = state.everywhere(self.confidence)
+    def _everywhere(
+        self, state: CountingState, chi: Array, offered: NDArray[np.bool_] | None
+    ) -> Everywhere:
+        """Return gaps and information of all contexts; what is always best has no gap.
+
+        ``offered`` (n, contexts, actions) is None if nothing is left out.
+        """
+        listed = None if offered is None else offered[:, *state.contexts.where]
+        whole = replace(state.everywhere(self.confidence), chances=chi, offered=listed)
         gained = _of_all("information", self.information, whole)
         lost = _of_all("gap", self.gap, whole)
         refuse_misfits(lost, gained)

@@ -18,11 +18,13 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
-from partial_monitoring.policies.ids.sampling import SamplingRule, as_rule
+from partial_monitoring.policies.ids.sampling import Generalized, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
+from partial_monitoring.policies.promise import Promise, of_parts
 from partial_monitoring.validation import Array
 
 
@@ -57,6 +59,12 @@ class DuelingIDS(DuelPolicy):
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
 
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return what is proven: considering only the greedy item's duels costs a factor of 4."""
+        words: str = getattr(self.confidence, "promise", "")
+        missing = [] if as_rule(self.sampling) == Generalized() else ["this sampling rule"]
+        return of_parts(words and f"{words}, with 4 times the information ratio", missing)
+
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence
         base, greedy, psi = confidence.duels()
@@ -70,4 +78,4 @@ class DuelingIDS(DuelPolicy):
             answer = as_rule(self.sampling).solve(gaps, 0.5 * np.log1p(psi), confidence)
             distribution = answer.distribution(base.shape[1])
         second = draw(distribution, uniforms)
-        return duels_of(confidence, greedy, second, distribution, base, psi)
+        return duels_of(confidence, greedy, second, distribution, base, 0.5 * np.log1p(psi))

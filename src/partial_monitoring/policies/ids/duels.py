@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.state import Context, State, initial_duels
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.estimating import EstimatingPolicy
@@ -43,16 +43,16 @@ def duels_of(
     second: Indices,
     distribution: Array,
     base: Array,
-    psi: Array,
+    information: Array,
     index: Array | None = None,
 ) -> Choices:
     """Return the duels of items (n,) with items (n,) that were chosen from all (n, k).
 
-    The gap of a pair is the sum of the gaps of its items, ``base`` (n, k), and its information is
-    1/2 log(1 + psi) with the squared distances from the first item, ``psi`` (n, k).
+    The gap of a pair is the sum of the gaps of its items, ``base`` (n, k); ``information`` (n, k)
+    is that of the duels with the first item.
     """
     gaps = base + np.take_along_axis(base, first[:, None], axis=1)
-    information, count = 0.5 * np.log1p(psi), base.shape[1]
+    count = base.shape[1]
     return Choices(
         first * count + second,
         distribution,

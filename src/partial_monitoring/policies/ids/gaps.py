@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.validation import Array
 
-__all__ = ["exact", "mean", "relaxed"]
+__all__ = ["exact", "improvement", "mean", "relaxed"]
 
 
 def __dir__() -> list[str]:
@@ -60,6 +60,22 @@ def mean(game: Any, confidence: ConfidenceSet) -> Array:
     Theta allows (E6).
     """
     return np.asarray(np.minimum(confidence.greedy_gaps(), confidence.gap_ceiling))
+
+
+@in_groups
+def improvement(game: Any, confidence: ConfidenceSet) -> Array:
+    """Return sum_b delta_b + <phi_g - phi_a, theta_hat>, what is expected to be lost.
+
+    With the greedy action g, D_b = <phi_g - phi_b, theta_hat> and s_b = rho |phi_b - phi_g| in the
+    norm of V_t^-1, the standard deviation of the difference under the normal posterior on the
+    affine hull of Theta,
+
+        delta_b = E max(s_b X - D_b, 0) + max(0, s_b (2 log t)^(1/2) - D_b) / t,  X normal,
+
+    is what the chance that b is better than g is worth. Actions that always earn the same count
+    once. No upper bound of the gap: for low regret, without a theorem.
+    """
+    return confidence.improvement.gaps
 
 
 def largest_gap(confidence: ConfidenceSet) -> float:

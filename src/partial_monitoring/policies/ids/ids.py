@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.estimation import confidence as schedules
-from partial_monitoring.estimation.confidence import ConfidenceSet, Schedule
+from partial_monitoring.estimation.confidence import Schedule
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids import gaps as gap_estimates
 from partial_monitoring.policies.ids import information as information_gains
@@ -22,9 +24,10 @@ from partial_monitoring.policies.ids.information import InformationGain
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.lazy_gaps import lazily
 from partial_monitoring.policies.ids.ratio import right_shape
-from partial_monitoring.policies.ids.sampling import Rule, SamplingRule, as_rule
+from partial_monitoring.policies.ids.sampling import Generalized, Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.promise import Promise, of_parts
 from partial_monitoring.validation import Array
 
 
@@ -42,7 +45,8 @@ class IDS(EstimatingPolicy):
         Sampling rule: ``pm.sampling.exact``, ``.approximate``, ``.generalized(kappa)``,
         ``.deterministic`` or ``.e2d(tradeoff)``.
     confidence
-        How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)`` or ``.deviations(number)``.
+        How wide E_t is: ``pm.confidence.paper()``, ``.fixed(delta)``, ``.likelihood_ratio(delta)``,
+        ``.deviations(number)`` or ``.calibrated(c0, c1)``.
     regularization
         lambda > 0, the weight of the prior mean in the least-squares estimate.
     prior_mean
@@ -101,6 +105,39 @@ class IDS(EstimatingPolicy):
         return Choices(
             action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
         )
+
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return what is proven of these parts, on a game or wherever the theory holds."""
+        words: str = getattr(self.confidence, "promise", "")
+        return of_parts(words, [] if not words else self.uncovered(game))
+
+    def uncovered(self, game: AnyGame | None = None) -> list[str]:
+        """Return what the theory does not cover, confidence sets aside.
+
+        Gaps may be exact, relaxed (they keep the bounds), or mean where Theta does not cut E_t,
+        since they are then at most the relaxed ones.
+        """
+        gaps = [gap_estimates.exact, gap_estimates.relaxed]
+        if self.gap is gap_estimates.mean and not self._is_cut(game):
+            gaps.append(self.gap)
+        gains = [information_gains.log_det]
+        if game is None or not game.traits.contexts:
+            gains.append(information_gains.directed)
+        covered = {
+            "these gaps": self.gap in gaps,
+            "this information": self.information in gains,
+            "this sampling rule": as_rule(self.sampling) == Generalized(),
+            "candidates of a box": game is None or game.traits.listed,
+        }
+        return [part for part, known in covered.items() if not known]
+
+    def _is_cut(self, game: AnyGame | None) -> bool:
+        """Whether Theta cuts E_t, in the first of several contexts."""
+        if game is None:
+            return False
+        context = game.context(0 if game.traits.contexts else None)
+        plausible = self.confidence_set(self.init(game, 1), **context.options)
+        return plausible.uncut is not plausible
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps; among many actions, exact ones only where the rule needs them."""

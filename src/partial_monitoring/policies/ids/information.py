@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids.gaps import in_groups
 from partial_monitoring.validation import Array
 
-__all__ = ["directed", "directed_relaxed", "log_det"]
+__all__ = ["directed", "directed_relaxed", "improvement", "log_det"]
 
 
 def __dir__() -> list[str]:
@@ -61,3 +61,15 @@ def directed_relaxed(game: Any, confidence: ConfidenceSet) -> Array:
     Two support calls per action that is plausibly as good as the one that looks best.
     """
     return confidence.directed(relaxed=True)
+
+
+@in_groups
+def improvement(game: Any, confidence: ConfidenceSet) -> Array:
+    """Return sum_b delta_b |M_a V_t^-1 u_b|^2 / (|u_b|^2 (1 + |M_a|^2)), for u_b = phi_b - phi_g.
+
+    The factor of delta_b, the expected improvement of b on the greedy action g (see
+    ``pm.gaps.improvement``), is the fraction of the variance of <u_b, theta> that one observation
+    of a explains; the norm is that of V_t^-1, and actions with several rows have the matrix form.
+    In all contexts together the rivals of all of them count, with the chances of the contexts.
+    """
+    return confidence.improvement.information

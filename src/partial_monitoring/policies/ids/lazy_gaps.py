@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids.sampling import SamplingRule
 from partial_monitoring.validation import Array
 

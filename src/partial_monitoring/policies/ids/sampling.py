@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids import ratio as ratios
 from partial_monitoring.policies.ids.context_kernel import contextual as contextual
 from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe as frank_wolfe

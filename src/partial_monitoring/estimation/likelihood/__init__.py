@@ -1,0 +1,1 @@
+"""Sets of likely parameters, for feedback with finitely many signals."""

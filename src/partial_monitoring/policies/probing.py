@@ -1,0 +1,201 @@
+"""Probes: a recorded share of uniform actions, mixed into any policy.
+
+A policy that always plays one action says nothing about what another one would have earned. With
+probes every action that is available has probability at least probe / k, so that weights of one
+over the probability estimate the value of any other policy from the log, without bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.state import Context, is_unlisted
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.needs import Needs, initial_state_of
+from partial_monitoring.policies.policy import (
+    Choices,
+    Policy,
+    check_choices,
+    draws_needed,
+    is_policy,
+    seen,
+)
+from partial_monitoring.policies.promise import Promise, practical
+from partial_monitoring.validation import Array, Indices, brief, real_number
+
+
+@dataclass(frozen=True, eq=False)
+class ProbingState:
+    """What the policy knows, and the game, which says what is available."""
+
+    known: Any
+    """The state of the policy."""
+    game: AnyGame
+
+    @property
+    def design(self) -> Any:
+        """The game as the estimate of the policy sees it; None if it has no estimate."""
+        return getattr(self.known, "design", None)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is saved as its observations."""
+        return bool(getattr(self.known, "replayed", False))
+
+
+@dataclass(frozen=True)
+class Probing:
+    """Mix a recorded share of uniform actions into another policy.
+
+    With probability ``probe`` a round is a probe: its action is drawn uniformly from the k actions
+    that are available (in the context of the round). Where a policy considers candidates among
+    very many actions, points of a box or duels of one item, it is drawn from these. Decisions have
+    the probabilities of the mixture (1 - probe) mu_t + probe / k, and say whether they are probes;
+    gaps, information and their ratio are those of the policy. It learns from probes, too.
+
+    ``probe=`` of :class:`partial_monitoring.Learner`, :func:`partial_monitoring.simulate` and
+    :class:`partial_monitoring.Experiment` wraps policies in this one.
+
+    Parameters
+    ----------
+    inner
+        The policy, ``pm.Calibrated()`` unless given.
+    probe
+        The share of probes, above 0 and at most 1.
+
+    Examples
+    --------
+    >>> import partial_monitoring as pm
+    >>> learner = pm.Learner("apple_tasting", pm.Probing(pm.IDS(), 0.1), seed=0)
+    >>> decision = learner.ask()
+    >>> bool(decision.distribution.min() >= 0.05), decision.probed
+    (True, False)
+    """
+
+    needs: ClassVar[Needs] = Needs(listed=False)
+    """Those of the policy inside, which refuses what it is not made for."""
+
+    inner: Policy[Any] = field(default_factory=Calibrated)
+    probe: float = 0.02
+
+    def __post_init__(self) -> None:
+        if not is_policy(self.inner) or isinstance(self.inner, Probing):
+            raise InvalidInput(
+                f"inner must be a policy without probes such as IDS(); got {brief(self.inner)}."
+            )
+        if checked_probe(self.probe) == 0:
+            raise InvalidInput("probe must be above 0; without probes, play the policy itself.")
+
+    def promise(self, game: AnyGame | None = None) -> Promise:
+        """Return that nothing is proven: what probes lose grows with the rounds."""
+        return practical(f"{100 * self.probe:.3g} % of the actions are uniform probes")
+
+    @property
+    def caveat(self) -> str | None:
+        """What a learner's status warns of with the policy inside."""
+        return getattr(self.inner, "caveat", None)
+
+    def init(self, game: AnyGame, replicates: int) -> ProbingState:
+        return ProbingState(initial_state_of(self.inner, game, replicates), game)
+
+    def draws(self, state: ProbingState) -> int:
+        """Return the number of uniform numbers of a round: those of the policy, and one more."""
+        return 1 + (draws_needed(self.inner, state.known) or 1)
+
+    def decide(
+        self,
+        state: ProbingState,
+        uniforms: Array,
+        available: Array | None = None,
+        context: Context | None = None,
+    ) -> Choices:
+        one = draws_needed(self.inner, state.known) is None
+        own, last = uniforms[:, 0] if one else uniforms[:, :-1], uniforms[:, -1]
+        choice = self.inner.decide(state.known, own, available, **seen(context))
+        k = context.k if is_unlisted(context) else state.game.k
+        check_choices(choice, k, len(uniforms))
+        return mixed(choice, _offered(state.game, choice, available, context), self.probe, last)
+
+    def update(
+        self,
+        state: ProbingState,
+        action: Indices,
+        observation: Array,
+        context: Context | None = None,
+    ) -> ProbingState:
+        known = self.inner.update(state.known, action, observation, **seen(context))
+        return replace(state, known=known)
+
+    def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:
+        """Return E_t of the policy, which ``Learner.status`` reports."""
+        found = getattr(self.inner, "confidence_set", None)
+        if not callable(found):
+            raise InvalidInput(f"{type(self.inner).__name__} has no confidence set.")
+        return found(state.known, **seen(context))
+
+
+def probing(policy: Policy[Any], probe: object) -> Policy[Any]:
+    """Return a policy with a share of probes; the policy itself if that is 0."""
+    share = checked_probe(probe)
+    return policy if share == 0 else Probing(policy, share)
+
+
+def checked_probe(probe: object) -> float:
+    """Return a share of probes, or refuse what is none."""
+    share = real_number("probe", probe)
+    if not 0 <= share <= 1:
+        raise InvalidInput(f"probe must lie between 0 and 1; got {brief(probe)}.")
+    return share
+
+
+def mixed(choice: Choices, offered: NDArray[np.bool_], probe: float, uniforms: Array) -> Choices:
+    """Return the choices of a policy, with a share of them replaced by uniform ones.
+
+    Parameters
+    ----------
+    choice
+        Of n replicates.
+    offered
+        What can be played, shape (n, k) as the distribution.
+    probe
+        The share of probes.
+    uniforms
+        One number (n,) each: below ``probe`` it is a probe, and where below says which action.
+    """
+    rows, count = np.arange(len(uniforms)), offered.sum(axis=1)
+    probed = uniforms < probe
+    rank = np.minimum((uniforms / probe * count).astype(np.int64), count - 1)
+    place = (offered.cumsum(axis=1) > np.where(probed, rank, 0)[:, None]).argmax(axis=1)
+    numbers = place if choice.candidates is None else choice.candidates[rows, place]
+    floor = probe / count
+    return replace(
+        choice,
+        action=np.where(probed, numbers, choice.action),
+        distribution=(1 - probe) * choice.distribution + np.where(offered, floor[:, None], 0.0),
+        probed=probed,
+        floor=floor,
+    )
+
+
+def _offered(
+    game: Any, choice: Choices, available: Array | None, context: Context | None
+) -> NDArray[np.bool_]:
+    """Return which actions each replicate can play, shape (n, k), among candidates (n, c)."""
+    n, width = choice.distribution.shape
+    if choice.candidates is not None:
+        there = choice.candidates >= 0
+        return (
+            there
+            if available is None
+            else there & np.asarray(available, dtype=bool)[choice.candidates]
+        )
+    offered = np.ones((n, width), dtype=bool)
+    if context is not None and not is_unlisted(context):
+        offered &= game.available[context]
+    return offered if available is None else offered & np.asarray(available, dtype=bool)

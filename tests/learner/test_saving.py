@@ -1,0 +1,104 @@
+"""The words of a decision that an expected saving decided, on choices that are made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.policies.policy import Choices, point_mass
+
+
+class Indexed:
+    """Plays the action whose expected saving exceeds its cost by most."""
+
+    def __init__(self, costs: list[float], savings: list[float]) -> None:
+        self.gaps, self.information = np.array([costs]), np.array([savings])
+
+    def init(self, game: Any, replicates: int) -> Any:
+        return None
+
+    def decide(self, state: Any, uniforms: Any, available: Any = None) -> Choices:
+        index = self.information - self.gaps
+        if available is not None:
+            index = np.where(available, index, -np.inf)
+        action = index.argmax(axis=1)
+        return Choices(
+            action,
+            point_mass(action, index.shape[1]),
+            self.gaps if available is None else np.where(available, self.gaps, np.inf),
+            self.information,
+            index=index,
+            decided_by="savings",
+        )
+
+    def update(self, state: Any, action: Any, observation: Any) -> Any:
+        return state
+
+
+GAME = pm.from_table(
+    {
+        "ship": {"fine": (1, "nothing"), "faulty": (-4, "nothing")},
+        "scrap": {"fine": (0, "nothing"), "faulty": (0, "nothing")},
+        "inspect": {"fine": (-1, "fine"), "faulty": (-1, "faulty")},
+    }
+)
+
+
+def explained(costs: list[float], savings: list[float], **options: Any) -> str:
+    learner = pm.Learner(GAME, Indexed(costs, savings))  # type: ignore[arg-type]
+    return learner.ask(**options).explain()
+
+
+@pytest.mark.parametrize(
+    ("costs", "savings", "reason"),
+    [
+        (
+            [0.0, 0.1, 0.3],
+            [0.0, 0.0, 0.52],
+            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "rounds to come",
+        ),
+        (
+            [0.0, 0.1, 0.3],
+            [0.125, 0.0, 0.52],
+            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "rounds to come, not 0.125 as with 'ship'",
+        ),
+        (
+            [0.0, 0.0, 0.3],
+            [0.0, 0.125, 0.52],
+            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "rounds to come, not 0.125 as with 'scrap'",
+        ),
+        (
+            [0.0, 0.1, 0.3],
+            [0.0, 0.0, 0.29],
+            "'ship' looks best, and no other action shows enough to pay off",
+        ),
+        (
+            [0.0, 0.0, 0.3],
+            [0.0, 0.2, 0.1],
+            "'scrap' looks best, and no other action shows enough to pay off",
+        ),
+    ],
+)
+def test_the_reason_is_one_sentence(costs: list[float], savings: list[float], reason: str) -> None:
+    assert " ".join(explained(costs, savings).split()).endswith(reason)
+
+
+def test_the_columns_are_what_it_costs_and_saves() -> None:
+    text = explained([0.0, 0.1, 0.3], [0.0, 0.0, 0.52])
+    for column in ("costs now", "saves later", "index"):
+        assert column in text.splitlines()[1]
+    row = next(line for line in text.splitlines() if line.startswith("inspect <"))
+    assert row.split()[2:] == ["0.3", "0.52", "0.22", "100.0%"]
+
+
+def test_what_is_not_available_is_not_compared_with() -> None:
+    text = explained([0.0, 0.1, 0.3], [0.0, 0.0, 0.52], available=["scrap", "inspect"])
+    assert "'inspect' costs 0.2 more now" in text
+    alone = explained([0.0, 0.1, 0.3], [0.0, 0.0, 0.52], available=["scrap"])
+    assert "'scrap' looks best" in alone

@@ -1,0 +1,58 @@
+"""Which policies play which kinds of games, by what policies state to need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import partial_monitoring as pm
+from partial_monitoring.policies import POLICIES
+from partial_monitoring.policies.needs import needs_of
+from tests.oracles.every_game import KINDS, game_of
+
+SMALL: dict[str, Any] = {
+    "duels": lambda: pm.games.dueling(np.eye(3)),
+    "kernel duels": lambda: pm.games.kernelized_dueling([0.0, 0.4, 1.0]),
+    "kernel": lambda: pm.games.kernelized_bandit([0.0, 0.3, 0.5, 1.0]),
+}
+"""Kinds of games with fewer actions, to be played by every policy."""
+
+
+def shows_reward(game: Any) -> bool:
+    """Whether the reward of every action follows from what it shows, on the directions of Theta."""
+    own = game.linear
+    directions = own.parameters.difference_basis()
+    for action in range(own.k):
+        rows = own.rows(action) @ directions
+        both = np.concatenate([rows, own.features[action][None] @ directions])
+        if np.linalg.matrix_rank(both, tol=1e-8) > np.linalg.matrix_rank(rows, tol=1e-8):
+            return False
+    return True
+
+
+def suits(policy: Any, game: Any) -> bool:
+    """Whether a game is one that a policy states to be made for."""
+    needs, traits = needs_of(policy), game.traits
+    games = game.games if traits.contexts else (game,)
+    if needs.listed and not traits.listed:
+        return False
+    if needs.finite > traits.finite or needs.function > traits.function:
+        return False
+    if needs.contexts is not None and needs.contexts != traits.contexts:
+        return False
+    if needs.duels is not None and any(own.traits.duels != needs.duels for own in games):
+        return False
+    partial = getattr(policy, "allow_partial", False)
+    if needs.own_reward and traits.listed and not partial:
+        return all(map(shows_reward, games))
+    return True
+
+
+def played_game(kind: str) -> Any:
+    return SMALL[kind]() if kind in SMALL else game_of(kind)
+
+
+PAIRS = [
+    (name, kind) for name in POLICIES for kind in KINDS if suits(POLICIES[name](), game_of(kind))
+]
