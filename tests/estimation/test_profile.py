@@ -13,16 +13,23 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.linear.least_squares import affine_estimate
-from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
+from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
-from partial_monitoring.estimation.state import Prior, initial_state
 from partial_monitoring.numerics.compiled import profile
 from tests.oracles.every_game import environment_of, learned
 from tests.oracles.profile import DAMPING, Oracle, Tie, weight
 from tests.strategies import signal_counts, signal_games
 
 Array = np.ndarray
+
+MIXED = pm.Game(
+    np.eye(4),
+    [[[0.5, 0, 0.5, 0]], [[0, 1, 0, 0]], [[0.2, 0, 0.7, 0]], [[0, 0, 0, 1]]],
+    pm.Box(np.zeros(4), np.ones(4)),
+    0.5,
+    noise="bernoulli",
+)
+"""Two arms of their own, and two that are seen through averages."""
 
 GAMES: dict[str, Any] = {
     "apple tasting": pm.games.apple_tasting,
@@ -33,6 +40,7 @@ GAMES: dict[str, Any] = {
     "sign duels": lambda: pm.games.dueling(np.eye(3), feedback="sign"),
     "segments": pm.games.segment_pricing,
     "survey": pm.games.survey,
+    "mixed": lambda: MIXED,
 }
 
 
@@ -317,66 +325,30 @@ def test_a_likelihood_is_climbed_from_far_away() -> None:
         assert np.isfinite(state.worth).all()
 
 
-def test_games_that_show_no_signals_or_very_many_have_no_model() -> None:
-    assert signal_model(pm.games.linear_bandit()) is None
-    assert signal_model(pm.games.bernoulli_bandit_linear(501)) is None
-    assert signal_model(pm.games.kernelized_bandit([0.0, 0.5, 1.0])) is None
-    box = pm.Box([0, 0], [1, 1])
-    certain = pm.Game([[1, 0], [0, 0]], [[[1, 0]], [[0, 0]]], box, 0.5, noise="bernoulli")
-    assert signal_model(certain) is None
+def test_steps_leave_a_tenth_of_every_probability_and_raise_the_likelihood() -> None:
+    """From p = 1/2 after two and one observations of the two signals, towards 0.99."""
+    counts, p = np.array([2.0, 1.0]), np.array([0.5, 0.5])
+    shared = np.zeros(2, dtype=np.int64), np.array([1.0, -1.0])
+    step = np.array([0.49])
+    promised = float((counts / p) @ shared[1]) * 0.49
+    clipped = 0.9 / 0.98
+    assert profile.allowed(*shared, counts, p, step, 0.0) == pytest.approx(clipped)
+    found = profile.allowed(*shared, counts, p, step, promised)
+    assert found == pytest.approx(clipped / 2)
+    gain = [2 * np.log1p(0.98 * share) + np.log1p(-0.98 * share) for share in (clipped, found)]
+    assert gain[0] < 0 < 0.1 * found * promised < gain[1]
 
 
-# -- the same observations by least squares --------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
-    game = GAMES[name]()
-    model = signal_model(game)
-    assert model is not None
-    environment = environment_of(game, [5, 6])
-    counted = learned(ProfileState.initial(model, 2, DAMPING), environment, 30)
-    linear = learned(initial_state(game, 2, Prior()), environment, 30)
-    context = np.array([0, 0]) if game.traits.contexts else None
-    schedule = pm.confidence.paper()
-    one, two = (state.confidence(schedule, context) for state in (counted, linear))
-    assert affine_estimate(one.data) == pytest.approx(affine_estimate(two.data), abs=1e-9)
-    for name in ("means", "lengths", "beta", "exact_gaps"):
-        first, second = (getattr(found, name) for found in (one, two))
-        pair = (first(), second()) if callable(first) else (first, second)
-        assert pair[0] == pytest.approx(pair[1], rel=1e-6, abs=1e-9)
-    assert (counted.round == 31).all()
-
-
-# -- what is remembered ----------------------------------------------------------------------------
-
-
-def test_the_memory_of_available_actions_is_bounded_and_belongs_to_the_model() -> None:
-    game = pm.games.dynamic_pricing(range(1, 11))
-    model = signal_model(game)
-    assert model is not None
-    rng = np.random.default_rng(0)
-    for _ in range(2 * MOST_MASKS):
-        mask = rng.random(10) < 0.7
-        mask[0] = True
-        rivals = model.available(0, mask)
-        own = pm.analyze(game.restricted(np.flatnonzero(mask).tolist())) if _ < 3 else None
-        if own is not None:
-            assert np.flatnonzero(mask)[own.representatives].tolist() == (
-                np.flatnonzero(rivals.pareto).tolist()
-            )
-    assert len(model._masks) <= MOST_MASKS
-
-
-def test_actions_that_show_the_same_share_directions() -> None:
-    full = pm.FiniteGame(np.eye(3), ["abc", "bca", "cab"])
-    model = signal_model(full)
-    assert model is not None
-    assert len(model.signals.base) == 9
-    assert len(model.signals.directions) == 3
-    prices = signal_model(pm.games.dynamic_pricing(range(1, 5)))
-    assert prices is not None
-    assert len(prices.signals.directions) == 3
-    signals = prices.signals
-    rows = signals.sign[:, None] * signals.directions[signals.direction]
-    assert rows[0::2] == pytest.approx(-rows[1::2])
+@pytest.mark.parametrize("radius", [0.5, 1.0, 20.0])
+def test_parameters_without_probabilities_are_no_obstacle(radius: float) -> None:
+    """In a large ball utilities differ by more than 1, where a duel would have no chances."""
+    game = pm.games.dueling(np.eye(3), feedback="sign", parameters=pm.Ball(np.zeros(3), radius))
+    oracle = Oracle(game)
+    counts = oracle.prior + np.random.default_rng(2).integers(0, 9, len(oracle.prior))
+    state = known(game, counts)
+    signals, inside = state.model.signals, state.model.rivals.inside
+    change = signals.sign * (inside @ signals.directions.T)[:, signals.direction]
+    assert (signals.base + change > 0).all()
+    expected = oracle.worth(counts, oracle.chances, oracle.pareto())
+    assert (expected > 0).any()
+    assert state.model.unit * state.worth[0] == pytest.approx(expected, rel=1e-5, abs=1e-14)
