@@ -196,7 +196,7 @@ def test_the_weight_is_the_slope_of_the_expected_improvement() -> None:
 
 
 def test_nearly_sure_comparisons_count_less() -> None:
-    assert profile.weight(2.0, 3.0, DAMPING) == pytest.approx(3 * norm.pdf(2.0) / 125)
+    assert profile.weight(2.0, 3.0, DAMPING) == pytest.approx(3 * norm.pdf(2.0) / (7 / 3) ** 3)
 
 
 # -- the worth of all actions ----------------------------------------------------------------------

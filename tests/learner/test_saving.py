@@ -58,19 +58,19 @@ def explained(costs: list[float], savings: list[float], **options: Any) -> str:
         (
             [0.0, 0.1, 0.3],
             [0.0, 0.0, 0.52],
-            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "'inspect' costs 0.3 more now, and what it shows is valued at 0.52 for the "
             "rounds to come",
         ),
         (
             [0.0, 0.1, 0.3],
             [0.125, 0.0, 0.52],
-            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "'inspect' costs 0.3 more now, and what it shows is valued at 0.52 for the "
             "rounds to come, not 0.125 as with 'ship'",
         ),
         (
             [0.0, 0.0, 0.3],
             [0.0, 0.125, 0.52],
-            "'inspect' costs 0.3 more now, and what it shows is expected to save 0.52 over the "
+            "'inspect' costs 0.3 more now, and what it shows is valued at 0.52 for the "
             "rounds to come, not 0.125 as with 'scrap'",
         ),
         (
@@ -91,7 +91,7 @@ def test_the_reason_is_one_sentence(costs: list[float], savings: list[float], re
 
 def test_the_columns_are_what_it_costs_and_saves() -> None:
     text = explained([0.0, 0.1, 0.3], [0.0, 0.0, 0.52])
-    for column in ("costs now", "saves later", "index"):
+    for column in ("costs now", "worth later", "index"):
         assert column in text.splitlines()[1]
     row = next(line for line in text.splitlines() if line.startswith("inspect <"))
     assert row.split()[2:] == ["0.3", "0.52", "0.22", "100.0%"]

@@ -14,11 +14,10 @@ from scipy.linalg import null_space, orth
 from scipy.optimize import linprog
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.profile.model import MASS
-from partial_monitoring.policies.calibrated.index import DAMPING, RATE, ROUNDS, WEIGHT
 
 Array = np.ndarray
 
+MASS, DAMPING, WEIGHT, ROUNDS, RATE = 3.5, 3.0, 0.03, 1000.0, 1.6
 NEAR, REFINED, FEW = 0.05, 8, 20
 
 KINDS = {
@@ -251,7 +250,7 @@ class Oracle:
 
 
 def weight(tie: Tie | None) -> float:
-    """Return s phi(R) (1 + R^2)^(-damping)."""
+    """Return s phi(R) (1 + R^2 / damping)^(-damping)."""
     assert tie is not None
     normal = np.exp(-(tie.sure**2) / 2) / np.sqrt(2 * np.pi)
-    return float(tie.scale * normal * (1 + tie.sure**2) ** -DAMPING)
+    return float(tie.scale * normal * (1 + tie.sure**2 / DAMPING) ** -DAMPING)

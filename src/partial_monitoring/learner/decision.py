@@ -14,7 +14,7 @@ from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.promise import Promise
 from partial_monitoring.validation import Array, Indices
 
-SAVING = ("costs now", "saves later", "index")
+SAVING = ("costs now", "worth later", "index")
 """What gaps, information and the index of actions are called that an expected saving decided."""
 
 MOST_SHOWN = 12
@@ -63,7 +63,7 @@ class Decision:
     decided_by
         What decided: "contexts", regret and information of all contexts together; "plans", the
         gaps of whole plans, one action for each context; or "savings", information - gaps,
-        where gaps are what actions cost now and information what they are expected to save.
+        where gaps are what actions cost now and information what they show is worth later.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
@@ -208,7 +208,7 @@ class Decision:
         return f"it may lose more than '{self.labels[greedy]}', but what it tells {worth}"
 
     def _saving(self) -> str:
-        """Say what the action costs now, and what that is expected to save later."""
+        """Say what the action costs now, and what is shown for that is worth later."""
         assert self.gaps is not None
         assert self.information is not None
         cheapest = self.gaps <= self.gaps.min()
@@ -221,7 +221,7 @@ class Decision:
         instead = f", not {display.number(also)} as with '{self.labels[greedy]}'" if also else ""
         return (
             f"'{self.label}' costs {display.number(float(cost))} more now, and what it shows is "
-            f"expected to save {display.number(float(saving))} over the rounds to come{instead}"
+            f"valued at {display.number(float(saving))} for the rounds to come{instead}"
         )
 
 

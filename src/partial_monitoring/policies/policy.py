@@ -44,7 +44,7 @@ class Choices:
     decided_by: str | None = None
     """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
     of whole plans, one action for each context; or "savings", information - gaps, where
-    gaps are what actions cost now and information what they are expected to save later."""
+    gaps are what actions cost now and information what they show is worth later."""
     probed: NDArray[np.bool_] | None = None
     """Which actions are probes, shape (n,), if the policy mixes in uniform actions."""
     floor: Array | None = None

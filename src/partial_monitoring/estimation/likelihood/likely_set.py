@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.errors import InvalidInput, SolverError
 from partial_monitoring.estimation.confidence import LikelihoodRatio, squared_radius
-from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement
 from partial_monitoring.estimation.likelihood.channels import Channels, channels_of
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate
@@ -138,6 +138,13 @@ class LikelySet(ConfidenceSet):
         _refuse("pm.gaps.mean", "pm.gaps.exact or pm.gaps.relaxed")
 
     def duels(self) -> tuple[Array, Indices, Array]:
+        _refuse("a policy for duels", "pm.IDS")
+
+    @property
+    def improvement(self) -> Improvement:
+        _refuse("pm.gaps.improvement", "pm.gaps.exact")
+
+    def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
         _refuse("a policy for duels", "pm.IDS")
 
     def directed(self, *, relaxed: bool) -> Array:

@@ -28,7 +28,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
 
-MASS = 2.5
+MASS = 3.5
 """The prior weighs as much as this many plays of every action that shows something of its own. With
 two, and two signals, their estimated probabilities would be those of Laplace's rule."""
 

@@ -105,6 +105,8 @@ class ProfileState:
         moved = replace(
             self, round=self.round + 1, seen=seen, plays=plays, counts=counts, fresh=fresh
         )
+        if len(self.model.games) > 1:  # what serves the others depends on how often they come
+            stale |= _grows(self.round)
         return moved.refreshed(stale, self.model.rivals) if stale.any() else moved
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals) -> Self:
@@ -157,3 +159,9 @@ class ProfileState:
         if context is not None:
             known = known.through(model.design.through(model.games[int(context[0])]))
         return Ellipsoid.around(known, schedule)
+
+
+def _grows(t: Indices) -> NDArray[np.bool_]:
+    """Whether the number of rounds passes the next power of 1 + GROWTH in round t, shape (n,)."""
+    step = np.log1p(GROWTH)
+    return np.asarray(np.log(t) // step != np.log(t + 1) // step)

@@ -216,7 +216,7 @@ def weight(sure, scale, damping):
     ``sure`` are the deviations by which the rival is behind, ``scale`` is the size of one.
     """
     square = sure * sure
-    return scale * exp(-0.5 * square) / sqrt(2.0 * pi) * (1.0 + square) ** -damping
+    return scale * exp(-0.5 * square) / sqrt(2.0 * pi) * (1.0 + square / damping) ** -damping
 
 
 @compiled
