@@ -17,31 +17,10 @@ from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.numerics.compiled import profile
 from tests.oracles.every_game import environment_of, learned
-from tests.oracles.profile import DAMPING, Oracle, Tie, weight
+from tests.oracles.profile import DAMPING, GAMES, Oracle, Tie, weight
 from tests.strategies import signal_counts, signal_games
 
 Array = np.ndarray
-
-MIXED = pm.Game(
-    np.eye(4),
-    [[[0.5, 0, 0.5, 0]], [[0, 1, 0, 0]], [[0.2, 0, 0.7, 0]], [[0, 0, 0, 1]]],
-    pm.Box(np.zeros(4), np.ones(4)),
-    0.5,
-    noise="bernoulli",
-)
-"""Two arms of their own, and two that are seen through averages."""
-
-GAMES: dict[str, Any] = {
-    "apple tasting": pm.games.apple_tasting,
-    "label efficient": pm.games.label_efficient,
-    "pricing": lambda: pm.games.dynamic_pricing(range(1, 6)),
-    "many prices": lambda: pm.games.dynamic_pricing(range(1, 31)),
-    "bandit": lambda: pm.games.bernoulli_bandit_linear(3),
-    "sign duels": lambda: pm.games.dueling(np.eye(3), feedback="sign"),
-    "segments": pm.games.segment_pricing,
-    "survey": pm.games.survey,
-    "mixed": lambda: MIXED,
-}
 
 
 def known(game: Any, counts: Array, t: int = 1, seen: Any = None) -> ProfileState:

@@ -10,9 +10,8 @@ from partial_monitoring.estimation.linear.least_squares import affine_estimate
 from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Prior, initial_state
-from tests.estimation.test_profile import GAMES
 from tests.oracles.every_game import environment_of, learned
-from tests.oracles.profile import DAMPING
+from tests.oracles.profile import DAMPING, GAMES
 
 
 def test_games_that_show_no_signals_or_very_many_have_no_model() -> None:

@@ -25,6 +25,28 @@ KINDS = {
     "sign": [(0.5, 0.5), (-0.5, 0.5)],
 }
 
+MIXED = pm.Game(
+    np.eye(4),
+    [[[0.5, 0, 0.5, 0]], [[0, 1, 0, 0]], [[0.2, 0, 0.7, 0]], [[0, 0, 0, 1]]],
+    pm.Box(np.zeros(4), np.ones(4)),
+    0.5,
+    noise="bernoulli",
+)
+"""Two arms of their own, and two that are seen through averages."""
+
+GAMES: dict[str, Any] = {
+    "apple tasting": pm.games.apple_tasting,
+    "label efficient": pm.games.label_efficient,
+    "pricing": lambda: pm.games.dynamic_pricing(range(1, 6)),
+    "many prices": lambda: pm.games.dynamic_pricing(range(1, 31)),
+    "bandit": lambda: pm.games.bernoulli_bandit_linear(3),
+    "sign duels": lambda: pm.games.dueling(np.eye(3), feedback="sign"),
+    "segments": pm.games.segment_pricing,
+    "survey": pm.games.survey,
+    "mixed": lambda: MIXED,
+}
+"""Games of every kind that shows signals."""
+
 
 def signals_of(game: Any, action: int) -> tuple[Array, Array]:
     """Return vectors (m, d) and constants (m,): the probabilities of the signals are v theta + c.
