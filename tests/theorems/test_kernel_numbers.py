@@ -132,9 +132,9 @@ def test_what_is_too_loud_is_refused() -> None:
     with pytest.raises(InvalidInput, match=sentence):
         pm.Learner(bandit(), pm.IDS(regularization=1e-14))
     with pytest.raises(InvalidInput, match=sentence):
-        pm.Learner(bandit(kernel=SquaredExponential(0.3, 1e14)))
+        pm.Learner(bandit(kernel=SquaredExponential(0.3, 1e14)), pm.IDS())
     with pytest.raises(InvalidInput, match=sentence):
-        pm.Learner(bandit(3, noise_std=[1.0, 1e-7, 1.0]))
+        pm.Learner(bandit(3, noise_std=[1.0, 1e-7, 1.0]), pm.IDS())
     duels = GAMES["duels"]()
     for policy in (pm.IDS(regularization=1e-14), pm.DuelingIDS(regularization=1e-14)):
         with pytest.raises(InvalidInput, match="raise regularization or noise_std"):

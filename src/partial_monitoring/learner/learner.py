@@ -361,11 +361,12 @@ class Learner:
         In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
-        >>> learner = pm.Learner(pm.games.apple_tasting())
+        >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
         >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
         >>> print(learner.status())
         Round 201: 'sell' looks best.
         No other action can be best any more, if the model holds.
+        Certified: the bound of its expected regret holds, if the model does.
         """
         session, own = self._session, self._spec.context(context)
         confidence = self._confidence_set(session, own)

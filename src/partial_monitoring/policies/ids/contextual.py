@@ -254,7 +254,10 @@ class ContextualIDS(IDS):
         return known.counted(own)
 
     def _everywhere(
-        self, state: CountingState, chi: Array, offered: NDArray[np.bool_] | None
+        self,
+        state: CountingState,
+        chi: Array | None = None,
+        offered: NDArray[np.bool_] | None = None,
     ) -> Everywhere:
         """Return gaps and information of all contexts; what is always best has no gap.
 
