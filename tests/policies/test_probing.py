@@ -218,3 +218,9 @@ def test_every_action_of_a_decision_has_its_share(seed: int, probe: float, game:
     assert decision.distribution.sum() == pytest.approx(1.0)
     assert decision.distribution.min() >= probe / k * (1 - 1e-12)
     assert decision.probability == decision.distribution[decision.action]
+
+
+@pytest.mark.parametrize("probe", [5e-324, 1e-200, 1.0])
+def test_any_share_of_probes_is_a_share(probe: float) -> None:
+    found = pm.simulate("apple_tasting", "ids", [0.9, 0.1], horizon=5, seeds=2, probe=probe)
+    assert np.isfinite(found.regret["ids"]).all()

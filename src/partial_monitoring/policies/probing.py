@@ -170,8 +170,9 @@ def mixed(choice: Choices, offered: NDArray[np.bool_], probe: float, uniforms: A
     """
     rows, count = np.arange(len(uniforms)), offered.sum(axis=1)
     probed = uniforms < probe
-    rank = np.minimum((uniforms / probe * count).astype(np.int64), count - 1)
-    place = (offered.cumsum(axis=1) > np.where(probed, rank, 0)[:, None]).argmax(axis=1)
+    share = np.where(probed, uniforms, 0.0) / probe  # below 1, however small the share of probes
+    rank = np.minimum((share * count).astype(np.int64), count - 1)
+    place = (offered.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
     numbers = place if choice.candidates is None else choice.candidates[rows, place]
     floor = probe / count
     return replace(
