@@ -121,6 +121,8 @@ def cases() -> dict[str, tuple[str, Any, int]]:
     for name in ("ids", "gp_ucb", "expected_improvement"):
         options = {"gap": "mean"} if name == "ids" else {}
         found[f"box / {name}"] = "box", make(name, **options), 6
+    for game in GAMES:
+        found[f"{game} / calibrated"] = game, pm.Calibrated(), 6 if game == "box" else ROUNDS // 2
     return found
 
 
