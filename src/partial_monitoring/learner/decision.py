@@ -215,7 +215,8 @@ class Decision:
         a, greedy = self.place, int(np.where(cheapest, self.information, -np.inf).argmax())
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
         if cost <= 1e-9 * saving:  # or nothing but rounding
-            rest = "" if len(self.labels) == 1 else ", and no other action shows enough to pay off"
+            alone = (~self._unavailable()).sum() == 1
+            rest = "" if alone else ", and no other action shows enough to pay off"
             return f"'{self.label}' looks best{rest}"
         also = float(self.information[greedy])
         instead = f", not {display.number(also)} as with '{self.labels[greedy]}'" if also else ""

@@ -167,6 +167,21 @@ def joined(choices: Sequence[Choices]) -> Choices:
     return Choices(**values)
 
 
+def over_all_actions(choices: Choices, k: int) -> Choices:
+    """Return choices among candidates as choices among all k actions."""
+    if choices.candidates is None:
+        return choices
+    rows, columns = np.nonzero(choices.candidates >= 0)
+    whole = replace(choices, candidates=None)
+    for name in OVER_ACTIONS:
+        shown = getattr(choices, name)
+        if shown is not None:
+            filled = np.full((len(choices.action), k), FILLERS[name])
+            filled[rows, choices.candidates[rows, columns]] = shown[rows, columns]
+            setattr(whole, name, filled)
+    return whole
+
+
 def checked_actions(choices: Choices, n: int, k: int) -> Indices:
     """Return the actions (n,) that a policy chose, if they are numbers of actions.
 
