@@ -101,9 +101,22 @@ def test_a_decision_is_explained_by_whom_it_was_made(name: str) -> None:
     within = pm.Learner(name, pm.Calibrated(1e6), seed=0).ask()
     beyond = pm.Learner(name, pm.Calibrated(1e-9), seed=0).ask()
     alone = pm.Learner(name, pm.IDS(), seed=0).ask()
-    for guarded, own in ((within, free), (beyond, alone)):
-        assert guarded.explain().splitlines()[:-1] == own.explain().splitlines()[:-1]
+    assert within.action == free.action
+    assert "the practical rule chose it, and what it may lose is within" in within.explain()
+    assert beyond.explain().splitlines()[:-1] == alone.explain().splitlines()[:-1]
+    for guarded in (within, beyond):
+        assert guarded.gaps is not None
+        assert alone.gaps is not None
+        assert np.array_equal(guarded.gaps, alone.gaps)  # what may be lost is certified
         assert "certified: its expected regret" in guarded.explain()
+
+
+def test_the_status_of_a_guarded_learner_is_certified() -> None:
+    learner = pm.Learner("dueling", pm.Calibrated(1e6), seed=0)
+    for _ in range(5):
+        learner.tell(learner.ask(), [0.1])
+    assert np.isfinite(learner.status().exploring)
+    assert "The next decision loses at most" in str(learner.status())
 
 
 @pytest.mark.parametrize("guard", [0, -1, float("nan"), "4", True])

@@ -111,6 +111,11 @@ class LikelihoodRatio(Fixed):
     counts_signals: ClassVar[bool] = True
     """Whether it asks for the counts of signals in finite games."""
 
+    @property
+    def promise(self) -> str:
+        words = super().promise.replace("the bound", "a bound")  # of its own, not pm.bounds
+        return f"{words}; see docs/certified-sets.md"
+
     def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
         spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
         return np.asarray(spread + scale.regularization * scale.norm_bound**2)

@@ -99,19 +99,18 @@ class Guarded:
     def decide(
         self, state: GuardedState, uniforms: Array, available: Array | None = None
     ) -> Choices:
+        own = self.rule.decide(state.known, uniforms, available)
         certified = self.ids.decide(state.certified, uniforms, available)
         assert certified.gaps is not None
-        own = over_all_actions(
-            self.rule.decide(state.known, uniforms, available), certified.gaps.shape[1]
-        )
         affordable, _ = self._affordable(state, certified.gaps, own.action)
-        # What one of them decided in all replicates is explained as it explains itself.
-        whole = replace(own if affordable.all() else certified, ratio=None)
-        for name in ("action", "distribution", "gaps", "information"):
-            rule, ids = getattr(own, name), getattr(certified, name)
-            here = affordable if rule.ndim == 1 else affordable[:, None]
-            setattr(whole, name, np.where(here, rule, ids))
-        return whole
+        whole = over_all_actions(own, certified.gaps.shape[1])
+        return replace(
+            certified,
+            action=np.where(affordable, own.action, certified.action),
+            distribution=np.where(affordable[:, None], whole, certified.distribution),
+            ratio=None,
+            decided_by="guard" if affordable.all() else None,
+        )
 
     def update(self, state: GuardedState, action: Indices, observation: Array) -> GuardedState:
         seen = self.ids.decide(state.certified, np.zeros(len(action)))
