@@ -113,8 +113,7 @@ class LikelihoodRatio(Fixed):
 
     @property
     def promise(self) -> str:
-        words = super().promise.replace("the bound", "a bound")  # of its own, not pm.bounds
-        return f"{words}; see docs/certified-sets.md"
+        return super().promise.replace("the bound", "a bound")  # of its own, not pm.bounds
 
     def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
         spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
