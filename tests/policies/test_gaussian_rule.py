@@ -10,6 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring import testing
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 
 PHI = np.random.default_rng(0).standard_normal((6, 3))
@@ -56,3 +57,10 @@ def test_an_unlisted_context_is_decided_by_itself() -> None:
     for own in np.random.default_rng(0).standard_normal((4, 5, 3)) / 3:
         learner.tell(learner.ask(context=pm.games.linear_bandit(own)), [0.2])
     assert learner.ask(context=0).round == 5
+
+
+def test_rows_that_are_too_large_are_refused_by_their_name() -> None:
+    with pytest.raises(InvalidInput, match="observation maps must not be so large"):
+        pm.Learner(pm.games.linear_bandit([[1e90, 0], [0, 1e90]]))
+    quiet = pm.games.linear_bandit([[1, 0], [0, 1]], noise_std=1e-60)
+    assert pm.Learner(quiet, seed=0).ask().action in (0, 1)

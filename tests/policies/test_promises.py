@@ -63,6 +63,8 @@ def test_words() -> None:
     assert str(promise_of(pm.IDS())) == BOUND
     fixed = pm.IDS(confidence=pm.confidence.fixed(0.05))
     assert "with probability 95 % the bound" in str(promise_of(fixed))
+    narrow = promise_of(pm.IDS(confidence=pm.confidence.likelihood_ratio(0.05)))
+    assert "certified: with probability 95 % a bound of its regret holds" in str(narrow)
     guarded = pm.Calibrated(guard=0.5)
     assert "its expected regret is at most 1.5 times the bound of IDS" in str(promise_of(guarded))
     both = pm.IDS(

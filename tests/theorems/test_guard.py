@@ -15,6 +15,7 @@ from partial_monitoring.policies.calibrated.guard import Guarded
 GAMES: dict[str, tuple[pm.Game, Any]] = {
     "easy": (pm.games.apple_tasting(), [0.6, 0.4]),
     "hard": (pm.games.dynamic_pricing(), [0.2, 0.5, 0.3]),
+    "duels": (pm.games.dueling(), [0.5, -0.3, 0.1]),
     "bandit": (pm.games.linear_bandit([[1, 0], [0, 1], [0.6, 0.6]]), [0.5, -0.3]),
 }
 
@@ -94,6 +95,30 @@ def test_a_generous_guard_changes_nothing() -> None:
     assert np.array_equal(runs.regret["free"], runs.regret["guarded"])
 
 
+@pytest.mark.parametrize("name", ["label_efficient", "dueling", "linear_bandit"])
+def test_a_decision_is_explained_by_whom_it_was_made(name: str) -> None:
+    free = pm.Learner(name, pm.Calibrated(), seed=0).ask()
+    within = pm.Learner(name, pm.Calibrated(1e6), seed=0).ask()
+    beyond = pm.Learner(name, pm.Calibrated(1e-9), seed=0).ask()
+    alone = pm.Learner(name, pm.IDS(), seed=0).ask()
+    assert within.action == free.action
+    assert "the practical rule chose it, and what it may lose is within" in within.explain()
+    assert beyond.explain().splitlines()[:-1] == alone.explain().splitlines()[:-1]
+    for guarded in (within, beyond):
+        assert guarded.gaps is not None
+        assert alone.gaps is not None
+        assert np.array_equal(guarded.gaps, alone.gaps)  # what may be lost is certified
+        assert "certified: its expected regret" in guarded.explain()
+
+
+def test_the_status_of_a_guarded_learner_is_certified() -> None:
+    learner = pm.Learner("dueling", pm.Calibrated(1e6), seed=0)
+    for _ in range(5):
+        learner.tell(learner.ask(), [0.1])
+    assert np.isfinite(learner.status().exploring)
+    assert "The next decision loses at most" in str(learner.status())
+
+
 @pytest.mark.parametrize("guard", [0, -1, float("nan"), "4", True])
 def test_a_guard_must_be_a_positive_number(guard: Any) -> None:
     with pytest.raises(InvalidInput, match="guard must"):
@@ -106,4 +131,6 @@ def test_games_without_a_bound_have_no_guard() -> None:
     blind = pm.FiniteGame([[1, 0], [0, 1]], ["aa", "aa"])
     with pytest.raises(InvalidInput, match="guard must be left out where no bound holds"):
         pm.Calibrated(1.0).init(blind, 1)
+    with pytest.raises(InvalidInput, match="a policy with a guard plays games whose actions"):
+        pm.Calibrated(1.0).init(pm.KernelBoxGame(pm.kernels.Matern(2.5, 0.3), [0], [1]), 1)
     assert Guarded(pm.IDS(), 1.0).guard == 1.0

@@ -111,6 +111,10 @@ class LikelihoodRatio(Fixed):
     counts_signals: ClassVar[bool] = True
     """Whether it asks for the counts of signals in finite games."""
 
+    @property
+    def promise(self) -> str:
+        return super().promise.replace("the bound", "a bound")  # of its own, not pm.bounds
+
     def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
         spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
         return np.asarray(spread + scale.regularization * scale.norm_bound**2)

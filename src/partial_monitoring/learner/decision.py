@@ -62,8 +62,9 @@ class Decision:
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
         What decided: "contexts", regret and information of all contexts together; "plans", the
-        gaps of whole plans, one action for each context; or "savings", information - gaps,
-        where gaps are what actions cost now and information what they show is worth later.
+        gaps of whole plans, one action for each context; "savings", information - gaps, where
+        gaps are what actions cost now and information what they show is worth later; or "guard", a
+        rule whose action may lose no more, by the gaps, than a budget allows.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
@@ -174,6 +175,8 @@ class Decision:
             return f"it is a probe, drawn uniformly like {share:.3g} of the decisions"
         if self.decided_by == "savings":
             return self._saving()
+        if self.decided_by == "guard":
+            return "the practical rule chose it, and what it may lose is within the guard's budget"
         if self.index is not None:
             if np.isposinf(self.index[a]):
                 return "it was never played, and what it shows is needed"
@@ -215,7 +218,8 @@ class Decision:
         a, greedy = self.place, int(np.where(cheapest, self.information, -np.inf).argmax())
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
         if cost <= 1e-9 * saving:  # or nothing but rounding
-            rest = "" if len(self.labels) == 1 else ", and no other action shows enough to pay off"
+            alone = (~self._unavailable()).sum() == 1
+            rest = "" if alone else ", and no other action shows enough to pay off"
             return f"'{self.label}' looks best{rest}"
         also = float(self.information[greedy])
         instead = f", not {display.number(also)} as with '{self.labels[greedy]}'" if also else ""

@@ -43,8 +43,9 @@ class Choices:
     actions that it has ruled out."""
     decided_by: str | None = None
     """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
-    of whole plans, one action for each context; or "savings", information - gaps, where
-    gaps are what actions cost now and information what they show is worth later."""
+    of whole plans, one action for each context; "savings", information - gaps, where
+    gaps are what actions cost now and information what they show is worth later; or "guard", a
+    rule whose action may lose no more, by the gaps, than a budget allows."""
     probed: NDArray[np.bool_] | None = None
     """Which actions are probes, shape (n,), if the policy mixes in uniform actions."""
     floor: Array | None = None
@@ -165,6 +166,16 @@ def joined(choices: Sequence[Choices]) -> Choices:
             each = [np.pad(*pair, constant_values=filler) for pair in zip(each, room, strict=True)]
         values[name] = np.concatenate(each)
     return Choices(**values)
+
+
+def over_all_actions(choices: Choices, k: int) -> Array:
+    """Return the distribution of choices over all k actions, (n, k), not only over candidates."""
+    if choices.candidates is None:
+        return choices.distribution
+    whole = np.zeros((len(choices.action), k))
+    rows = np.arange(len(whole))[:, None]
+    np.add.at(whole, (rows, choices.candidates), choices.distribution)  # fillers add 0
+    return whole
 
 
 def checked_actions(choices: Choices, n: int, k: int) -> Indices:

@@ -1,4 +1,4 @@
-"""The default policy, which plays each kind of game with the rule that is best there."""
+"""The default policy, which has a rule for each kind of feedback."""
 
 from __future__ import annotations
 
@@ -55,14 +55,15 @@ class CalibratedState:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Play with practical widths: the lowest regret that is known on every kind of game.
+    """Play for low regret on every kind of game, without tuning and without a proven bound.
 
     Parameters
     ----------
     guard
         lambda > 0: what may have been lost, by the confidence sets of the paper, is kept within
         lambda times the bound of IDS, which plays where the budget is spent; the expected regret is
-        then at most 1 + lambda times that bound. For games without contexts. None: no guard.
+        then at most 1 + lambda times that bound. For games without contexts whose actions can be
+        listed. None: no guard.
 
     Examples
     --------

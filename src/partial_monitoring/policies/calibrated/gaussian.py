@@ -24,7 +24,7 @@ from partial_monitoring.policies.ids.duels import duels_of
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.policy import Choices, Policy, draw, gathered, point_mass
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import LARGEST, SMALLEST, Array
 
 SHOWN = schedules.deviations(2.0)
 """The confidence set that is reported; candidates of boxes are searched for with it."""
@@ -66,7 +66,8 @@ def prior_weight(game: Any) -> float | None:
     farthest = float(parameters.norm_bound(parameters.relative_interior_point()))
     bound = farthest if 0 < farthest < np.inf else 1.0
     weight = max(parameters.dimension, 1) * (rho / bound) ** 2
-    return float(max(weight, max(map(_largest_row, games)) / LARGEST_LEVERAGE))
+    weight = max(weight, max(map(_largest_row, games)) / LARGEST_LEVERAGE)
+    return float(np.clip(weight, SMALLEST, LARGEST))  # rows that stay too large are refused as such
 
 
 def _largest_row(game: Any) -> float:

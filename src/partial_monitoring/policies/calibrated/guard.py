@@ -16,7 +16,7 @@ that of all rounds, gamma_n, because the log determinant grows with the data of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ from partial_monitoring.analysis.bounds import bounds
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids.ids import IDS
-from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy
+from partial_monitoring.policies.policy import Choices, Policy, over_all_actions
 from partial_monitoring.validation import Array, Indices, brief
 
 FINENESS = 8
@@ -70,8 +69,6 @@ class GuardedState:
 class Guarded:
     """Play a rule within a budget, and IDS beyond it."""
 
-    needs: ClassVar[Needs] = Needs(contexts=False)
-
     rule: Policy[Any]
     guard: float
     """lambda, the budget as a multiple of the bound of IDS."""
@@ -82,7 +79,12 @@ class Guarded:
         return IDS()
 
     def init(self, game: AnyGame, replicates: int) -> GuardedState:
-        refuse(self, game)
+        if game.traits.contexts:
+            raise InvalidInput(f"a policy with a guard takes no contexts; got {brief(game)}.")
+        if not game.traits.listed:
+            raise InvalidInput(
+                f"a policy with a guard plays games whose actions can be listed; got {brief(game)}."
+            )
         horizons = np.unique(np.floor(2.0 ** (np.arange(FINENESS * LONGEST + 1) / FINENESS)))
         bound = np.maximum.accumulate(bounds(game, horizons).regret)  # type: ignore[arg-type]
         if not np.isfinite(bound).all():
@@ -101,11 +103,13 @@ class Guarded:
         certified = self.ids.decide(state.certified, uniforms, available)
         assert certified.gaps is not None
         affordable, _ = self._affordable(state, certified.gaps, own.action)
+        whole = over_all_actions(own, certified.gaps.shape[1])
         return replace(
             certified,
             action=np.where(affordable, own.action, certified.action),
-            distribution=np.where(affordable[:, None], own.distribution, certified.distribution),
+            distribution=np.where(affordable[:, None], whole, certified.distribution),
             ratio=None,
+            decided_by="guard" if affordable.all() else None,
         )
 
     def update(self, state: GuardedState, action: Indices, observation: Array) -> GuardedState:
