@@ -42,9 +42,11 @@ class Promise:
         return f"{self.mode}: {self.words}"
 
 
-MEASURED = "docs/which-mode.md has what was measured"
-"""What is known about the default policy instead of a bound; shares of slow seeds belong here once
-the table of that page has them."""
+MEASURED = (
+    "on standard finite games at most 1.1 % of runs were slow after 100,000 rounds "
+    "(docs/which-mode.md)"
+)
+"""What is known about the default policy instead of a bound; see the table of that page."""
 
 
 def practical(*words: str) -> Promise:
