@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST as SUMS
+from partial_monitoring.numerics.compiled.linear import FAST, inner
 
 PRIOR = 0.5
 """Pseudo-counts of every outcome in the estimate."""
@@ -58,7 +58,7 @@ def mixture_regret(counts, start, end):
     return regret
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def factor(matrix, size):
     """Turn the lower half of a positive definite matrix into its Cholesky factor."""
     for j in range(size):
@@ -77,7 +77,7 @@ def factor(matrix, size):
     return True
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def solve(low, out):
     """Replace out (d,) by the solution of L L' x = out."""
     size = len(out)
@@ -91,15 +91,6 @@ def solve(low, out):
         for h in range(j + 1, size):
             entry -= low[h, j] * out[h]
         out[j] = entry / low[j, j]
-
-
-@compiled(fastmath=SUMS)
-def dot(x, y):
-    """Return <x, y>."""
-    total = 0.0
-    for j in range(len(x)):
-        total += x[j] * y[j]
-    return total
 
 
 @compiled
@@ -119,14 +110,14 @@ def seen_rows(rows, counts):
     return kept, often
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def chances(rows, theta, out):
     """Fill out (q,) with the probabilities <g_j, theta> of the rows."""
     for j in range(len(out)):
-        out[j] = dot(rows[j], theta)
+        out[j] = inner(rows[j], theta)
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def ahead(counts, p, origin):
     """Return l(theta) - l(theta_hat) from the probabilities of the rows at both."""
     found = 0.0
@@ -145,7 +136,7 @@ def largest(values):
     return top
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def expand(rows, counts, p, curves, diagonal, pivot, gradient, matrix):
     """Fill the gradient of l, and the factor of sum_j curves_j g_j g_j' plus a diagonal.
 
@@ -169,7 +160,7 @@ def expand(rows, counts, p, curves, diagonal, pivot, gradient, matrix):
     return factor(matrix, d)
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def solve_step(low, right, pivot, out):
     """Fill out (d,) with the step that sums to zero and solves the reduced system."""
     for x in range(len(out)):
@@ -222,7 +213,7 @@ def climb(rows, counts, weight, theta):
         for x in range(d):
             gradient[x] += weight / theta[x]
         solve_step(matrix, gradient, pivot, step)
-        length, gain = 1.0, dot(step, gradient)
+        length, gain = 1.0, inner(step, gradient)
         for x in range(d):
             if step[x] < 0.0:
                 length = min(length, -0.95 * theta[x] / step[x])

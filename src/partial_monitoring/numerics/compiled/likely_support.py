@@ -24,14 +24,13 @@ from partial_monitoring.numerics.compiled.likelihood import (
     STEPS,
     ahead,
     chances,
-    dot,
     expand,
     largest,
     move,
     seen_rows,
     solve_step,
 )
-from partial_monitoring.numerics.compiled.linear import FAST as SUMS
+from partial_monitoring.numerics.compiled.linear import FAST, inner
 
 CERTIFIED = 1e-9
 """Largest distance between a bound and the value at a point of E, relative to the bound."""
@@ -42,11 +41,11 @@ AIM = 1e-10
 SHRINK = 0.1
 """What is left of the barrier after the first step."""
 
-FAST = 1e-3
+SHRINK_FASTER = 1e-3
 """What is left after several that need not be shortened."""
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def residual(aim, rows, counts, point, p, slack, off, mu, y, z, level, barrier):
     """Return the squared length of what is missing in the conditions of optimality."""
     found = (mu * slack - barrier) * (mu * slack - barrier) + off * off
@@ -61,7 +60,7 @@ def residual(aim, rows, counts, point, p, slack, off, mu, y, z, level, barrier):
     return found
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=FAST)
 def upper_bound(aim, rows, counts, p, height, mu, pulls):
     """Return the bound that a multiplier and the tangent of l prove; pulls (d,) is scratch.
 
@@ -84,7 +83,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
     l - tau = slack, mu slack = 0 and z theta = 0; zeros are replaced by a barrier that shrinks.
     """
     d, q = len(c), len(counts)
-    base, scale, top = dot(c, theta_hat), 0.0, largest(c)
+    base, scale, top = inner(c, theta_hat), 0.0, largest(c)
     for x in range(d):
         theta[x] = theta_hat[x]
         scale = max(scale, abs(c[x] - base))
@@ -112,7 +111,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
     pivot = largest(theta_hat)
     expand(rows, counts, origin, curves, diagonal, pivot, gradient, matrix)
     solve_step(matrix, aim, pivot, u)
-    reach = math.sqrt(max(dot(u, aim), 1e-300))
+    reach = math.sqrt(max(inner(u, aim), 1e-300))
     mu = reach / math.sqrt(2.0 * room)
     length = 0.5 * math.sqrt(2.0 * room) / reach
     for x in range(d):
@@ -134,7 +133,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
         best = min(best, upper_bound(aim, rows, counts, p, height, mu, right))
         # l is concave, so that this share of the way from theta_hat stays in E.
         share = 1.0 if height >= 0.0 else room / (room - height)
-        value = share * dot(aim, point)
+        value = share * inner(aim, point)
         if value > low:
             low = value
             for x in range(d):
@@ -154,9 +153,9 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
             right[x] = aim[x] + mu * gradient[x] + barrier / point[x]
         solve_step(matrix, gradient, pivot, v)
         solve_step(matrix, right, pivot, u)
-        d_mu = (barrier / mu - height - dot(gradient, u)) / (dot(gradient, v) + slack / mu)
+        d_mu = (barrier / mu - height - inner(gradient, u)) / (inner(gradient, v) + slack / mu)
         d_slack = (barrier - slack * d_mu) / mu - slack
-        keep = 0.99 if left > FAST else 0.9999
+        keep = 0.99 if left > SHRINK_FASTER else 0.9999
         length = 1.0 if d_mu >= 0.0 else min(1.0, -keep * mu / d_mu)
         if d_slack < 0.0:
             length = min(length, -keep * slack / d_slack)
@@ -169,7 +168,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
                 length = min(length, -keep * z[x] / d_z[x])
         d_level = aim[pivot] + z[pivot] + d_z[pivot] - level
         for j in range(q):
-            d_y[j] = (mu + d_mu) * counts[j] / p[j] - y[j] - curves[j] * dot(rows[j], u)
+            d_y[j] = (mu + d_mu) * counts[j] / p[j] - y[j] - curves[j] * inner(rows[j], u)
             d_level += (y[j] + d_y[j]) * rows[j, pivot]
             if d_y[j] < 0.0:
                 length = min(length, -keep * y[j] / d_y[j])
@@ -201,7 +200,7 @@ def support(c, rows, counts, theta_hat, origin, room, theta):
             break
         mu, slack, level = new_mu, new_slack, new_level
         if length > 0.9:
-            left = max(0.1 * left, FAST)
+            left = max(0.1 * left, SHRINK_FASTER)
         elif length < 0.25:
             left = min(3.0 * left, 0.9)
         if length < 0.1:  # stuck at a boundary: back to the middle
