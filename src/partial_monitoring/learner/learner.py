@@ -52,6 +52,9 @@ class Learner:
         other policies can be evaluated from the log, see :class:`partial_monitoring.Probing`.
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
+    device
+        "cuda": the features of a linear bandit with very many actions are kept on an NVIDIA GPU,
+        and decisions are computed there; needs ``pip install 'partial-monitoring[cuda]'``.
 
     Examples
     --------
@@ -72,8 +75,10 @@ class Learner:
         allow_hopeless: bool = False,
         probe: float = 0.0,
         storage: Storage | None = None,
+        device: str | None = None,
     ) -> None:
         settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
+        settings |= {} if device is None else {"device": device}
         spec = Spec(game, policy, seed, settings, probe=probe)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
