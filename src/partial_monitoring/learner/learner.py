@@ -53,8 +53,7 @@ class Learner:
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
     device
-        "cuda": the features of a linear bandit with very many actions are kept on an NVIDIA GPU,
-        and decisions are computed there; needs ``pip install 'partial-monitoring[cuda]'``.
+        "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
 
     Examples
     --------
@@ -78,8 +77,7 @@ class Learner:
         device: str | None = None,
     ) -> None:
         settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
-        settings |= {} if device is None else {"device": device}
-        spec = Spec(game, policy, seed, settings, probe=probe)
+        spec = Spec(game, policy, seed, settings, probe=probe, device=device)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
@@ -276,7 +274,6 @@ class Learner:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
         (The ids of decisions that earlier versions saved are whole numbers.)
-
         In finite games it is the signal, in others a vector with the observations of the action
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
         observations; either all of them are accepted or none.

@@ -64,7 +64,7 @@ class Spec:
 
     Parameters
     ----------
-    game, policy, seed, probe
+    game, policy, seed, probe, device
         As for :class:`Learner`.
     settings
         Anything else that is kept with them, as plain data.
@@ -78,6 +78,7 @@ class Spec:
         settings: Mapping[str, Any] | None = None,
         *,
         probe: float = 0.0,
+        device: str | None = None,
     ) -> None:
         game = games.named(game)
         if policy is None or isinstance(policy, str):
@@ -87,6 +88,7 @@ class Spec:
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
         self.game, self.settings = game, dict(settings or {})
+        self.settings |= {} if device is None else {"device": device}
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.seed = randomness.checked_seed("seed", seed)

@@ -157,7 +157,10 @@ class Shelf:
         for _, own in self._parts():
             rivals = own - game.features[best]
             rivals = rivals[rivals.any(axis=1)]
-            if len(rivals) and (game.parameters.support(rivals) > 1e-12 * np.abs(rivals).max()).any():
+            if (
+                len(rivals)
+                and (game.parameters.support(rivals) > 1e-12 * np.abs(rivals).max()).any()
+            ):
                 return None
         return best
 
@@ -196,7 +199,8 @@ class Shelf:
 def catalogue_state(game: Game, prior: Prior, *, capped: bool = False) -> CatalogueState:
     """Return the state before the first round of a linear bandit, with features on a device.
 
-    ``capped`` says whether gaps are at most T, as mean gaps are. Coordinates are those of span(Theta - Theta), whether or not the features span it.
+    ``capped`` says whether gaps are at most T, as mean gaps are. Coordinates are those of
+    span(Theta - Theta), whether or not the features span it.
     """
     parameters, shelf = game.parameters, Shelf(game)
     if np.ndim(game.noise_std):

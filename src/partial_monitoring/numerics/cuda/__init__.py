@@ -20,7 +20,7 @@ def check_device(device: object) -> None:
     try:
         from numba import cuda
 
-        there = bool(cuda.is_available())
+        there = bool(cuda.is_available())  # type: ignore[no-untyped-call]
     except ImportError:
         there = False
     if not there:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import config, cuda, float64, int32, int64
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 """Whether there is no device: every thread is then one of Python, so there are few of them."""
 
 THREADS = 4 if SIMULATED else 128

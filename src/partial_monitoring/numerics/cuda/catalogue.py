@@ -94,7 +94,10 @@ class Catalogue:
 
     def __init__(self, features: Array, precision: str, counted: Any) -> None:
         self.features, self.precision, self.counted = features, precision, counted
-        self._lock, self._device = RLock(), None
+        self._lock = RLock()
+        self._device: _Device | None = None
+        self.last: Answer | None = None
+        """The last answer, which says how often the features were read."""
 
     def __reduce__(self) -> Any:
         return Catalogue, (self.features, self.precision, self.counted)
@@ -111,7 +114,8 @@ class Catalogue:
         with self._lock:
             if self._device is None:
                 self._device = _Device(self.features, self.precision, self.counted)
-            return self._device.decide(known, step, now)
+            self.last = self._device.decide(known, step, now)
+            return self.last
 
 
 class _Device:

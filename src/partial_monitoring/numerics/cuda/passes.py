@@ -334,7 +334,7 @@ def finish(gaps, gains, kappa, answer):
     """Write the answer: the ratio of the pair, gaps and information of its actions."""
     gap, gain = of_pair(gaps, gains, answer)
     value = ratio(gap, gain, kappa)
-    if 0.0 < value and value < inf:
+    if value > 0.0 and value < inf:
         value = value * answer[WIDEST] ** kappa / answer[MOST]
     first, second = int(answer[FIRST]), int(answer[SECOND])
     answer[RATIO], answer[MODE] = value, DONE

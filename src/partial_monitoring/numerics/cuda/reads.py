@@ -34,6 +34,10 @@ GROUPS = THREADS // LANES
 VECTORS = 2 + ANCHORS
 """Inner products of a row: its mean, its product with what was observed, those with anchors."""
 
+APART, CHUNK_APART, SIDE_APART = LANES + 1, CHUNK + 1, SIDE + 1
+"""Lengths of rows in shared memory, one longer than they need to be: threads that read one below
+the other then use different banks."""
+
 
 class Reads(NamedTuple):
     """The kernels for features of one type and length."""
@@ -66,7 +70,7 @@ def reads_for(name: str, d: int) -> Reads:
         share <phi, x>^2. The last block finds the greedy action; if that is no anchor, it writes
         ``spare`` = W_t^-1 phi_g for another read.
         """
-        parts = cuda.shared.array((VECTORS, THREADS, LANES + 1), real)
+        parts = cuda.shared.array((VECTORS, THREADS, APART), real)
         values = cuda.shared.array(THREADS, REAL)
         places = cuda.shared.array(THREADS, WHOLE)
         flag = cuda.shared.array(1, FLAG)
@@ -79,20 +83,27 @@ def reads_for(name: str, d: int) -> Reads:
                 own[j, c] = real(vectors[j, c * LANES + lane]) if inside else real(0.0)
         best, where = -1e300, k
         for first in range(cuda.blockIdx.x * THREADS, k, cuda.gridDim.x * THREADS):
-            for u in range(LANES):
-                line = u * GROUPS + group
-                row = first + line
+            for u in range(0, LANES, 2):  # two rows at once: more reads are under way
+                line, after = u * GROUPS + group, (u + 1) * GROUPS + group
+                row, next_row = min(first + line, k - 1), min(first + after, k - 1)
                 one, two, three, four = real(0.0), real(0.0), real(0.0), real(0.0)
-                if row < k:
-                    for c in range(columns):
-                        if d % LANES == 0 or c * LANES + lane < d:
-                            value = features[row, c * LANES + lane]
-                            one += value * own[0, c]
-                            two += value * own[1, c]
-                            three += value * own[2, c]
-                            four += value * own[3, c]
+                five, six, seven, eight = real(0.0), real(0.0), real(0.0), real(0.0)
+                for c in range(columns):
+                    if d % LANES == 0 or c * LANES + lane < d:
+                        value = features[row, c * LANES + lane]
+                        other = features[next_row, c * LANES + lane]
+                        one += value * own[0, c]
+                        two += value * own[1, c]
+                        three += value * own[2, c]
+                        four += value * own[3, c]
+                        five += other * own[0, c]
+                        six += other * own[1, c]
+                        seven += other * own[2, c]
+                        eight += other * own[3, c]
                 parts[0, line, lane], parts[1, line, lane] = one, two
                 parts[2, line, lane], parts[3, line, lane] = three, four
+                parts[0, after, lane], parts[1, after, lane] = five, six
+                parts[2, after, lane], parts[3, after, lane] = seven, eight
             cuda.syncthreads()
             row = first + t
             if row < k:
@@ -136,7 +147,7 @@ def reads_for(name: str, d: int) -> Reads:
         """Fill the last row of out with <phi, spare>, unless the greedy action is an anchor."""
         if answer[SLOT] < ANCHORS:
             return
-        parts = cuda.shared.array((THREADS, LANES + 1), real)
+        parts = cuda.shared.array((THREADS, APART), real)
         own = cuda.local.array(columns, real)
         t, k = cuda.threadIdx.x, features.shape[0]
         group, lane = t // LANES, t % LANES
@@ -146,12 +157,11 @@ def reads_for(name: str, d: int) -> Reads:
         for first in range(cuda.blockIdx.x * THREADS, k, cuda.gridDim.x * THREADS):
             for u in range(LANES):
                 line = u * GROUPS + group
-                row = first + line
+                row = min(first + line, k - 1)
                 total = real(0.0)
-                if row < k:
-                    for c in range(columns):
-                        if d % LANES == 0 or c * LANES + lane < d:
-                            total += features[row, c * LANES + lane] * own[c]
+                for c in range(columns):
+                    if d % LANES == 0 or c * LANES + lane < d:
+                        total += features[row, c * LANES + lane] * own[c]
                 parts[line, lane] = total
             cuda.syncthreads()
             if first + t < k:
@@ -164,9 +174,9 @@ def reads_for(name: str, d: int) -> Reads:
     @cuda.jit
     def quadratic(features, matrix, out):
         """Fill out (k,) with phi' M phi, for a symmetric matrix M (d, d)."""
-        rows = cuda.shared.array((TILE, CHUNK + 1), real)
+        rows = cuda.shared.array((TILE, CHUNK_APART), real)
         block = cuda.shared.array((CHUNK, TILE), real)
-        sums = cuda.shared.array((TILE, SIDE + 1), real)
+        sums = cuda.shared.array((TILE, SIDE_APART), real)
         product = cuda.local.array((EACH, EACH), real)
         forms = cuda.local.array(EACH, real)
         t, k = cuda.threadIdx.x, features.shape[0]
