@@ -13,8 +13,9 @@ from math import erfc, exp, log, pi, sqrt
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.gaps import distances
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, distances
+from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""
