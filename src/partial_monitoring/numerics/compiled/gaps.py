@@ -15,7 +15,7 @@ from partial_monitoring.numerics.compiled.linear import (
 )
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def exact_gaps_of(means, inverse, beta, centred, apart, pulled, lengths, gaps):
     """Fill gaps (k,) with max over b of means_b - means_a + beta^(1/2) |phi_b - phi_a|.
 
@@ -74,7 +74,7 @@ def furthest(cross, start, lengths, means, radius, unseen, regularization):
     return gaps
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def distances(variances, inverse, seen, columns, g, pulled, out):
     """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch.
 
@@ -87,7 +87,7 @@ def distances(variances, inverse, seen, columns, g, pulled, out):
         out[a] = max((variances[a] - own) + 2.0 * (cross - out[a]), 0.0)
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def greedy_gaps_of(
     means,
     variances,

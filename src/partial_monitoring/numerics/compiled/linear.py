@@ -19,7 +19,7 @@ HIGH_LEVERAGE = 1e4
 """A row that shrinks the uncertainty along it by this factor costs as many digits."""
 
 
-@compiled(fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES, allocates=False)
 def largest(values):
     """Return the largest entry."""
     top = values[0]
@@ -28,7 +28,7 @@ def largest(values):
     return top
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def transform(matrix, vector, out):
     """Fill out (r,) with matrix @ vector."""
     for p in range(len(out)):
@@ -48,7 +48,7 @@ def transform_each(matrices, vectors):
     return out
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def inner(left, right):
     """Return <left, right>."""
     total = 0.0
@@ -57,7 +57,7 @@ def inner(left, right):
     return total
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def add_outer(matrix, weight, vector, out):
     """Fill out (r, r) with matrix + weight * vector vector'; out may be the matrix itself."""
     for p in range(len(vector)):
@@ -66,7 +66,7 @@ def add_outer(matrix, weight, vector, out):
             filled[q] = row[q] + scaled * vector[q]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def copy_into(matrix, out):
     """Fill out with a matrix, entry by entry: assigning a slice takes Numba seconds to compile."""
     for p in range(out.shape[0]):
@@ -74,7 +74,7 @@ def copy_into(matrix, out):
             out[p, q] = matrix[p, q]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def products(features, columns, x, out):
     """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
 
@@ -103,7 +103,7 @@ def products(features, columns, x, out):
             out[a] += c0[a] * x0
 
 
-@compiled
+@compiled(allocates=False)
 def squared_radius(width, rounds, log_det):
     """Return beta_t of one replicate in a round; a width is (form, base, slope, factor, shift).
 
@@ -148,7 +148,7 @@ def take_in(action, observation, maps, counts, whitening, expected, plays, sums)
     return rows, residual, plays, sums
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def take_in_row(
     w,
     residual,
@@ -265,7 +265,7 @@ def update(
     )
 
 
-@compiled
+@compiled(allocates=False)
 def half_log_det(signal, rest):
     """Return 1/2 log det(I + S) for one matrix S >= 0 (m, m); ``rest`` (m, m) is scratch.
 

@@ -114,7 +114,7 @@ class Scratch(NamedTuple):
     """Shape (m, m)."""
 
 
-@compiled
+@compiled(allocates=False)
 def fill_information(known, i, scratch):
     """Fill the information of all actions of replicate i, 1/2 log det(I + S)."""
     own_reward = len(scratch.show) == 0
@@ -125,7 +125,7 @@ def fill_information(known, i, scratch):
             scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
 
 
-@compiled
+@compiled(allocates=False)
 def fill_gaps(actions, known, rule, i, beta, scratch):
     """Fill the gaps of all actions of replicate i; the ellipsoid is not cut by Theta."""
     gaps, means, inverse = scratch.gaps, known.means[i], known.inverse[i]
@@ -160,7 +160,7 @@ def fill_gaps(actions, known, rule, i, beta, scratch):
             gaps[a] = min(gaps[a], actions.ceiling[a])
 
 
-@compiled
+@compiled(allocates=False)
 def single(gaps, information, rule, rounds, log_det, one, two):
     """Return the one action that a rule without mixtures plays, and its information ratio."""
     k, largest, most = len(gaps), 0.0, 0.0
@@ -195,9 +195,9 @@ def single(gaps, information, rule, rounds, log_det, one, two):
     return best, gaps[best] * gaps[best] / gain if gain > 0.0 else np.inf
 
 
-@compiled
+@compiled(allocates=False)
 def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
-    """Return the action that is drawn, the information ratio, and whether the numbers are usable."""
+    """Return the action that is drawn, its information ratio, and whether numbers are usable."""
     if rule.sampling != PAIR:
         action, ratio = single(gaps, information, rule, rounds, log_det, one, two)
         return action, ratio, True
@@ -210,7 +210,7 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
     return action, ratio, usable
 
 
-@compiled
+@compiled(allocates=False)
 def take_in(actions, known, i, action, scratch):
     """Let replicate i take in what an action showed; return the largest leverage of a row."""
     most = 0.0
@@ -240,7 +240,7 @@ def take_in(actions, known, i, action, scratch):
     return most
 
 
-@compiled
+@compiled(allocates=False)
 def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due):
     """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     gaps, information = scratch.gaps, scratch.information
@@ -274,7 +274,7 @@ def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due
             return
 
 
-@compiled
+@compiled(allocates=False)
 def play(world, totals, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
