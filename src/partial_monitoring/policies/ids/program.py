@@ -90,7 +90,9 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
         raise NotCompiled("the information gain is not compiled")
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
-    if not design.cut.whole and policy.gap is not gaps.mean:
+    if design.parts:
+        raise NotCompiled("there are contexts")
+    if not design.cut.whole:
         raise NotCompiled("the gaps are cut by Theta")
     rule = as_rule(policy.sampling)
     if policy.gap is gaps.exact and rule.minimizes_ratio and design.game.k >= LAZY_FROM:
