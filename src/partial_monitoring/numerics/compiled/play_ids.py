@@ -17,6 +17,7 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import (
     HIGH_LEVERAGE,
     half_log_det,
+    refresh_one,
     squared_radius,
     take_in_row,
 )
@@ -53,6 +54,8 @@ class Actions(NamedTuple):
     """Features minus their mean, shape (k, r)."""
     apart: np.ndarray
     """Squared distances in unseen directions over lambda, shape (k, k) if gaps are exact."""
+    offsets: np.ndarray
+    """Rewards at theta_0, shape (k,)."""
     ceiling: np.ndarray
     """The largest gap that Theta allows, shape (k,)."""
     regularization: float
@@ -92,6 +95,8 @@ class Rule(NamedTuple):
     tradeoff: float
     period: int
     """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
 
 
 class Scratch(NamedTuple):
@@ -112,6 +117,8 @@ class Scratch(NamedTuple):
     """Shape (m,), or (0,) if actions show their own reward."""
     rest: np.ndarray
     """Shape (m, m)."""
+    root: np.ndarray
+    """Shape (r, r)."""
 
 
 @compiled(allocates=False)
@@ -241,6 +248,33 @@ def take_in(actions, known, i, action, scratch):
 
 
 @compiled(allocates=False)
+def refresh(actions, known, rule, i, scratch):
+    """Compute anew what follows from the data of replicate i; False if it cannot be done here."""
+    trace = 0.0
+    for p in range(known.gram.shape[1]):
+        trace += known.gram[i, p, p]
+    if trace > rule.most:
+        return False
+    known.log_det[i] = refresh_one(
+        actions.maps,
+        actions.seen,
+        actions.offsets,
+        actions.regularization,
+        known.gram[i],
+        known.vector[i],
+        known.inverse[i],
+        known.coordinates[i],
+        known.means[i],
+        known.variances[i],
+        known.signals[i],
+        scratch.root,
+        scratch.x,
+        scratch.show,
+    )
+    return True
+
+
+@compiled(allocates=False)
 def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due):
     """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     gaps, information = scratch.gaps, scratch.information
@@ -269,7 +303,8 @@ def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due
         worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
         reached[i] = t + 1
         known.round[i] += 1
-        if (known.round[i] - 1) % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE:
+        stale = (known.round[i] - 1) % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+        if stale and not refresh(actions, known, rule, i, scratch):
             due[i] = True
             return
 
