@@ -93,7 +93,10 @@ def grid_over(
 
 
 def outcome_labels(game: Any) -> tuple[str, ...]:
-    """Return the names of the coordinates of theta, those of outcomes cut, and with dollars that start no formula."""
+    """Return the names of the coordinates of theta; those of outcomes are cut.
+
+    Their dollars are escaped, so that they start no formula.
+    """
     if game.traits.finite:
         cut = [
             own if len(own) <= LETTERS else own[: LETTERS - 1] + ELLIPSIS for own in game.outcomes

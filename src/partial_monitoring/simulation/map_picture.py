@@ -160,7 +160,9 @@ def _bands(found: Drawable, low: float, high: float) -> list[tuple[int, float, f
         return []
     offsets, slopes = rewards[0], rewards[1][:, 0]
     bands, x = [], low
-    while x < high:
+    for _ in range(len(slopes)):  # the best action gets steeper from band to band
+        if x >= high:
+            break
         near = x + 1e-9 * (high - low)
         best = int(np.argmax(offsets + slopes * near))
         steeper = np.flatnonzero(slopes > slopes[best] + 1e-12)

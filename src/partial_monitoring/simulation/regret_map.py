@@ -22,6 +22,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_from_dict, game_to_dict
+from partial_monitoring.numerics.cuda import check_device
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.grids import Grid, grid_over
@@ -45,6 +46,9 @@ FORMAT = 1
 
 TOGETHER = 2**22
 """Numbers that the states of the runs may hold which are played at the same time, about."""
+
+TOGETHER_ON_DEVICE = 2**28
+"""The same on a GPU."""
 
 MOST_SHOWN = 10
 """Number of points in the table."""
@@ -277,6 +281,7 @@ def regret_map(
     theta: ArrayLike | None = None,
     noise: str | NoiseFunction | None = None,
     threads: int | None = None,
+    device: str | None = None,
     progress: bool = False,
 ) -> RegretMap:
     """Play a policy on a grid of true parameters, to see where it is weak.
@@ -301,7 +306,7 @@ def regret_map(
         is left of a distribution as they do in ``theta``.
     noise
         As for :class:`partial_monitoring.Instance`.
-    threads
+    threads, device
         As for :func:`partial_monitoring.simulate`.
     progress
         Show a progress bar on standard error.
@@ -326,18 +331,21 @@ def regret_map(
     numbers = seed_numbers(seeds)
     if threads is not None:
         threads = whole_number("threads", threads, at_least=1)
+    if device is not None:
+        check_device(device)
     grid = grid_over(game, points, coordinates, theta)
     thetas, n = grid.thetas, len(numbers)
     regret, plays = np.full((len(thetas), n), np.nan), np.zeros((len(thetas), 0))
     order = np.random.default_rng(0).permutation(len(thetas))
-    step, backend, start = max(1, _together(game) // n), "", perf_counter()
+    most = TOGETHER if device is None else TOGETHER_ON_DEVICE
+    step, backend, start = max(1, _together(game, most) // n), "", perf_counter()
     with Progress(visible=progress, unit="points") as bar:
         bar.add((name,), rounds * n, len(thetas), len(thetas))
         for first in range(0, len(order), step):
             own = order[first : first + step]
             truths = np.repeat(thetas[own], n, axis=0)
             environment = Environment(game, truths, np.tile(numbers, len(own)), noise)
-            run = play(game, chosen, environment, np.array([rounds]), None, threads)
+            run = play(game, chosen, environment, np.array([rounds]), None, threads, device)
             if run.recorded == 0:
                 break
             if plays.shape[1] == 0:
@@ -352,7 +360,7 @@ def regret_map(
     return RegretMap(game, name, rounds, numbers, grid, regret, plays, taken, backend)
 
 
-def _together(game: AnyGame) -> int:
-    """Return how many runs are played at the same time, so that their states fit in memory."""
+def _together(game: AnyGame, most: int) -> int:
+    """Return how many runs are played at the same time, with states of that many numbers."""
     size: int = game.d**2 + game.k * (3 + game.m**2)
-    return max(1, TOGETHER // size)
+    return max(1, most // size)
