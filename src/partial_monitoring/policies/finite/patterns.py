@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +22,13 @@ from partial_monitoring.analysis.advantage import Advantage, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.policies.finite.geometry import Geometry, Mask
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 Signs = NDArray[np.int8]
 Target = tuple[int, int | None]
+
+ROOM = 16
+"""The number of patterns (a power of two) for which a table has room at first."""
 
 
 class Left(NamedTuple):
@@ -43,8 +47,12 @@ class Patterns:
     """
 
     def __init__(self, geometry: Geometry) -> None:
+        from partial_monitoring.numerics.compiled import sign_table
+
         self.geometry = geometry
-        self._known: dict[bytes, tuple[Mask, Mask, bool]] = {}
+        self.table = sign_table.with_room(ROOM, len(geometry.pairs), geometry.game.k)
+        """All patterns that are known, for compiled code."""
+        self._adding = Lock()
         self._points: dict[Target, Signs] = {}
         self._clashes: dict[Target, Signs] = {}
 
@@ -57,32 +65,39 @@ class Patterns:
         P(t) together with the neighbourhoods of E(t), shape (n, k); the observers of E(t), shape
         (n, k); and whether anything is left at all, shape (n,).
         """
-        n, count = signs.shape
-        if count == 0:
-            codes, inverse = [b""], np.zeros(n, dtype=np.intp)
-        else:
-            whole = np.ascontiguousarray(signs).view(np.dtype((np.void, count)))[:, 0]
-            rows, inverse = np.unique(whole, return_inverse=True)
-            codes = [row.tobytes() for row in rows]
-        for code in codes:
-            if code not in self._known:
-                self._known[code] = self._solved(code)
-        known = [self._known[code] for code in codes]
-        candidates, observers, consistent = zip(*known, strict=True)
-        return (
-            np.array(candidates)[inverse],
-            np.array(observers)[inverse],
-            np.array(consistent)[inverse],
-        )
+        numbers = self.numbers(signs)
+        table = self.table
+        return table.candidates[numbers], table.observers[numbers], table.consistent[numbers]
 
-    def _solved(self, code: bytes) -> tuple[Mask, Mask, bool]:
-        """Solve a new pattern: candidates (k,), observers (k,), whether anything is left."""
-        left = self.left(np.frombuffer(code, dtype=np.int8))
+    def numbers(self, signs: Signs) -> Indices:
+        """Return the numbers of patterns (n, pairs) in the table, shape (n,); new ones are added."""
+        from partial_monitoring.numerics.compiled import sign_table
+
+        numbers = np.empty(len(signs), dtype=np.int64)
+        sign_table.find_all(self.table, signs, numbers)
+        for i in np.flatnonzero(numbers < 0):
+            numbers[i] = sign_table.find(self.table, signs, i)
+            if numbers[i] < 0:  # not among those that were added since
+                numbers[i] = self._added(signs, i)
+        return numbers
+
+    def _added(self, signs: Signs, i: int) -> int:
+        """Solve pattern i, add it to the table unless another thread did, and return its number."""
+        from partial_monitoring.numerics.compiled import sign_table
+
+        left = self.left(signs[i])
         shape, pairs = self.geometry, list(left.pairs)
         candidates = np.asarray(shape.neighborhoods[pairs].any(axis=0))
         candidates[list(left.actions)] = True
         observers = np.asarray(shape.observers[pairs].any(axis=0))
-        return candidates, observers, bool(left.actions)
+        with self._adding:
+            number = sign_table.find(self.table, signs, i)
+            if number < 0:
+                number, consistent = self.table.known, bool(left.actions)
+                self.table = sign_table.added(
+                    self.table, signs[i], candidates, observers, consistent
+                )
+        return int(number)
 
     def left(self, signs: Signs) -> Left:
         """Return what one pattern (pairs,) leaves.
