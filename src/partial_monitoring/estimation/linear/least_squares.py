@@ -325,7 +325,7 @@ def _moved(
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
         estimate.round,
-        1 if design.leverage > REFACTOR_ALWAYS else REFRESH,
+        refresh_period(design),
     )
     if design.shows_own_reward:
         signals = variances[:, :, None, None]
@@ -345,6 +345,11 @@ def _moved(
         triangle,
     )
     return _refresh_some(moved, due) if due.any() else moved
+
+
+def refresh_period(design: Design) -> int:
+    """Return after how many rounds estimates are refreshed."""
+    return 1 if design.leverage > REFACTOR_ALWAYS else REFRESH
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
