@@ -31,7 +31,7 @@ def decide(vectors, sizes, plays, sums, factors, signs):
             signs[i, e] = sign_of(difference, width * factors[i, 0 if shared else e])
 
 
-@compiled
+@compiled(allocates=False)
 def compare(vectors, sizes, sums, share, error, i, e):
     """Return the difference of pair e in replicate i, and its width for the factor 1.
 
@@ -51,13 +51,13 @@ def compare(vectors, sizes, sums, share, error, i, e):
     return difference, width if abs(difference) > ROUNDING * rough else math.nan
 
 
-@compiled
+@compiled(allocates=False)
 def sign_of(difference, width):
     """Return the sign of a difference that reaches its width, else 0."""
     return 0 if not abs(difference) >= width else (1 if difference > 0.0 else -1)
 
 
-@compiled
+@compiled(allocates=False)
 def accumulate(bound, spread, top, cumulative, scale):
     """Fill cumulative (n, levels - 1) with sums of weights of levels, scale (n,) with all weights.
 
@@ -74,7 +74,7 @@ def accumulate(bound, spread, top, cumulative, scale):
         scale[i] = total / (1.0 - top)
 
 
-@compiled
+@compiled(allocates=False)
 def sample_factors(uniforms, bound, cumulative, scale, factors):
     """Fill factors (n, q) with levels up to the bounds (n,), drawn by uniform numbers (n, q)."""
     n, q = uniforms.shape
@@ -83,7 +83,7 @@ def sample_factors(uniforms, bound, cumulative, scale, factors):
             factors[i, e] = factor_at(uniforms[i, e], bound, cumulative, scale, i)
 
 
-@compiled
+@compiled(allocates=False)
 def factor_at(uniform, bound, cumulative, scale, i):
     """Return the level of bound i that a uniform number draws."""
     below = cumulative.shape[1]

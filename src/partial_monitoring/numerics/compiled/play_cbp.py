@@ -19,6 +19,7 @@ from partial_monitoring.numerics.compiled.world import (
 )
 
 
+
 class Shape(NamedTuple):
     """What does not change from round to round."""
 
@@ -59,7 +60,7 @@ class State(NamedTuple):
     """1 / plays, shape (n, k)."""
     error: np.ndarray
     """plays^(-1/2), shape (n, k)."""
-    index: np.ndarray
+    scores: np.ndarray
     """W^2 / plays, infinite for actions that must be played first, shape (n, k)."""
     difference: np.ndarray
     """Estimated differences of neighbours, shape (n, pairs)."""
@@ -79,7 +80,7 @@ class State(NamedTuple):
     """What the last action showed, shape (n, m)."""
 
 
-@compiled
+@compiled(allocates=False)
 def play(world, totals, reached, stop, first, last, shape, rounds, table, state):
     """Play replicates first to last (exclusive) to before round ``stop``.
 
@@ -89,7 +90,7 @@ def play(world, totals, reached, stop, first, last, shape, rounds, table, state)
         play_one(world, totals, reached, stop, shape, rounds, table, state, i)
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def play_one(world, totals, reached, stop, shape, rounds, table, state, i):
     """Play replicate i to before round ``stop`` or an unknown pattern."""
     for t in range(reached[i], stop):
@@ -115,7 +116,7 @@ def play_one(world, totals, reached, stop, shape, rounds, table, state, i):
         reached[i] = t + 1
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def settle(state, table, bound, i):
     """Decide the comparisons of a round; return whether what they leave is known."""
     for e in range(state.signs.shape[1]):
@@ -133,7 +134,7 @@ def settle(state, table, bound, i):
     return True
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def draw(world, shape, rounds, state, row, i, t):
     """Decide the comparisons of a round with random widths."""
     factor = 0.0
@@ -144,37 +145,37 @@ def draw(world, shape, rounds, state, row, i, t):
         state.drawn[i, e] = sign_of(state.difference[i, e], state.width[i, e] * factor)
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def choose(shape, table, state, pattern, rate, i):
     """Return the lowest action whose index is tied with the largest of those allowed."""
     best = -math.inf
     for c in range(len(shape.squares)):
-        if state.index[i, c] > best and allowed(shape, table, state, pattern, rate, i, c):
-            best = state.index[i, c]
+        if state.scores[i, c] > best and allowed(shape, table, state, pattern, rate, i, c):
+            best = state.scores[i, c]
     for c in range(len(shape.squares)):
-        if state.index[i, c] >= best * shape.tied:
-            if allowed(shape, table, state, pattern, rate, i, c):
-                return c
+        tied = state.scores[i, c] >= best * shape.tied
+        if tied and allowed(shape, table, state, pattern, rate, i, c):
+            return c
     return 0
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def allowed(shape, table, state, pattern, rate, i, c):
     """Whether an action can be played: it is left, or observes what is, or must come first."""
     return (
         table.candidates[pattern, c]
-        or state.index[i, c] == math.inf
+        or state.scores[i, c] == math.inf
         or (table.observers[pattern, c] and state.plays[i, c] <= shape.shares[c] * rate)
     )
 
 
-@compiled
+@compiled(inline="always", allocates=False)
 def learn(shape, state, action, i):
     """Count what an action showed, and estimate anew the differences that it observes."""
     state.plays[i, action] += 1
     state.share[i, action] = 1.0 / state.plays[i, action]
     state.error[i, action] = math.sqrt(state.share[i, action])
-    state.index[i, action] = shape.squares[action] / state.plays[i, action]
+    state.scores[i, action] = shape.squares[action] / state.plays[i, action]
     for s in range(state.shown.shape[1]):
         state.sums[i, action, s] += state.shown[i, s]
     for e in range(len(shape.sizes)):

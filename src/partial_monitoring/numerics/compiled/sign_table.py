@@ -71,7 +71,7 @@ def added(table: Table, signs, candidates, observers, consistent) -> Table:
     return table._replace(known=number + 1)
 
 
-@compiled
+@compiled(allocates=False)
 def slot_of(table, signs, i):
     """Return the slot of pattern i of signs (n, pairs), or the empty one where it belongs."""
     count = signs.shape[1]
@@ -92,14 +92,14 @@ def slot_of(table, signs, i):
         slot = (slot + 1) & last
 
 
-@compiled
+@compiled(allocates=False)
 def find(table, signs, i):
     """Return the number of pattern i of signs (n, pairs), -1 if it is unknown."""
     number = table.slots[slot_of(table, signs, i)]
     return number if number < table.known else -1
 
 
-@compiled
+@compiled(allocates=False)
 def find_all(table, signs, numbers):
     """Fill numbers (n,) with those of the patterns (n, pairs), -1 where one is unknown."""
     for i in range(len(numbers)):

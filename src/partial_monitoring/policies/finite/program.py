@@ -45,7 +45,7 @@ class CBPProgram:
             sums=np.zeros((n, k, m)),
             share=np.full((n, k), np.inf),
             error=np.full((n, k), np.inf),
-            index=np.tile(np.where(own.useful, np.inf, squares), (n, 1)),
+            scores=np.tile(np.where(own.useful, np.inf, squares), (n, 1)),
             difference=np.full((n, pairs), np.nan),
             width=np.full((n, pairs), np.nan),
             signs=undecided,
