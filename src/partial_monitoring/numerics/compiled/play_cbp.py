@@ -19,7 +19,6 @@ from partial_monitoring.numerics.compiled.world import (
 )
 
 
-
 class Shape(NamedTuple):
     """What does not change from round to round."""
 
