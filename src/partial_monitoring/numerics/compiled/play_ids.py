@@ -7,6 +7,7 @@ one compiled function plays them all.
 
 # mypy: ignore-errors
 
+from math import log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import (
     HIGH_LEVERAGE,
     half_log_det,
+    refresh_one,
     squared_radius,
     take_in_row,
 )
@@ -53,6 +55,8 @@ class Actions(NamedTuple):
     """Features minus their mean, shape (k, r)."""
     apart: np.ndarray
     """Squared distances in unseen directions over lambda, shape (k, k) if gaps are exact."""
+    offsets: np.ndarray
+    """Rewards at theta_0, shape (k,)."""
     ceiling: np.ndarray
     """The largest gap that Theta allows, shape (k,)."""
     regularization: float
@@ -92,6 +96,8 @@ class Rule(NamedTuple):
     tradeoff: float
     period: int
     """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
 
 
 class Scratch(NamedTuple):
@@ -112,6 +118,8 @@ class Scratch(NamedTuple):
     """Shape (m,), or (0,) if actions show their own reward."""
     rest: np.ndarray
     """Shape (m, m)."""
+    root: np.ndarray
+    """Shape (r, r)."""
 
 
 @compiled(allocates=False)
@@ -120,7 +128,7 @@ def fill_information(known, i, scratch):
     own_reward = len(scratch.show) == 0
     for a in range(len(scratch.information)):
         if own_reward:
-            scratch.information[a] = 0.5 * np.log1p(max(known.variances[i, a], 0.0))
+            scratch.information[a] = 0.5 * log1p(max(known.variances[i, a], 0.0))
         else:
             scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
 
@@ -171,7 +179,7 @@ def single(gaps, information, rule, rounds, log_det, one, two):
         _, _, _, psi, _ = minimize_row(gaps, information, 2.0, True, ZERO_GAP, one, two)
         known = max(0.5 * log_det, most)
         usable = psi < np.inf and known > 0.0
-        tradeoff = 0.5 * np.sqrt(psi * rounds / known) if usable else 0.0
+        tradeoff = 0.5 * sqrt(psi * rounds / known) if usable else 0.0
     best, least, blind = 0, np.inf, rule.sampling == DETERMINISTIC
     for a in range(k):
         gap = gaps[a] if gaps[a] > ZERO_GAP * largest else 0.0
@@ -236,8 +244,35 @@ def take_in(actions, known, i, action, scratch):
             scratch.show,
         )
         most = max(most, gain)
-        known.log_det[i] += np.log1p(gain)
+        known.log_det[i] += log1p(gain)
     return most
+
+
+@compiled(allocates=False)
+def refresh(actions, known, rule, i, scratch):
+    """Compute anew what follows from the data of replicate i; False if it cannot be done here."""
+    trace = 0.0
+    for p in range(known.gram.shape[1]):
+        trace += known.gram[i, p, p]
+    if trace > rule.most:
+        return False
+    known.log_det[i] = refresh_one(
+        actions.maps,
+        actions.seen,
+        actions.offsets,
+        actions.regularization,
+        known.gram[i],
+        known.vector[i],
+        known.inverse[i],
+        known.coordinates[i],
+        known.means[i],
+        known.variances[i],
+        known.signals[i],
+        scratch.root,
+        scratch.x,
+        scratch.show,
+    )
+    return True
 
 
 @compiled(allocates=False)
@@ -269,7 +304,8 @@ def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due
         worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
         reached[i] = t + 1
         known.round[i] += 1
-        if (known.round[i] - 1) % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE:
+        stale = (known.round[i] - 1) % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+        if stale and not refresh(actions, known, rule, i, scratch):
             due[i] = True
             return
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from partial_monitoring.estimation.confidence import Width
 from partial_monitoring.estimation.linear.design import Design
-from partial_monitoring.estimation.linear.least_squares import Estimate, refresh_period, refreshed
+from partial_monitoring.estimation.linear.least_squares import (
+    Estimate,
+    in_loops,
+    refresh_period,
+    refreshed,
+)
+from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.sampling import as_rule
@@ -90,7 +96,9 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
         raise NotCompiled("the information gain is not compiled")
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
-    if not design.cut.whole and policy.gap is not gaps.mean:
+    if design.parts:
+        raise NotCompiled("there are contexts")
+    if not design.cut.whole:
         raise NotCompiled("the gaps are cut by Theta")
     rule = as_rule(policy.sampling)
     if policy.gap is gaps.exact and rule.minimizes_ratio and design.game.k >= LAZY_FROM:
@@ -106,6 +114,7 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
             exact,
             tradeoff,
             refresh_period(design),
+            ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0,
         ),
     )
 
@@ -125,6 +134,7 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         np.array(design.hidden_features),
         np.array(design.centred_features),
         np.array(design.hidden_distances) if paired else np.zeros((0, 0)),
+        np.array(design.offsets),
         np.array(design.gap_ceiling),
         float(design.regularization),
         int(best[0]) if len(best) else -1,
@@ -151,4 +161,5 @@ def scratch_for(actions: Any, *, paired: bool) -> Any:
     own: list[Array] = [np.empty(k) for _ in range(4)]
     show = 0 if m == 1 and np.array_equal(actions.maps[:, 0], actions.seen) else m
     pulled = np.empty((k if paired else 1, r))
-    return Scratch(*own, pulled, np.empty(r), np.empty(m), np.empty(show), np.empty((m, m)))
+    shown = np.empty(m), np.empty(show), np.empty((m, m))
+    return Scratch(*own, pulled, np.empty(r), *shown, np.empty((r, r)))
