@@ -52,8 +52,9 @@ class Table(NamedTuple):
 
 def grown(table: Table) -> Table:
     """Return a table with twice the room."""
+    slots = np.full(2 * len(table.slots), -1, dtype=np.int64)
     rows = (np.concatenate([own, np.zeros_like(own)]) for own in table[1:-1])
-    wider = Table(np.full(2 * len(table.slots), -1), *rows, table.known)
+    wider = Table._make([slots, *rows, table.known])
     for number in range(table.known):
         wider.slots[slot_of(wider, number, wider.signs, number)] = number
     return wider
@@ -98,7 +99,7 @@ def add_all(table, ends, proofs, signs, numbers):
     known = table.known
     for i in range(len(numbers)):
         slot = slot_of(table, known, signs, i)
-        if table.slots[slot] < 0:
+        if not 0 <= table.slots[slot] < known:
             if known == len(table.consistent):
                 return known, i, FULL
             lacking = leave(table, ends, proofs, signs, i, known)

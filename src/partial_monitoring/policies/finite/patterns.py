@@ -50,11 +50,13 @@ class Patterns:
         nothing = np.zeros((total, ROOM, pairs), dtype=np.int8)
         self._proofs = Proofs(nothing, nothing.copy(), np.zeros((total, 2), dtype=np.int64))
         self.table = Table(
-            np.full(2 * ROOM, -1, dtype=np.int64),
-            np.zeros((ROOM, pairs), dtype=np.int8),
-            *(np.zeros((ROOM, width), dtype=bool) for width in (total, k, k)),
-            np.zeros(ROOM, dtype=bool),
-            0,
+            slots=np.full(2 * ROOM, -1, dtype=np.int64),
+            signs=np.zeros((ROOM, pairs), dtype=np.int8),
+            left=np.zeros((ROOM, total), dtype=bool),
+            candidates=np.zeros((ROOM, k), dtype=bool),
+            observers=np.zeros((ROOM, k), dtype=bool),
+            consistent=np.zeros(ROOM, dtype=bool),
+            known=0,
         )
         """All patterns that are known."""
         self._adding = RLock()
@@ -117,8 +119,8 @@ class Patterns:
             proof = np.where(signs == 0, self._signs_at(found.theta), signs)
         row = self._proofs.known[target, misses]
         if row == self._proofs[misses].shape[1]:
-            wider = (np.concatenate([own, np.zeros_like(own)], axis=1) for own in self._proofs[:2])
-            self._proofs = self._proofs._replace(points=next(wider), clashes=next(wider))
+            points, clashes = (np.tile(each, (1, 2, 1)) for each in self._proofs[:2])
+            self._proofs = self._proofs._replace(points=points, clashes=clashes)
         self._proofs[misses][target, row] = proof
         self._proofs.known[target, misses] += 1
 
