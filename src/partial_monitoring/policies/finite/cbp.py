@@ -85,7 +85,8 @@ class CBP:
     Regret of order n^(1/2) on easy and n^(2/3) on hard games, up to logarithms. First every action
     that is needed (in A, or an observer) is played once. If decisions contradict each other, which
     is rare, those that held before stay. Decisions report no gaps, information or estimate: CBP
-    has none. Linear programs are solved once per pattern of decided comparisons.
+    has none. Linear programs are solved for new patterns of decided comparisons, until what the
+    earlier ones showed settles those, too.
 
     Examples
     --------

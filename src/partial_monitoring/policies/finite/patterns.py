@@ -27,7 +27,7 @@ from partial_monitoring.validation import Array, Indices
 Signs = NDArray[np.int8]
 
 ROOM = 16
-"""Patterns (a power of two) for which there is room at first, and proofs."""
+"""The number of patterns (a power of two), and of proofs, for which there is room at first."""
 
 
 class Patterns:

@@ -71,8 +71,9 @@ class CBPProgram:
                     world, totals, reached, end, first, last, self.shape, rounds, table, state
                 )
                 stopped = first + np.flatnonzero(own < end)
-                self.patterns.numbers(state.signs[stopped])
-                self.patterns.numbers(state.drawn[stopped])
+                if len(stopped):
+                    met = np.concatenate([state.signs[stopped], state.drawn[stopped]])
+                    self.patterns.numbers(met)
 
     def _rounds(self, begin: int, end: int) -> Any:
         """Return the table of rounds from ``begin`` to before ``end`` (counted from 0)."""
