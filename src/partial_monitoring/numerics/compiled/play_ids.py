@@ -123,6 +123,23 @@ class Scratch(NamedTuple):
 
 
 @compiled(allocates=False)
+def scratch_row(scratch, i):
+    """Return the room of replicate i, out of that of many."""
+    return Scratch(
+        scratch.gaps[i],
+        scratch.information[i],
+        scratch.one[i],
+        scratch.two[i],
+        scratch.pulled[i],
+        scratch.x[i],
+        scratch.shown[i],
+        scratch.show[i],
+        scratch.rest[i],
+        scratch.root[i],
+    )
+
+
+@compiled(allocates=False)
 def fill_information(known, i, scratch):
     """Fill the information of all actions of replicate i, 1/2 log det(I + S)."""
     own_reward = len(scratch.show) == 0
