@@ -10,14 +10,27 @@ pairs.
 from __future__ import annotations
 
 from math import erfc, exp, log, pi, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, distances
+from partial_monitoring.numerics.compiled.linear import (
+    FAST,
+    ROUNDING,
+    copy_into,
+    distances,
+    inner,
+)
+
+IN_ORDER = {"contract", "nsz"}
+"""Sums are not reordered: their terms are added as products of matrices add them."""
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""
+
+LOOPS = 2000
+"""Largest k r^2 with which plain loops are faster than products of matrices."""
 
 FAR = 5.0
 """From this many standard deviations on the tail is a continued fraction."""
@@ -85,12 +98,46 @@ def greedy_of(means, counted):
     return best
 
 
-@compiled
-def add_products(features, greedy, weights, scale, total):
+@compiled(fastmath=IN_ORDER)
+def multiply(left, right, out):
+    """Fill out (q, s) with left @ right, (q, r) and (r, s)."""
+    for i in range(out.shape[0]):
+        row = out[i]
+        for j in range(len(row)):
+            row[j] = 0.0
+        for p in range(right.shape[0]):
+            entry, other = left[i, p], right[p]
+            for j in range(len(row)):
+                row[j] += entry * other[j]
+
+
+@compiled(fastmath=IN_ORDER)
+def add_products(features, greedy, weights, scale, pulled, part, total):
     """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
 
-    ``weights`` (k,) are delta_b / |u_b|^2, or zero.
+    ``weights`` (k,) are delta_b / |u_b|^2, or zero; ``pulled`` (r,) and ``part`` (r, r) are scratch.
     """
+    k, r = features.shape
+    for p in range(r):
+        for q in range(r):
+            part[p, q] = 0.0
+    for b in range(k):
+        if weights[b] > 0.0 and scale > 0.0:
+            root = sqrt(scale * weights[b])
+            for p in range(r):
+                pulled[p] = root * (features[b, p] - features[greedy, p])
+            for p in range(r):
+                entry, row = pulled[p], part[p]
+                for q in range(r):
+                    row[q] += entry * pulled[q]
+    for p in range(r):
+        for q in range(r):
+            total[p, q] += part[p, q]
+
+
+@compiled
+def add_products_in_blocks(features, greedy, weights, scale, total):
+    """Do the same by products of matrices, which is faster for many actions and coordinates."""
     k, r = features.shape
     block = np.empty((min(BLOCK, k), r))
     size = 0
@@ -106,9 +153,18 @@ def add_products(features, greedy, weights, scale, total):
             size = 0
 
 
+@compiled
+def form(rows, middle, half, out):
+    """Fill out (m, m) with M Q M' for a map M (m, r) and a symmetric Q (r, r); half (1, r)."""
+    for i in range(len(rows)):
+        multiply(rows[i : i + 1], middle, half)
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = inner(half[0], rows[j])
+
+
 @compiled(fastmath=FAST)
-def forms(rows, middle, out):
-    """Fill out (q, m, m) with M Q M' for maps M (q, m, r) and a symmetric matrix Q (r, r)."""
+def forms_in_blocks(rows, middle, out):
+    """Fill out (q, m, m) with M Q M' for maps M (q, m, r), by products of matrices."""
     q, m, r = rows.shape
     step = max(1, BLOCK // max(m, 1))
     for start in range(0, q, step):
@@ -161,6 +217,159 @@ def apart(variances, inverse, features, columns, greedy, pulled, squared):
             squared[b] = 0.0
 
 
+class Scratch(NamedTuple):
+    """Memory for one replicate."""
+
+    squared: Any
+    """Shape (k,)."""
+    delta: Any
+    """Shape (k,)."""
+    pulled: Any
+    """Shape (r,)."""
+    half: Any
+    """Shape (1, r)."""
+    total: Any
+    """Shape (r, r)."""
+    part: Any
+    """Shape (r, r)."""
+    shown: Any
+    """Shape (m, m)."""
+    signal: Any
+    """Shape (m, m)."""
+
+
+@compiled
+def scratch_for(k, m, r):
+    """Return memory for one replicate with k actions, m rows and r coordinates."""
+    return Scratch(
+        np.empty(k),
+        np.empty(k),
+        np.empty(r),
+        np.empty((1, r)),
+        np.empty((r, r)),
+        np.empty((r, r)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+    )
+
+
+@compiled
+def weigh(
+    means, variances, inverse, t, noise, features, columns, counted, pulled, squared, delta, gaps
+):
+    """Fill the gaps (k,) of a group and delta_b / |u_b|^2 (k,) of its rivals; return the greedy one.
+
+    The gap is the sum of delta_b over the rivals, plus what the action earns less than the greedy
+    one.
+    """
+    greedy = greedy_of(means, counted)
+    apart(variances, inverse, features, columns, greedy, pulled, squared)
+    more = worth_of_rivals(means, squared, greedy, counted, noise, t, 1.0, delta)
+    shares_of_variance(delta, squared)
+    for a in range(len(means)):
+        gaps[a] = max(more + means[greedy] - means[a], 0.0)
+    return greedy
+
+
+@compiled
+def improvement_of_one(
+    means,
+    variances,
+    inverse,
+    t,
+    noise,
+    features,
+    columns,
+    maps,
+    signals,
+    starts,
+    counted,
+    chances,
+    scratch,
+    gaps,
+    information,
+):
+    """Fill gaps (k,) and information (k,) of one replicate, see ``improvement``."""
+    k, m, r = maps.shape
+    squared, delta, pulled, half, total, part, shown, signal = scratch
+    for p in range(r):
+        for q in range(r):
+            total[p, q] = 0.0
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        greedy = weigh(
+            means[start:end],
+            variances[start:end],
+            inverse,
+            t,
+            noise,
+            features[start:end],
+            columns,
+            counted[start:end],
+            pulled,
+            squared[start:end],
+            delta[start:end],
+            gaps[start:end],
+        )
+        add_products(
+            features[start:end], greedy, delta[start:end], chances[z], pulled, part, total
+        )
+    multiply(total, inverse, part)
+    multiply(inverse, part, total)
+    for a in range(k):
+        form(maps[a], total, half, shown)
+        copy_into(signals[a], signal)
+        information[a] = explained(shown, signal)
+
+
+@compiled
+def improvement_in_blocks(
+    means,
+    variances,
+    inverse,
+    t,
+    noise,
+    features,
+    columns,
+    maps,
+    signals,
+    starts,
+    counted,
+    chances,
+    scratch,
+    gaps,
+    information,
+):
+    """Do the same by products of matrices, which is faster for many actions and coordinates."""
+    k, m, r = maps.shape
+    squared, delta, pulled, _, total, _, _, signal = scratch
+    shown = np.empty((k, m, m))
+    for p in range(r):
+        for q in range(r):
+            total[p, q] = 0.0
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        greedy = weigh(
+            means[start:end],
+            variances[start:end],
+            inverse,
+            t,
+            noise,
+            features[start:end],
+            columns,
+            counted[start:end],
+            pulled,
+            squared[start:end],
+            delta[start:end],
+            gaps[start:end],
+        )
+        add_products_in_blocks(features[start:end], greedy, delta[start:end], chances[z], total)
+    forms_in_blocks(maps, np.dot(inverse, np.dot(total, inverse)), shown)
+    for a in range(k):
+        copy_into(signals[a], signal)
+        information[a] = explained(shown[a], signal)
+
+
 @compiled
 def improvement(
     means,
@@ -186,32 +395,46 @@ def improvement(
     """
     n, k = means.shape
     m, r = maps.shape[1], maps.shape[2]
-    gaps, information = np.empty((n, k)), np.zeros((n, k))
-    squared, delta, pulled = np.empty(k), np.empty(k), np.empty(r)
-    shown, signal = np.empty((k, m, m)), np.empty((m, m))
-    total = np.empty((r, r))
+    gaps, information = np.empty((n, k)), np.empty((n, k))
+    scratch = scratch_for(k, m, r)
     for i in range(n):
-        total[:] = 0.0
-        for z in range(len(starts) - 1):
-            start, end = starts[z], starts[z + 1]
-            own, mine = means[i, start:end], counted[i % len(counted), start:end]
-            seen, weights = features[start:end], delta[start:end]
-            greedy = greedy_of(own, mine)
-            far = squared[start:end]
-            apart(variances[i, start:end], inverse[i], seen, columns, greedy, pulled, far)
-            more = worth_of_rivals(own, far, greedy, mine, noise, rounds[i], 1.0, weights)
-            shares_of_variance(weights, far)
-            add_products(seen, greedy, weights, chances[i, z], total)
-            for a in range(end - start):
-                gaps[i, start + a] = max(more + own[greedy] - own[a], 0.0)
-        if m > 0 and r > 0:
-            middle = np.dot(inverse[i], np.dot(total, inverse[i]))
-            forms(maps, middle, shown)
-            for a in range(k):
-                for p in range(m):
-                    for q in range(m):
-                        signal[p, q] = signals[i, a, p, q]
-                information[i, a] = explained(shown[a], signal)
+        own = counted[i % len(counted)]
+        if k * r * r <= LOOPS:
+            improvement_of_one(
+                means[i],
+                variances[i],
+                inverse[i],
+                rounds[i],
+                noise,
+                features,
+                columns,
+                maps,
+                signals[i],
+                starts,
+                own,
+                chances[i],
+                scratch,
+                gaps[i],
+                information[i],
+            )
+        else:
+            improvement_in_blocks(
+                means[i],
+                variances[i],
+                inverse[i],
+                rounds[i],
+                noise,
+                features,
+                columns,
+                maps,
+                signals[i],
+                starts,
+                own,
+                chances[i],
+                scratch,
+                gaps[i],
+                information[i],
+            )
     return gaps, information
 
 
@@ -236,14 +459,14 @@ def improvement_of_duels(means, variances, inverse, rounds, noise, features, col
         more = worth_of_rivals(means[i], squared, g, mine, noise, rounds[i], 1.0, delta)
         shares_of_variance(delta, squared)
         total[:] = 0.0
-        add_products(features, g, delta, 1.0, total)
+        add_products_in_blocks(features, g, delta, 1.0, total)
         middle = np.dot(inverse[i], np.dot(total, inverse[i]))
         for a in range(k):
             gaps[i, a] = max(more + means[i, g] - means[i, a], 0.0)
             for p in range(r):
                 away[a, 0, p] = features[a, p] - features[g, p]
         if r > 0:
-            forms(away, middle, shown)
+            forms_in_blocks(away, middle, shown)
             for a in range(k):
                 information[i, a] = max(shown[a, 0, 0], 0.0) / (1.0 + squared[a])
     return gaps, information, greedy, psi
