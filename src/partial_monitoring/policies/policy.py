@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,13 +12,33 @@ from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.state import View
 from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
 
 
-@dataclass(eq=False, slots=True)
+class Later:
+    """A field that may be given as a function, which is called when the field is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, own: Any, owner: type | None = None) -> Any:
+        if own is None:
+            return None  # the default of the field
+        value = getattr(own, self.name)
+        if callable(value):
+            value = value()
+            setattr(own, self.name, value)
+        return value
+
+    def __set__(self, own: Any, value: Any) -> None:
+        setattr(own, self.name, value)
+
+
+@dataclass(eq=False)
 class Choices:
     """What a policy chose for n replicates in one round, and why."""
 
@@ -33,8 +54,9 @@ class Choices:
     """The information ratio of the distribution, shape (n,)."""
     beta: Array | None = None
     """beta_t, shape (n,)."""
-    estimate: Array | None = None
-    """theta_hat, shape (n, d). A policy leaves out what it does not know, here as above."""
+    estimate: Later = Later()
+    """theta_hat, shape (n, d), or a function that returns it: few ask for it. A policy leaves out
+    what it does not know, here as above."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these. If some
     replicates considered fewer, -1 fills their rows up."""
@@ -64,6 +86,11 @@ class Choices:
         if self.information is None:
             return np.full(len(self.action), np.nan)
         return np.asarray(self.information[np.arange(len(self.action)), self.positions])
+
+
+def estimate_of(confidence: ConfidenceSet) -> Callable[[], Array]:
+    """Return the function that computes the estimate of a confidence set, (n, d) or (n, k)."""
+    return partial(getattr, confidence, "estimate")
 
 
 FILLERS: Mapping[str, float] = {

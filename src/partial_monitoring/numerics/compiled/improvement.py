@@ -9,18 +9,17 @@ pairs.
 
 from __future__ import annotations
 
-from math import erfc, exp, log, pi, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import (
-    FAST,
-    ROUNDING,
-    copy_into,
-    distances,
-    inner,
+from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, copy_into, distances, inner
+from partial_monitoring.numerics.compiled.rivals import (
+    greedy_of,
+    shares_of_variance,
+    worth_of_rivals,
 )
 
 IN_ORDER = {"contract", "nsz"}
@@ -31,71 +30,6 @@ BLOCK = 1024
 
 LOOPS = 2000
 """Largest k r^2 with which plain loops are faster than products of matrices."""
-
-FAR = 5.0
-"""From this many standard deviations on the tail is a continued fraction."""
-
-TERMS = 30
-"""Its number of terms."""
-
-DENSITY = 1.0 / sqrt(2.0 * pi)
-
-
-@compiled
-def tail(z):
-    """Return phi(z) - z Phi(-z) = E max(X - z, 0) of standard normal X, z >= 0.
-
-    Far out both terms are nearly the same. With the fraction c = 1 / (z + 2 / (z + 3 / ...)) of
-    Phi(-z) = phi(z) / (z + c) the difference is phi(z) c / (z + c).
-    """
-    density = DENSITY * exp(-0.5 * z * z)
-    if z < FAR:
-        return density - 0.5 * z * erfc(z / sqrt(2.0))
-    rest = z
-    for j in range(TERMS, 1, -1):
-        rest = z + j / rest
-    return density / (z * rest + 1.0)
-
-
-@compiled
-def expected_gain(mean, std):
-    """Return E max(X, 0) of normal X with this mean and standard deviation."""
-    gain = max(mean, 0.0)
-    return gain + std * tail(abs(mean) / std) if std > 0.0 else gain
-
-
-@compiled
-def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
-    """Fill delta (k,) with what the chance to be better is worth, and return them together.
-
-    delta_b = E max(f_b - f_g, 0) + max(0, m_b - m_g + z_t s_b) / t with z_t^2 = 2 log t: the
-    second term vanishes more slowly than any chance, so that no rival is given up for good too
-    early. Together they are (sum_b delta_b^power)^(1/power). Only rivals that are counted (k,) are
-    worth anything.
-    """
-    reach, best, most = sqrt(2.0 * log(t)), means[greedy], 0.0
-    for b in range(len(means)):
-        delta[b] = 0.0
-        if counted[b] and b != greedy and squared[b] > 0.0:
-            ahead, std = means[b] - best, noise * sqrt(squared[b])
-            delta[b] = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / t
-            most = max(most, delta[b])
-    if most == 0.0:
-        return 0.0
-    total = 0.0
-    for b in range(len(means)):
-        total += (delta[b] / most) ** power
-    return most * total ** (1.0 / power)
-
-
-@compiled
-def greedy_of(means, counted):
-    """Return the first action with the largest mean among those that are counted."""
-    best, top = 0, -np.inf
-    for a in range(len(means)):
-        if counted[a] and means[a] > top:
-            best, top = a, means[a]
-    return best
 
 
 @compiled(fastmath=IN_ORDER)
@@ -115,7 +49,7 @@ def multiply(left, right, out):
 def add_products(features, greedy, weights, scale, pulled, part, total):
     """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
 
-    ``weights`` (k,) are delta_b / |u_b|^2, or zero; ``pulled`` (r,) and ``part`` (r, r) are scratch.
+    ``weights`` (k,) are delta_b / |u_b|^2, or zero; pulled (r,) and part (r, r) are scratch.
     """
     k, r = features.shape
     for p in range(r):
@@ -201,14 +135,6 @@ def explained(shown, signal):
 
 
 @compiled
-def shares_of_variance(delta, squared):
-    """Divide delta (k,) by |u_b|^2: then squares of what is shown count by what they explain."""
-    for b in range(len(delta)):
-        if delta[b] > 0.0:
-            delta[b] /= squared[b]
-
-
-@compiled
 def apart(variances, inverse, features, columns, greedy, pulled, squared):
     """Fill squared (k,) with |phi_b - phi_greedy|^2 in the norm of W_t^-1; rounding is zero."""
     distances(variances, inverse, features, columns, greedy, pulled, squared)
@@ -220,22 +146,14 @@ def apart(variances, inverse, features, columns, greedy, pulled, squared):
 class Scratch(NamedTuple):
     """Memory for one replicate."""
 
-    squared: Any
-    """Shape (k,)."""
-    delta: Any
-    """Shape (k,)."""
-    pulled: Any
-    """Shape (r,)."""
-    half: Any
-    """Shape (1, r)."""
-    total: Any
-    """Shape (r, r)."""
-    part: Any
-    """Shape (r, r)."""
-    shown: Any
-    """Shape (m, m)."""
-    signal: Any
-    """Shape (m, m)."""
+    squared: Any  # (k,)
+    delta: Any  # (k,)
+    pulled: Any  # (r,)
+    half: Any  # (1, r)
+    total: Any  # (r, r)
+    part: Any  # (r, r)
+    shown: Any  # (m, m)
+    signal: Any  # (m, m)
 
 
 @compiled
@@ -257,7 +175,7 @@ def scratch_for(k, m, r):
 def weigh(
     means, variances, inverse, t, noise, features, columns, counted, pulled, squared, delta, gaps
 ):
-    """Fill the gaps (k,) of a group and delta_b / |u_b|^2 (k,) of its rivals; return the greedy one.
+    """Fill gaps (k,) and delta_b / |u_b|^2 (k,) of a group, and return its greedy action.
 
     The gap is the sum of delta_b over the rivals, plus what the action earns less than the greedy
     one.
@@ -290,7 +208,7 @@ def improvement_of_one(
     information,
 ):
     """Fill gaps (k,) and information (k,) of one replicate, see ``improvement``."""
-    k, m, r = maps.shape
+    k, _, r = maps.shape
     squared, delta, pulled, half, total, part, shown, signal = scratch
     for p in range(r):
         for q in range(r):
@@ -311,9 +229,7 @@ def improvement_of_one(
             delta[start:end],
             gaps[start:end],
         )
-        add_products(
-            features[start:end], greedy, delta[start:end], chances[z], pulled, part, total
-        )
+        add_products(features[start:end], greedy, delta[start:end], chances[z], pulled, part, total)
     multiply(total, inverse, part)
     multiply(inverse, part, total)
     for a in range(k):

@@ -17,7 +17,7 @@ from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.policy import Choices, estimate_of, point_mass
 from partial_monitoring.validation import Array, boolean
 
 
@@ -59,7 +59,7 @@ class IndexPolicy(EstimatingPolicy):
             information,
             information_ratio(distribution, gaps, information),
             confidence.beta,
-            confidence.estimate,
+            estimate_of(confidence),
             index=index,
         )
 

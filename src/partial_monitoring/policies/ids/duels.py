@@ -13,7 +13,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import refuse
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, estimate_of
 from partial_monitoring.validation import Array, Indices
 
 
@@ -60,7 +60,7 @@ def duels_of(
         information,
         information_ratio(distribution, gaps, information),
         confidence.beta,
-        confidence.estimate,
+        estimate_of(confidence),
         candidates=first[:, None] * count + np.arange(count),
         index=index,
     )

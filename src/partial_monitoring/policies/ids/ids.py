@@ -26,7 +26,7 @@ from partial_monitoring.policies.ids.lazy_gaps import lazily
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Generalized, Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.policy import Choices, estimate_of, point_mass
 from partial_monitoring.policies.promise import Promise, of_parts
 from partial_monitoring.validation import Array
 
@@ -102,9 +102,8 @@ class IDS(EstimatingPolicy):
             answer = rule.solve(gaps, information, confidence)
             action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
-        return Choices(
-            action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
-        )
+        estimate = estimate_of(confidence)
+        return Choices(action, distribution, gaps, information, ratio, confidence.beta, estimate)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what is proven of these parts, on a game or wherever the theory holds."""
