@@ -276,7 +276,7 @@ class Learner:
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
         observations; either all of them are accepted or none.
         """
-        if isinstance(decision, Decision | str) or not isinstance(decision, Sequence):
+        if isinstance(decision, (Decision, str)) or not isinstance(decision, Sequence):
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
             return

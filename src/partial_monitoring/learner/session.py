@@ -13,6 +13,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -124,47 +125,54 @@ def _decision(
 ) -> Decision:
     """Return what a policy chose, and why."""
     chosen = int(choice.action[0])
-    action = context.local(chosen)
+    action, game = context.local(chosen), context.game
     if mask is not None and not mask[chosen]:
         raise InvalidInput(
             f"a policy must choose an action that is available; got "
-            f"{brief(context.game.action_label(action))}."
+            f"{brief(game.action_label(action))}."
         )
-    where = context.local(int(choice.positions[0]))
-    considered = None if choice.candidates is None else choice.candidates[0]
-    game, labels = context.game, None
-    if considered is not None:
-        labels = [game.action_label(number) for number in considered.tolist()]
+    where, considered = action, None
+    if choice.candidates is not None:
+        where, considered = context.local(int(choice.positions[0])), choice.candidates[0]
     if mask is not None:
         mask = mask if context.positions is None else mask[context.positions]
         mask = mask if considered is None else mask[considered]
-    distribution = context.own(choice.distribution)
-    probability = float(distribution[where])
+    probability = float(choice.distribution[0][context.outer(where)])
     if not 0 <= probability <= 1 + ROUNDING:
         raise InvalidInput(f"a policy must choose with a probability; got {probability}.")
-    return Decision(
-        decision_id(token, session.asked),
-        session.round,
-        action,
-        game.action_label(action),
-        distribution,
-        probability,
-        None if choice.gaps is None else context.own(choice.gaps),
-        None if choice.information is None else context.own(choice.information),
-        float("nan") if choice.ratio is None else float(choice.ratio[0]),
-        float("nan") if choice.beta is None else float(choice.beta[0]),
-        None if choice.estimate is None else choice.estimate[0],
-        game.actions if labels is None else labels,
-        where,
-        None if choice.index is None else context.own(choice.index),
-        context.name,
-        choice.decided_by,
-        considered,
-        mask,
-        choice.probed is not None and bool(choice.probed[0]),
-        0.0 if choice.floor is None else float(choice.floor[0]),
-        spec.promise,
-    )
+    known = {
+        "id": decision_id(token, session.asked),
+        "round": session.round,
+        "action": action,
+        "label": game.action_label(action),
+        "probability": probability,
+        "place": where,
+        "index": None if choice.index is None else context.own(choice.index),
+        "context": context.name,
+        "decided_by": choice.decided_by,
+        "considered": considered,
+        "available": mask,
+        "probed": choice.probed is not None and bool(choice.probed[0]),
+        "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
+        "promise": spec.promise,
+    }
+    return Decision.later(known, partial(_reasons, context, choice))
+
+
+def _reasons(context: Context, choice: Choices) -> dict[str, Any]:
+    """Return why a policy chose what it did: the fields of a decision that few ask for."""
+    game, considered = context.game, choice.candidates
+    return {
+        "distribution": context.own(choice.distribution),
+        "gaps": None if choice.gaps is None else context.own(choice.gaps),
+        "information": None if choice.information is None else context.own(choice.information),
+        "ratio": float("nan") if choice.ratio is None else float(choice.ratio[0]),
+        "beta": float("nan") if choice.beta is None else float(choice.beta[0]),
+        "estimate": None if choice.estimate is None else choice.estimate[0],
+        "labels": game.actions
+        if considered is None
+        else [game.action_label(number) for number in considered[0].tolist()],
+    }
 
 
 def available_actions(
@@ -184,12 +192,11 @@ def available_actions(
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what an action of a context showed as a vector (m,), or refuse it."""
-    items = observation if isinstance(observation, list | tuple) else (observation,)
-    if any(isinstance(item, MaskedArray) and is_masked(item) for item in items):
-        raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
+    for item in observation if isinstance(observation, (list, tuple)) else (observation,):
+        if isinstance(item, MaskedArray) and is_masked(item):
+            raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
     length = max(spec.game.m, context.game.m)
-    vector: Array = context.game.feedback().encode(context.game, action, observation, length)
-    return vector
+    return context.feedback.encode(context.game, action, observation, length)
 
 
 # -- events to sessions ----------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,30 +11,11 @@ from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import Later
 from partial_monitoring.estimation.state import View
 from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
-
-
-class Later:
-    """A field that may be given as a function, which is called when the field is first read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = f"_{name}"
-
-    def __get__(self, own: Any, owner: type | None = None) -> Any:
-        if own is None:
-            return None  # the default of the field
-        value = getattr(own, self.name)
-        if callable(value):
-            value = value()
-            setattr(own, self.name, value)
-        return value
-
-    def __set__(self, own: Any, value: Any) -> None:
-        setattr(own, self.name, value)
 
 
 @dataclass(eq=False)
@@ -52,11 +32,11 @@ class Choices:
     """The information gains that were used, shape (n, k)."""
     ratio: Array | None = None
     """The information ratio of the distribution, shape (n,)."""
-    beta: Array | None = None
-    """beta_t, shape (n,)."""
+    beta: Later = Later()
+    """beta_t, shape (n,), or a function that returns it, because few ask for it."""
     estimate: Later = Later()
-    """theta_hat, shape (n, d), or a function that returns it: few ask for it. A policy leaves out
-    what it does not know, here as above."""
+    """theta_hat, shape (n, d), or a function. A policy leaves out what it does not know, here as
+    above."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these. If some
     replicates considered fewer, -1 fills their rows up."""
@@ -86,11 +66,6 @@ class Choices:
         if self.information is None:
             return np.full(len(self.action), np.nan)
         return np.asarray(self.information[np.arange(len(self.action)), self.positions])
-
-
-def estimate_of(confidence: ConfidenceSet) -> Callable[[], Array]:
-    """Return the function that computes the estimate of a confidence set, (n, d) or (n, k)."""
-    return partial(getattr, confidence, "estimate")
 
 
 FILLERS: Mapping[str, float] = {

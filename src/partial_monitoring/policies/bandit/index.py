@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, estimate_of, point_mass
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, boolean
 
 
@@ -59,7 +60,7 @@ class IndexPolicy(EstimatingPolicy):
             information,
             information_ratio(distribution, gaps, information),
             confidence.beta,
-            estimate_of(confidence),
+            attribute(confidence, "estimate"),
             index=index,
         )
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.state import Context, State, initial_duels
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import refuse
-from partial_monitoring.policies.policy import Choices, estimate_of
+from partial_monitoring.policies.policy import Choices
 from partial_monitoring.validation import Array, Indices
 
 
@@ -60,7 +61,7 @@ def duels_of(
         information,
         information_ratio(distribution, gaps, information),
         confidence.beta,
-        estimate_of(confidence),
+        attribute(confidence, "estimate"),
         candidates=first[:, None] * count + np.arange(count),
         index=index,
     )

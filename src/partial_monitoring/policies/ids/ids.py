@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
@@ -26,7 +27,7 @@ from partial_monitoring.policies.ids.lazy_gaps import lazily
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Generalized, Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
-from partial_monitoring.policies.policy import Choices, estimate_of, point_mass
+from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.policies.promise import Promise, of_parts
 from partial_monitoring.validation import Array
 
@@ -102,8 +103,8 @@ class IDS(EstimatingPolicy):
             answer = rule.solve(gaps, information, confidence)
             action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
-        estimate = estimate_of(confidence)
-        return Choices(action, distribution, gaps, information, ratio, confidence.beta, estimate)
+        later = attribute(confidence, "beta"), attribute(confidence, "estimate")
+        return Choices(action, distribution, gaps, information, ratio, *later)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what is proven of these parts, on a game or wherever the theory holds."""
@@ -152,4 +153,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    return right_shape(name, values, (len(confidence.beta), confidence.k))
+    return right_shape(name, values, (len(confidence.round), confidence.k))
