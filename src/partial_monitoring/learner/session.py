@@ -22,7 +22,7 @@ from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
 from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.persistent import PersistentMap
@@ -30,7 +30,7 @@ from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices, check_choices
-from partial_monitoring.storage.base import Event, Snapshot
+from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import Array, brief, is_whole, items
 
 ROUNDING = 1e-9
@@ -83,7 +83,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     if choice.probed is not None:
         event["probed"] = decision.probed
     if context.name is not None:
-        event["context"] = written(context.name)
+        event["context"] = spec.logged(context)
     if offered is not None:
         event["available"] = offered
     return Step(event, context, decision.action, None, decision)
@@ -102,7 +102,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         label = context.game.action_label(action)
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
         if context.name is not None:
-            event["context"] = written(context.name)
+            event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
     return Step(event, context, action, vector)
@@ -301,7 +301,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": sorted((own.event for own in session.open.values()), key=itemgetter("seq")),
+        "open": sorted((plain(own.event) for own in session.open.values()), key=itemgetter("seq")),
         "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
@@ -355,7 +355,7 @@ def replay(
         following = fold(spec, session, event)
         if check and event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
-            computed = decide(spec, session, event | {"context": name}).event
+            computed = plain(decide(spec, session, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
             if any(event.get(name) != value for name, value in computed.items()):
                 differences.append(Difference(event, computed))

@@ -10,6 +10,7 @@ import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import DecisionId, Tokens
 from partial_monitoring.learner.persistent import PersistentMap
@@ -92,6 +93,7 @@ class Spec:
         self.start = Session(initial_state_of(self.policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
+        self._unlisted: Unlisted | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
@@ -108,6 +110,14 @@ class Spec:
         if given not in self._contexts:
             self._contexts[given] = self.game.context(given)
         return self._contexts[given]
+
+    def logged(self, context: Context) -> str | Unlisted | None:
+        """Return a context as events have it: by its label, or as an unlisted one."""
+        if context.name is None or isinstance(context.name, str):
+            return context.name
+        if self._unlisted is None or self._unlisted.game is not context.name:
+            self._unlisted = Unlisted(context.name)
+        return self._unlisted
 
     def read_context(self, written: Any) -> Context:
         """Return the game of a round in a context that is given as plain data."""
