@@ -65,8 +65,12 @@ class ContextualState:
         estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
         rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
         for met in contexts:
-            played, own = met.local(action[met.rows]), met.rows
-            rows[own], residual[own] = _taken_in(met.design, played, observation[own])
+            own = met.rows
+            seen = _taken_in(met.design, met.local(action[own]), observation[own])
+            if len(contexts) == 1:
+                rows, residual = seen
+            else:
+                rows[own], residual[own] = seen
             if met.design.leverage > estimate.design.leverage:
                 design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
@@ -203,11 +207,13 @@ def _largest_leverage(parts: Sequence[Design]) -> float:
 
 def _taken_in(part: Design, action: Indices, observation: Array) -> tuple[Array, Array]:
     """Return the rows (n, m, r) that were observed and what they showed beyond theta_0 (n, m)."""
-    (n, width), (_, m, r) = observation.shape, part.maps.shape
-    rows, beyond = np.zeros((n, width, r)), np.zeros((n, width))
-    rows[:, :m] = part.maps[action]
+    width, m = observation.shape[1], part.maps.shape[1]
     observed = observation[:, :m]
     if not part.full:
         observed = np.where(np.arange(m) < part.counts[action][:, None], observed, 0.0)
-    beyond[:, :m] = observed * part.whitening[action][:, None] - part.expected[action]
-    return rows, beyond
+    rows = part.maps[action]
+    beyond = observed * part.whitening[action][:, None] - part.expected[action]
+    if width == m:
+        return rows, beyond
+    room = (0, 0), (0, width - m)
+    return np.pad(rows, (*room, (0, 0))), np.pad(beyond, room)
