@@ -13,6 +13,7 @@ from benchmarks import (
     contextual,
     engine,
     kernelized,
+    live,
     model,
     preferences,
     regret,
@@ -21,6 +22,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "live": live,
     "model": model,
     "classification": classification,
     "engine": engine,

@@ -103,13 +103,13 @@ class Decision:
     promise: Promise | None = None
 
     @classmethod
-    def later(cls, known: Mapping[str, Any], reasons: Callable[[], Mapping[str, Any]]) -> Decision:
-        """Return a decision whose reasons a function computes when one of them is first read.
+    def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
+        """Return a decision of which a function computes the ``REASONS`` by name, when first read.
 
         All other fields are known. The function must return the same whenever it is called.
         """
         decision = object.__new__(cls)
-        vars(decision).update(known, _reasons=reasons)
+        vars(decision).update(known, _later=reason)
         return decision
 
     if not TYPE_CHECKING:  # for a type checker every field is there
@@ -117,13 +117,10 @@ class Decision:
         def __getattr__(self, name: str) -> Any:
             """Return a field that is not computed yet."""
             known = vars(self)
-            reasons = known.get("_reasons")
-            if reasons is not None and name in REASONS:
-                known.update(reasons())
-                known.pop("_reasons", None)  # unless another thread has done so
-            if name not in known:
+            if name not in REASONS or "_later" not in known:
                 raise AttributeError(f"a Decision has no attribute {name!r}.")
-            return known[name]
+            known[name] = value = known["_later"](name)
+            return value
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -259,7 +259,7 @@ class Learner:
         available
             The actions that can be played this time; all of them unless given.
         """
-        with self._lock:
+        with self._lock, self._spec.patience:
             request = {"context": context, "available": available, "token": self._token}
             step = steps.decide(self._spec, self._session, request)
             self._publish(steps.advance(self._spec, self._session, step), [step.event])
@@ -320,10 +320,11 @@ class Learner:
     def _observe(self, requests: Iterable[Request]) -> None:
         """Accept all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
-        for request in requests:
-            step = steps.observe(self._spec, session, request)
-            session = steps.advance(self._spec, session, step)
-            events.append(step.event)
+        with self._spec.patience:
+            for request in requests:
+                step = steps.observe(self._spec, session, request)
+                session = steps.advance(self._spec, session, step)
+                events.append(step.event)
         self._publish(session, events)
 
     def _publish(self, session: Session, events: list[Event]) -> None:

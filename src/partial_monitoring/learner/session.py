@@ -156,23 +156,22 @@ def _decision(
         "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
         "promise": spec.promise,
     }
-    return Decision.later(known, partial(_reasons, context, choice))
+    return Decision.later(known, partial(_reason, context, choice))
 
 
-def _reasons(context: Context, choice: Choices) -> dict[str, Any]:
-    """Return why a policy chose what it did: the fields of a decision that few ask for."""
+def _reason(context: Context, choice: Choices, name: str) -> Any:
+    """Return one of the fields of a decision that say why, which few ask for."""
     game, considered = context.game, choice.candidates
-    return {
-        "distribution": context.own(choice.distribution),
-        "gaps": None if choice.gaps is None else context.own(choice.gaps),
-        "information": None if choice.information is None else context.own(choice.information),
-        "ratio": float("nan") if choice.ratio is None else float(choice.ratio[0]),
-        "beta": float("nan") if choice.beta is None else float(choice.beta[0]),
-        "estimate": None if choice.estimate is None else choice.estimate[0],
-        "labels": game.actions
-        if considered is None
-        else [game.action_label(number) for number in considered[0].tolist()],
-    }
+    if name == "labels":
+        if considered is None:
+            return game.actions
+        return [game.action_label(number) for number in considered[0].tolist()]
+    value = getattr(choice, name)
+    if name in ("ratio", "beta"):
+        return float("nan") if value is None else float(value[0])
+    if value is None:
+        return None
+    return value[0] if name == "estimate" else context.own(value)
 
 
 def available_actions(
@@ -357,7 +356,14 @@ def replay(
             name = spec.read_context(event.get("context")).name
             computed = plain(decide(spec, session, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
-            if any(event.get(name) != value for name, value in computed.items()):
+            if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
         session = following
     return session, differences
+
+
+def _differ(one: Any, two: Any) -> bool:
+    """Whether entries of two events differ, numbers by more than rounding."""
+    if type(one) is type(two) is float:
+        return abs(one - two) > ROUNDING
+    return bool(one != two)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from partial_monitoring.learner.identity import DecisionId, Tokens
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
+from partial_monitoring.numerics import compiled
 from partial_monitoring.policies import DEFAULT, make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
@@ -23,6 +25,9 @@ from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array, brief
+
+MOST_UNCOMPILED = 10_000
+"""Largest k^2 d of games that are played uncompiled at first, so that nobody waits."""
 
 
 class Waiting(NamedTuple):
@@ -88,15 +93,22 @@ class Spec:
             )
         self.game, self.policy = game, probing(policy, probe)
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
+        self.small = game.k**2 * game.d <= MOST_UNCOMPILED
         self.seed = randomness.checked_seed("seed", seed)
         self.settings = dict(settings or {})
-        self.start = Session(initial_state_of(self.policy, game, 1))
+        with self.patience:
+            self.start = Session(initial_state_of(self.policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
         self._unlisted: Unlisted | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
+
+    @property
+    def patience(self) -> AbstractContextManager[None]:
+        """In which decisions of a small game do not wait until their functions are compiled."""
+        return compiled.patience.patience if self.small else nullcontext()
 
     @cached_property
     def promise(self) -> Promise | None:

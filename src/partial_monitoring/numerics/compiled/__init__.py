@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement
     from partial_monitoring.numerics.compiled import linear as linear
+    from partial_monitoring.numerics.compiled import patience as patience
     from partial_monitoring.numerics.compiled import ratio as ratio
 
 
