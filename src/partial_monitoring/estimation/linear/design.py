@@ -192,6 +192,8 @@ class Design:
         if self.parts:
             return np.concatenate([part.always_best for part in self.parts])
         features, parameters = self.game.features, self.game.parameters
+        if self.cut.whole and self.basis.shape[1]:  # on R^d, only if all earn the same
+            return np.full(len(features), bool((features == features[0]).all()))
         best = int((features @ parameters.relative_interior_point()).argmax())
         away = features - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
