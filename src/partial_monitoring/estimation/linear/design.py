@@ -158,9 +158,9 @@ class Design:
         """
         features, k = self.game.features, self.game.k
         if k <= MOST_PAIRED:
-            return self._reach((features[:, None] - features[None]).reshape(k * k, -1))
+            return self.reach((features[:, None] - features[None]).reshape(k * k, -1))
         middle = features - features.mean(axis=0)
-        return self._reach(middle) + self._reach(-middle)
+        return self.reach(middle) + self.reach(-middle)
 
     @cached_property
     def gap_ceiling(self) -> Array:
@@ -203,7 +203,7 @@ class Design:
                 return np.zeros(len(features), dtype=bool)
         return np.asarray(parameters.support(-away) <= 1e-12 * np.abs(away).max(axis=1))
 
-    def _reach(self, directions: Array) -> float:
+    def reach(self, directions: Array) -> float:
         """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
         if np.isfinite(self.game.parameters.diameter()):
             return float(self.game.parameters.support(directions).max())

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled import gaps as gaps
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement
     from partial_monitoring.numerics.compiled import linear as linear

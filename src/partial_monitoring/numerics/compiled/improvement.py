@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.gaps import distances
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, copy_into, distances, inner
+from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, copy_into, inner
 from partial_monitoring.numerics.compiled.rivals import (
     greedy_of,
     shares_of_variance,
@@ -32,7 +33,7 @@ LOOPS = 2000
 """Largest k r^2 with which plain loops are faster than products of matrices."""
 
 
-@compiled(fastmath=IN_ORDER)
+@compiled(fastmath=IN_ORDER, allocates=False)
 def multiply(left, right, out):
     """Fill out (q, s) with left @ right, (q, r) and (r, s)."""
     for i in range(out.shape[0]):
@@ -45,7 +46,7 @@ def multiply(left, right, out):
                 row[j] += entry * other[j]
 
 
-@compiled(fastmath=IN_ORDER)
+@compiled(fastmath=IN_ORDER, allocates=False)
 def add_products(features, greedy, weights, scale, pulled, part, total):
     """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
 
@@ -87,7 +88,7 @@ def add_products_in_blocks(features, greedy, weights, scale, total):
             size = 0
 
 
-@compiled
+@compiled(allocates=False)
 def form(rows, middle, half, out):
     """Fill out (m, m) with M Q M' for a map M (m, r) and a symmetric Q (r, r); half (1, r)."""
     for i in range(len(rows)):
@@ -114,7 +115,7 @@ def forms_in_blocks(rows, middle, out):
                     out[start + a, i, j] = out[start + a, j, i] = entry
 
 
-@compiled
+@compiled(allocates=False)
 def explained(shown, signal):
     """Return the trace of (I + S)^-1 B for symmetric B (m, m) and S (m, m), which are overwritten.
 
@@ -134,7 +135,7 @@ def explained(shown, signal):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def apart(variances, inverse, features, columns, greedy, pulled, squared):
     """Fill squared (k,) with |phi_b - phi_greedy|^2 in the norm of W_t^-1; rounding is zero."""
     distances(variances, inverse, features, columns, greedy, pulled, squared)
@@ -171,7 +172,7 @@ def scratch_for(k, m, r):
     )
 
 
-@compiled
+@compiled(allocates=False)
 def weigh(
     means, variances, inverse, t, noise, features, columns, counted, pulled, squared, delta, gaps
 ):
@@ -189,7 +190,7 @@ def weigh(
     return greedy
 
 
-@compiled
+@compiled(allocates=False)
 def improvement_of_one(
     means,
     variances,

@@ -17,7 +17,7 @@ TERMS = 30
 DENSITY = 1.0 / sqrt(2.0 * pi)
 
 
-@compiled
+@compiled(allocates=False)
 def tail(z):
     """Return phi(z) - z Phi(-z) = E max(X - z, 0) of standard normal X, z >= 0.
 
@@ -33,14 +33,14 @@ def tail(z):
     return density / (z * rest + 1.0)
 
 
-@compiled
+@compiled(allocates=False)
 def expected_gain(mean, std):
     """Return E max(X, 0) of normal X with this mean and standard deviation."""
     gain = max(mean, 0.0)
     return gain + std * tail(abs(mean) / std) if std > 0.0 else gain
 
 
-@compiled
+@compiled(allocates=False)
 def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
     """Fill delta (k,) with what the chance to be better is worth, and return them together.
 
@@ -64,7 +64,7 @@ def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
     return most * total ** (1.0 / power)
 
 
-@compiled
+@compiled(allocates=False)
 def greedy_of(means, counted):
     """Return the first action with the largest mean among those that are counted."""
     best, top = 0, -np.inf
@@ -74,7 +74,7 @@ def greedy_of(means, counted):
     return best
 
 
-@compiled
+@compiled(allocates=False)
 def shares_of_variance(delta, squared):
     """Divide delta (k,) by |u_b|^2: then squares of what is shown count by what they explain."""
     for b in range(len(delta)):
