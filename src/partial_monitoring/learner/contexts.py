@@ -50,7 +50,12 @@ class Unlisted(Unwritten):
         return self is other or (isinstance(other, Unlisted) and self._content == other._content)
 
     def __hash__(self) -> int:
-        return hash(self._content)
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Of its first action, which is enough to tell most contexts apart."""
+        return hash(self.game.reward_row(0).tobytes())
 
 
 def key_of(written: Mapping[str, Any]) -> str:

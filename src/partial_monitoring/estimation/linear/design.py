@@ -232,16 +232,23 @@ class Design:
         if not (self.identity and self.rank == game.d):
             maps = in_basis(rows, self.basis[:, : self.rank])
             slopes = in_basis(game.features, self.basis)
-        made = replace(
-            self,
-            game=game,
-            offsets=game.features @ self.prior_mean,
-            slopes=slopes,
-            maps=maps,
-            expected=rows @ self.prior_mean,
-            whitening=whitening,
-            leverage=_leverage(maps, self.regularization),
-            groups=np.array([0, game.k]),
+        made = Design(
+            game,
+            self.regularization,
+            self.norm_bound,
+            self.noise_std,
+            self.prior_mean,
+            self.basis,
+            self.rank,
+            game.features @ self.prior_mean,
+            slopes,
+            maps,
+            rows @ self.prior_mean,
+            whitening,
+            _leverage(maps, self.regularization),
+            self.cut,
+            np.array([0, game.k]),
+            reported=self.reported,
         )
         self._last[:] = [(game, made)]
         return made
