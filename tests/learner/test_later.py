@@ -1,8 +1,10 @@
 """Decisions compute their reasons when they are asked for, and what they say does not change."""
 
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import partial_monitoring as pm
 from partial_monitoring.learner import session
 from partial_monitoring.learner.decision import REASONS
 from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.storage.memory import Memory
 
 POLICIES = {"default": pm.Calibrated, "ids": pm.IDS}
 
@@ -98,3 +101,44 @@ def test_a_learner_plays_what_is_simulated(name: str, kind: str) -> None:
         assert decision.action == simulated[t], t
         shown = world.observe(np.array([decision.action]), t)[0]
         learner.tell(decision, game.feedback().decode(game, decision.action, shown))
+
+
+def context(shift: float) -> pm.Game:
+    features = bandit().features + shift
+    return pm.Game(features, features[:, None, :], bandit().parameters)
+
+
+class Plain(Memory):
+    """A storage that is handed plain data only."""
+
+    defers = False
+
+    def append(self, events: Any) -> None:
+        super().append(json.loads(json.dumps(events)))
+
+
+def test_unlisted_contexts_are_written_when_they_are_read() -> None:
+    game = pm.ContextualGame([bandit()])
+    learners = [pm.Learner(game, storage=storage) for storage in (None, Plain())]
+    for learner in learners:
+        learner.tell(learner.ask(context=context(0.1)), [0.2])
+        learner.ask(context=context(0.2))
+    one, two = ([event | {"decision": 0} for event in own.events] for own in learners)
+    assert one == two == json.loads(json.dumps(one))
+    assert [len(event["context"]["features"]) for event in one if event["kind"] == "ask"] == [6, 6]
+
+
+def test_unlisted_contexts_are_counted_by_their_content(tmp_path: Path) -> None:
+    """Whether they come as another game with the same content, or before and after a file."""
+    learner = pm.Learner(pm.ContextualGame([bandit()]))
+    for t in range(80):
+        learner.tell(learner.ask(context=context(0.1 * (t % 2))), [0.2])
+    learner.save(tmp_path / "learner.json")
+    loaded = pm.Learner.load(tmp_path / "learner.json")
+    for t in range(80):
+        for own in (learner, loaded):
+            own.tell(own.ask(context=context(0.1 * (t % 2))), [0.2])
+    counts = [own._session.counts.settled() for own in (learner, loaded)]
+    assert [len(own.unlisted) for own in counts] == [2, 2]
+    assert counts[0].to_dict() == counts[1].to_dict()
+    assert {tallies.rounds for tallies in counts[0].contexts.values()} == {80}
