@@ -14,6 +14,7 @@ from benchmarks import (
     engine,
     gpu,
     kernelized,
+    live,
     model,
     preferences,
     regret,
@@ -22,6 +23,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "live": live,
     "model": model,
     "classification": classification,
     "engine": engine,

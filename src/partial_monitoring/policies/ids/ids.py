@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
@@ -102,9 +103,8 @@ class IDS(EstimatingPolicy):
             answer = rule.solve(gaps, information, confidence)
             action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
-        return Choices(
-            action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
-        )
+        later = attribute(confidence, "beta"), attribute(confidence, "estimate")
+        return Choices(action, distribution, gaps, information, ratio, *later)
 
     def program(self, state: Any) -> Any:
         """Return the compiled rounds of this policy, or say why there are none."""
@@ -159,4 +159,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    return right_shape(name, values, (len(confidence.beta), confidence.k))
+    return right_shape(name, values, (len(confidence.round), confidence.k))
