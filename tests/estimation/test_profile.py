@@ -27,7 +27,7 @@ def known(game: Any, counts: Array, t: int = 1, seen: Any = None) -> ProfileStat
     """Return a state that has seen signals that often, computed from scratch."""
     model = signal_model(game)
     assert model is not None
-    start = ProfileState.initial(model, 1, DAMPING)
+    start = ProfileState.initial(model, 1)
     came = start.seen if seen is None else np.asarray(seen)[None]
     moved = replace(start, counts=counts[None], round=np.array([t]), seen=came)
     return moved.refreshed(np.array([True]), model.rivals)
@@ -86,8 +86,8 @@ def test_warm_starts_arrive_where_cold_ones_do(game: Any, seed: int) -> None:
     """Each play moves the estimate; it does not matter how it got where it is."""
     model = signal_model(game)
     assert model is not None
-    warm = learned(ProfileState.initial(model, 2, DAMPING), environment_of(game, [seed, 1]), 25)
-    cold = ProfileState.initial(model, 2, DAMPING)
+    warm = learned(ProfileState.initial(model, 2), environment_of(game, [seed, 1]), 25)
+    cold = ProfileState.initial(model, 2)
     cold = replace(cold, counts=warm.counts, round=warm.round, seen=warm.seen)
     cold = cold.refreshed(np.array([True, True]), model.rivals)
     assert warm.means == pytest.approx(cold.means, abs=1e-6)
@@ -268,7 +268,7 @@ def test_where_nothing_can_be_learned_nothing_is_worth_anything(name: str) -> No
     game = DEGENERATE[name]
     model = signal_model(game)
     assert model is not None
-    state = learned(ProfileState.initial(model, 2, DAMPING), environment_of(game, [3, 4]), 5)
+    state = learned(ProfileState.initial(model, 2), environment_of(game, [3, 4]), 5)
     assert (state.worth == 0).all()
     assert np.isfinite(state.means).all()
     assert (state.round == 6).all()

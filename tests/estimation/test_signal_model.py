@@ -11,7 +11,7 @@ from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Prior, initial_state
 from tests.oracles.every_game import environment_of, learned
-from tests.oracles.profile import DAMPING, GAMES
+from tests.oracles.profile import GAMES
 
 
 def test_games_that_show_no_signals_or_very_many_have_no_model() -> None:
@@ -29,7 +29,7 @@ def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
     model = signal_model(game)
     assert model is not None
     environment = environment_of(game, [5, 6])
-    counted = learned(ProfileState.initial(model, 2, DAMPING), environment, 30)
+    counted = learned(ProfileState.initial(model, 2), environment, 30)
     linear = learned(initial_state(game, 2, Prior()), environment, 30)
     context = np.array([0, 0]) if game.traits.contexts else None
     schedule = pm.confidence.paper()

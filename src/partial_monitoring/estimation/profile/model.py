@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,18 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
 
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled.profile import Table
+
 MASS = 3.5
 """The prior weighs as much as this many plays of every action that shows something of its own. With
 two, and two signals, their estimated probabilities would be those of Laplace's rule."""
+
+DAMPING = 3.0
+"""How much less than by the normal distribution a comparison counts that is nearly sure."""
+
+GROWTH = 0.002
+"""An estimate is brought up to date when the plays of an action have grown by this fraction."""
 
 MOST_SIGNALS = 1000
 """Largest number of signals of all actions."""
@@ -105,6 +114,14 @@ class SignalModel:
         for z, own in enumerate(self.games):
             self._decide(found, own, np.arange(self.groups[z], self.groups[z + 1]))
         return found
+
+    @cached_property
+    def table(self) -> Table:
+        """The same, as compiled functions take it."""
+        from partial_monitoring.numerics.compiled.profile import Table
+
+        rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
+        return Table(*self.signals[:-1], *rewards, GROWTH, DAMPING)
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:

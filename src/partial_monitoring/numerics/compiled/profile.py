@@ -23,6 +23,7 @@ time that grows like r^3.
 # mypy: ignore-errors
 
 from math import exp, log, log1p, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,65 @@ PROGRESS = 0.2
 
 MOST_STEPS = 500
 """Of Newton's method; one or two are usual, many are taken only towards extreme counts."""
+
+
+class Table(NamedTuple):
+    """What does not change while a game is played: its signals, its rewards and its contexts.
+
+    As in ``estimation.profile.model``, where the shapes are given.
+    """
+
+    first: np.ndarray
+    source: np.ndarray
+    scale: np.ndarray
+    shift: np.ndarray
+    directions: np.ndarray
+    alone: np.ndarray
+    direction: np.ndarray
+    sign: np.ndarray
+    base: np.ndarray
+    slopes: np.ndarray
+    offsets: np.ndarray
+    groups: np.ndarray
+    positions: np.ndarray
+    chances: np.ndarray
+    growth: float
+    """An estimate is stale when the plays of an action have grown by this fraction."""
+    damping: float
+
+
+class Known(NamedTuple):
+    """What is known in n replicates; of one of them, without the first axis."""
+
+    seen: np.ndarray
+    """How often each context came, shape (n, contexts)."""
+    plays: np.ndarray
+    fresh: np.ndarray
+    """The plays of all actions, now and when the estimate was computed, shape (n, K) each."""
+    counts: np.ndarray
+    """Of all signals, shape (n, s)."""
+    x: np.ndarray
+    """The estimate, shape (n, r)."""
+    ties: np.ndarray
+    """Shape (n, K, r)."""
+    means: np.ndarray
+    worth: np.ndarray
+    """Of all actions, shape (n, K) each."""
+
+
+class Scratch(NamedTuple):
+    """Arrays that are overwritten; those of one replicate are used again for the next."""
+
+    vectors: np.ndarray
+    """Shape (5, r)."""
+    lines: np.ndarray
+    """Shape (3, s)."""
+    matrices: np.ndarray
+    """Shape (3, r, r)."""
+    refined: np.ndarray
+    """Shape (K,)."""
+    chances: np.ndarray
+    """Shape (contexts,)."""
 
 
 @compiled(fastmath=FAST)
@@ -261,19 +321,33 @@ def crossing(x, inside, behind, ahead, off, tie):
 
 
 @compiled
-def profile(
-    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
-    chances, damping, counts, x, ties, means, worth, refined, vectors, lines, matrices,
-):  # fmt: skip
+def weigh_contexts(chances, seen, out):
+    """Fill out with how often each context is expected, by its chances and by how often it came."""
+    total = 0.0
+    for z in range(len(out)):
+        out[z] = seen[z] + chances[z] * len(out)
+        total += out[z]
+    for z in range(len(out)):
+        out[z] /= total
+
+
+@compiled
+def profile(table, pareto, inside, own, scratch):
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
     Fills the means (K,) and the worth (K,) of all actions: what an observation of each is expected
-    to save per round, over all contexts together. ``refined``, ``vectors`` (5, r), ``lines`` (3, s)
-    and ``matrices`` (3, r, r) are overwritten.
+    to save per round, over all contexts together. Which actions are Pareto (K,), and the points
+    inside of their cells (K, r), are arguments of their own: fewer actions may be available.
     """
+    directions, direction, sign, base = table.directions, table.direction, table.sign, table.base
+    alone, slopes, offsets, groups = table.alone, table.slopes, table.offsets, table.groups
+    counts, x, means, worth = own.counts, own.x, own.means, own.worth
+    vectors, lines, refined = scratch.vectors, scratch.lines, scratch.refined
+    damping = table.damping
     r, u, away = len(x), vectors[3], vectors[4]
     p, other, along = lines[0], lines[1], lines[2, : len(directions)]
-    factor, tied_factor, total = matrices[0], matrices[1], matrices[2]
+    factor, tied_factor, total = scratch.matrices[0], scratch.matrices[1], scratch.matrices[2]
+    weigh_contexts(table.chances, own.seen, scratch.chances)
     for j in range(r):
         u[j] = 0.0
         for q in range(r):
@@ -304,7 +378,7 @@ def profile(
             solve(factor, alone, u, away)
             squared, behind = inner(u, away), means[best] - means[b]
             if refined[b] and behind > NEAR * sqrt(squared):
-                tie, level = ties[b], offsets[best] - offsets[b]
+                tie, level = own.ties[b], offsets[best] - offsets[b]
                 ahead = inner(u, inside[b]) - level
                 if ahead <= 0.0:  # they tie nowhere, as far as is seen of them
                     continue
@@ -319,7 +393,7 @@ def profile(
                     away[j] = tie[j] - x[j]
                 for i in range(len(p)):
                     squared += counts[i] * (1.0 - other[i] / p[i]) ** 2
-            share = chances[z] * value / squared
+            share = scratch.chances[z] * value / squared
             for j in range(r):
                 scaled = share * away[j]
                 if scaled != 0.0:
@@ -335,44 +409,5 @@ def profile(
                 along[e] += 2.0 * directions[e, j] * half
     for a in range(len(offsets)):
         worth[a] = 0.0
-        for i in range(first[a], first[a + 1]):
+        for i in range(table.first[a], table.first[a + 1]):
             worth[a] += along[direction[i]] / p[i]
-
-
-@compiled
-def refresh(
-    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
-    chances, damping, stale, counts, x, ties, means, worth,
-):  # fmt: skip
-    """Bring the stale replicates up to date; see ``profile``."""
-    r = directions.shape[1]
-    vectors, lines = np.empty((5, r)), np.empty((3, len(base)))
-    matrices, refined = np.empty((3, r, r)), np.empty(len(offsets), dtype=np.bool_)
-    for n in range(len(stale)):
-        if stale[n]:
-            profile(
-                directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto,
-                inside, chances[n], damping, counts[n], x[n], ties[n], means[n], worth[n], refined,
-                vectors, lines, matrices,
-            )  # fmt: skip
-
-
-@compiled
-def count(first, source, scale, shift, action, observation, growth, plays, fresh, counts, stale):
-    """Count the signals of actions (n,) in observations (n, m), and say whose estimate is stale.
-
-    It is when the plays of the action have grown by a fraction ``growth`` since it was up to date.
-    """
-    for n in range(len(action)):
-        a = action[n]
-        stale[n] = False
-        if first[a] == first[a + 1]:
-            continue
-        plays[n, a] += 1
-        for i in range(first[a], first[a + 1]):
-            seen = scale[i] * observation[n, source[i]] + shift[i]
-            counts[n, i] += min(max(seen, 0.0), 1.0)
-        if plays[n, a] - fresh[n, a] >= growth * plays[n, a]:
-            stale[n] = True
-            for b in range(plays.shape[1]):
-                fresh[n, b] = plays[n, b]
