@@ -21,7 +21,7 @@ expected as were played, and some more. No random numbers are used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.profile.model import signal_model
-from partial_monitoring.estimation.profile.state import ProfileState
+from partial_monitoring.estimation.profile.state import ProfileState, scratch
 from partial_monitoring.estimation.state import some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import Needs, refuse
@@ -108,6 +108,42 @@ class AnticipatingIndex:
     ) -> ProfileState:
         return state.after(action, observation, context)
 
+    def program(self, state: ProfileState) -> IndexProgram:
+        """Return the rule in compiled code, from a state on."""
+        return IndexProgram(state)
+
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of least squares, which ``Learner.status`` reports."""
         return state.confidence(schedules.paper(), context)
+
+
+class IndexProgram:
+    """The anticipating index in compiled code; no random numbers are used."""
+
+    draws = 0
+
+    def __init__(self, state: ProfileState) -> None:
+        self.model, self.known, self.round = state.model, state.known(), state.round.copy()
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        from partial_monitoring.numerics.compiled import index, play_index
+
+        model, game = self.model, self.model.game
+        play_index.play(
+            world,
+            totals,
+            reached,
+            stop,
+            first,
+            last,
+            index.Rule(WEIGHT, ROUNDS, RATE),
+            model.unit,
+            model.table,
+            *model.rivals,
+            self.known,
+            self.round,
+            scratch(self.known),
+            (np.empty(game.k), np.empty(game.k), np.empty(game.m)),
+        )
