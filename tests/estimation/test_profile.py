@@ -108,12 +108,11 @@ def test_ties_are_the_most_likely_points_where_two_actions_earn_the_same(
     means = oracle.offsets + oracle.slopes @ x
     group = pm.analyze(game).representatives
     g = oracle.greedy(means, group)
-    reduced = game.reduced
     for b in group:
         tie = None if b == g else oracle.tie(counts, x, g, b)
         if tie is None or tie.point is None:
             continue
-        point = coordinates(oracle, reduced.center + reduced.basis @ state.ties[0, b])
+        point = coordinates(oracle, state.model.parameter(state.ties[0, b]))
         u, level = oracle.slopes[b] - oracle.slopes[g], oracle.offsets[g] - oracle.offsets[b]
         size = np.sqrt(u @ np.linalg.solve(oracle.hessian(counts, point), u))
         assert abs(u @ point - level) <= 1e-6 * size + 1e-12
@@ -326,7 +325,8 @@ def test_parameters_without_probabilities_are_no_obstacle(radius: float) -> None
     counts = oracle.prior + np.random.default_rng(2).integers(0, 9, len(oracle.prior))
     state = known(game, counts)
     signals, inside = state.model.signals, state.model.rivals.inside
-    change = signals.sign * (inside @ signals.directions.T)[:, signals.direction]
+    along = np.hstack([inside, inside @ signals.extra.T])
+    change = signals.sign * along[:, signals.direction]
     assert (signals.base + change > 0).all()
     expected = oracle.worth(counts, oracle.chances, oracle.pareto())
     assert (expected > 0).any()

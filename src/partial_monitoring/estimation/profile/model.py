@@ -44,6 +44,12 @@ GROWTH = 0.002
 MOST_SIGNALS = 1000
 """Largest number of signals of all actions."""
 
+NEARLY_PARALLEL = 1e-7
+"""A direction this close to the span of others, relative to their size, is no axis."""
+
+ROUNDING = 1e-12
+"""A coordinate of a direction below this is taken for zero."""
+
 MOST_MASKS = 256
 """Number of sets of available actions whose Pareto actions are remembered."""
 
@@ -59,10 +65,11 @@ class Signals(NamedTuple):
     shift: Array
     """scale y + shift is 1 if the entry y shows the signal and 0 if not; the probability of the
     signal is the same function of the mean of the entry. Shape (s,) each."""
-    directions: Array
-    """The directions in which probabilities change, shape (e, r)."""
+    extra: Array
+    """The directions in which probabilities change, without the first r, which are those of the
+    coordinates: shape (e - r, r)."""
     alone: NDArray[np.bool_]
-    """Which coordinates share no direction with others, shape (r,)."""
+    """Which coordinates are zero in all of these, shape (r,)."""
     direction: Indices
     """The direction of each signal, shape (s,)."""
     sign: Array
@@ -97,6 +104,8 @@ class SignalModel:
     positions: Indices
     """From (context, action of the whole game) to the list of all actions; -1 where the context
     does not offer it. Shape (contexts, k)."""
+    axes: Array
+    """A x: the coordinates x in the basis W of the game, shape (r, r)."""
     unit: float
     """The unit of rewards, a power of two."""
     slopes: Array
@@ -173,11 +182,16 @@ class SignalModel:
             if found.pareto[place]:
                 found.inside[place] = self._coordinates(cells.inside(a))
 
+    def parameter(self, x: Array) -> Array:
+        """Return the parameters theta (..., d) of coordinates x (..., r)."""
+        reduced = self.joint.reduced
+        return np.asarray(reduced.center + x @ self.axes.T @ reduced.basis.T)
+
     def _coordinates(self, theta: Array) -> Array:
         """Return a point in the coordinates (r,), moved to theta_0 until probabilities are > 0."""
         reduced, signals = self.joint.reduced, self.signals
-        x: Array = (theta - reduced.center) @ reduced.basis
-        change = signals.sign * (signals.directions @ x)[signals.direction]
+        x: Array = np.linalg.solve(self.axes, (theta - reduced.center) @ reduced.basis)
+        change = signals.sign * np.append(x, signals.extra @ x)[signals.direction]
         fall = float((-change / signals.base).max(initial=0.0))
         return x if fall < 1.0 else x * (0.99 / fall)
 
@@ -202,7 +216,7 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         numbers = whole.positions(z) if contexts else np.arange(own.k)
         positions[z, numbers] = groups[z] + np.arange(own.k)
     joint = _joint(games) if contexts else games[0]
-    signals = _signals(joint, kind)
+    signals, axes = _signals(joint, kind)
     if (signals.base <= 0.0).any():
         return None
     reduced = joint.reduced
@@ -215,8 +229,9 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         joint,
         groups,
         positions,
+        axes,
         unit,
-        frozen(np.ascontiguousarray((features / unit) @ reduced.basis)),
+        frozen(np.ascontiguousarray((features / unit) @ reduced.basis @ axes)),
         frozen((features / unit) @ reduced.center),
         signals,
         np.asarray(whole.context_distribution) if contexts else np.ones(1),
@@ -231,8 +246,8 @@ def _joint(games: Sequence[Game]) -> Game:
     return Game(features, maps, games[0].parameters, noise)
 
 
-def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
-    """Return the signals of all actions, whose entries have the given kind of values.
+def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals, Array]:
+    """Return the signals of all actions, whose entries have the given kind of values, and A.
 
     The entries of a finite game are the symbols of one trial, those of other games are trials of
     their own. An action with a single symbol shows nothing.
@@ -256,20 +271,24 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
     stacked = np.array(vectors).reshape(len(source), game.d)
     base = stacked @ reduced.center + np.array(shift)
     directions, direction, sign = _shared(stacked @ reduced.basis)
-    used = directions != 0
+    directions, numbers = _axes_first(directions)
+    axes = np.linalg.inv(directions[: reduced.rank])
+    extra = directions[reduced.rank :] @ axes
+    extra[np.abs(extra) < ROUNDING] = 0.0
     plays = MASS * reduced.rank / max(len(source) - trials, 1)
-    return Signals(
+    signals = Signals(
         np.array(first),
         np.array(source, dtype=np.int64),
         np.array(scale, dtype=float),
         np.array(shift, dtype=float),
-        directions,
-        ~used[used.sum(axis=1) > 1].any(axis=0),
-        direction,
+        extra,
+        ~extra.any(axis=0),
+        numbers[direction],
         sign,
         base,
         plays * base,
     )
+    return signals, axes
 
 
 def _shared(rows: Array) -> tuple[Array, Indices, Array]:
@@ -282,3 +301,28 @@ def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign
+
+
+def _axes_first(rows: Array) -> tuple[Array, Indices]:
+    """Return directions (e, r) with r independent ones first, and where each of them is now.
+
+    They are chosen one by one, each the farthest from the span of those before, so that the others
+    are combinations of them with small coefficients. What is nearly parallel to others is not
+    chosen; axes that no signal changes along take its place.
+    """
+    e, r = rows.shape
+    if e == r and (rows != 0).sum(axis=0).max(initial=0) <= 1:  # they are orthogonal already
+        return rows, np.arange(e)
+    size = float(np.abs(rows).max(initial=0.0))
+    rows = np.concatenate([rows, NEARLY_PARALLEL * size * np.eye(r)])
+    left, order = rows.copy(), []
+    for _ in range(r):
+        lengths = np.linalg.norm(left, axis=1)
+        order.append(int(lengths.argmax()))
+        axis = left[order[-1]] / lengths[order[-1]]
+        left -= np.outer(left @ axis, axis)
+    order = sorted(order)
+    order += sorted({*range(e)}.difference(order))
+    place = np.empty(len(rows), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return rows[order], place[:e]

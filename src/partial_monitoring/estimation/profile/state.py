@@ -16,7 +16,7 @@ from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
-    from partial_monitoring.numerics.compiled.profile import Known, Scratch
+    from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,7 @@ class ProfileState:
     @property
     def estimate(self) -> Array:
         """Theta at the maximum of the likelihood, shape (n, d); it may lie outside of Theta."""
-        reduced = self.model.joint.reduced
-        return np.asarray(reduced.center + self.coordinates @ reduced.basis.T)
+        return self.model.parameter(self.coordinates)
 
     def after(self, action: Indices, observation: Array, context: Indices | None = None) -> Self:
         """Return the state after the observations (n, m) of actions (n,) in their contexts."""
@@ -81,9 +80,10 @@ class ProfileState:
         if (self.model.positions[own, action] < 0).any():
             whole: Any = self.model.game
             whole.check_offered(own, action)
-        known, rivals = self.known(), self.model.rivals
+        known, table = self.known(), self.model.table
+        room = scratch(table, known)
         index.update_each(
-            self.model.table, *rivals, known, self.round, own, action, observation, scratch(known)
+            table, *self.model.rivals, known, self.round, own, action, observation, room
         )
         return self.with_known(known, self.round + 1)
 
@@ -92,7 +92,7 @@ class ProfileState:
         from partial_monitoring.numerics.compiled import index
 
         known = self.known()
-        index.refresh(self.model.table, *rivals, known, stale, scratch(known))
+        index.refresh(self.model.table, *rivals, known, stale, scratch(self.model.table, known))
         return self.with_known(known, self.round)
 
     def known(self) -> Known:
@@ -129,14 +129,16 @@ class ProfileState:
         return Ellipsoid.around(known, schedule)
 
 
-def scratch(known: Known) -> Scratch:
+def scratch(table: Table, known: Known) -> Scratch:
     """Return room for the intermediate results of one replicate at a time."""
     from partial_monitoring.numerics.compiled.profile import Scratch
 
     (actions, r), s = known.ties.shape[1:], known.counts.shape[1]
     return Scratch(
-        np.empty((5, r)),
         np.empty((3, s)),
+        np.empty((2, r + len(table.extra))),
+        np.empty((5, r)),
+        np.empty((2, r)),
         np.empty((3, r, r)),
         np.empty(actions, dtype=np.bool_),
         np.empty(known.seen.shape[1]),

@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     rate: float
 
 
-@compiled
+@compiled(allocates=False)
 def one(known, i):
     """Return what is known in replicate i."""
     return Known(
@@ -32,7 +32,7 @@ def one(known, i):
     )  # fmt: skip
 
 
-@compiled
+@compiled(allocates=False)
 def refresh(table, pareto, inside, known, stale, scratch):
     """Bring the stale replicates up to date; see ``profile``."""
     for i in range(len(stale)):
@@ -40,7 +40,7 @@ def refresh(table, pareto, inside, known, stale, scratch):
             profile(table, pareto, inside, one(known, i), scratch)
 
 
-@compiled
+@compiled(allocates=False)
 def decide(rule, positions, pareto, means, worth, t, costs, saved):
     """Return the action (of k) with the largest index in one replicate in round t (from 1).
 
@@ -65,7 +65,7 @@ def decide(rule, positions, pareto, means, worth, t, costs, saved):
     return 0
 
 
-@compiled
+@compiled(allocates=False)
 def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved):
     """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,)."""
     for i in range(len(action)):
@@ -74,7 +74,7 @@ def decide_each(rule, positions, pareto, t, context, means, worth, action, costs
         )
 
 
-@compiled
+@compiled(allocates=False)
 def count(table, place, observation, own):
     """Count the signals of an action in its observation (m,); return whether x is stale.
 
@@ -94,14 +94,14 @@ def count(table, place, observation, own):
     return True
 
 
-@compiled
+@compiled(allocates=False)
 def grows(t, growth):
     """Whether the number of rounds passes the next power of 1 + growth in round t."""
     step = log1p(growth)
     return floor(log(t) / step) != floor(log(t + 1.0) / step)
 
 
-@compiled
+@compiled(allocates=False)
 def update(table, pareto, inside, own, t, z, action, observation, scratch):
     """Learn from the observation (m,) of an action in context z and round t (from 1)."""
     own.seen[z] += 1
@@ -112,7 +112,7 @@ def update(table, pareto, inside, own, t, z, action, observation, scratch):
         profile(table, pareto, inside, own, scratch)
 
 
-@compiled
+@compiled(allocates=False)
 def update_each(table, pareto, inside, known, t, context, action, observation, scratch):
     """Learn from the observations (n, m) of actions (n,) in contexts (n,) and rounds (n,)."""
     for i in range(len(action)):

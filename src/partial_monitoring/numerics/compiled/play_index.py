@@ -8,7 +8,7 @@ from partial_monitoring.numerics.compiled import index, world
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 
-@compiled
+@compiled(allocates=False)
 def play_one(
     surroundings, totals, i, start, stop, rule, unit, table, pareto, inside, own, t, scratch, room
 ):  # fmt: skip
@@ -32,7 +32,7 @@ def play_one(
     return t
 
 
-@compiled
+@compiled(allocates=False)
 def play(
     surroundings, totals, reached, stop, first, last, rule, unit, table, pareto, inside, known, t,
     scratch, room,

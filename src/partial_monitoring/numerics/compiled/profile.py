@@ -12,11 +12,14 @@ promise, converges from everywhere. How sure it is that b is worse than g is the
 lost at the best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard
 deviations.
 
-Arguments that all functions share: directions (e, r); of each signal its direction, sign and base,
-shape (s,) each; its count and its probability p, shape (s,) each. A ``factor`` is the lower
-triangle L of minus the Hessian, L L', with the inverses of its diagonal. ``alone`` (r,) says which
-coordinates share no direction with others: with independent arms L is diagonal, and nothing takes
-time that grows like r^3.
+Coordinates x are measured along the first r directions, so that x_j is what p changes by in the
+j-th; ``extra`` (e - r, r) are the other directions. ``alone`` (r,) says which coordinates have no
+part in any of those: if all are alone, minus the Hessian is diagonal, and nothing takes time that
+grows like r^2. In general it is L D L' with ``pivots`` 1 / D (r,) and ``lower`` L (r, r), of which
+only the rows that are not alone and the entries below the diagonal are used.
+
+Arguments that functions share: of each signal its direction, sign and base, shape (s,) each; its
+count and its probability p, shape (s,) each.
 """
 
 
@@ -68,7 +71,7 @@ class Table(NamedTuple):
     source: np.ndarray
     scale: np.ndarray
     shift: np.ndarray
-    directions: np.ndarray
+    extra: np.ndarray
     alone: np.ndarray
     direction: np.ndarray
     sign: np.ndarray
@@ -105,10 +108,14 @@ class Known(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays that are overwritten; those of one replicate are used again for the next."""
 
+    lines: np.ndarray
+    """Probabilities at the estimate, at a tie, and inverses of one of them, shape (3, s)."""
+    slopes: np.ndarray
+    """First and second derivatives of l along the directions, shape (2, e)."""
     vectors: np.ndarray
     """Shape (5, r)."""
-    lines: np.ndarray
-    """Shape (3, s)."""
+    pivots: np.ndarray
+    """Shape (2, r)."""
     matrices: np.ndarray
     """Shape (3, r, r)."""
     refined: np.ndarray
@@ -117,83 +124,77 @@ class Scratch(NamedTuple):
     """Shape (contexts,)."""
 
 
-@compiled(fastmath=FAST)
-def probabilities(directions, direction, sign, base, x, along, p):
-    """Fill the probabilities of all signals at x; ``along`` (e,) is overwritten."""
-    for e in range(len(directions)):
-        along[e] = inner(directions[e], x)
-    for i in range(len(base)):
-        p[i] = base[i] + sign[i] * along[direction[i]]
+@compiled(allocates=False)
+def derivatives(direction, sign, counts, p, inverse, rise, bend):
+    """Fill the derivatives of l along all directions, the second with the opposite sign."""
+    for e in range(len(rise)):
+        rise[e], bend[e] = 0.0, 0.0
+    for i in range(len(p)):
+        inverse[i] = 1.0 / p[i]
+        slope, e = counts[i] * inverse[i], direction[i]
+        rise[e] += sign[i] * slope
+        bend[e] += slope * inverse[i]
 
 
-@compiled(fastmath=FAST)
-def slope(directions, direction, sign, counts, p, along, gradient):
-    """Fill the gradient of l; ``along`` (e,) is overwritten."""
-    for e in range(len(directions)):
-        along[e] = 0.0
-    for i in range(len(counts)):
-        along[direction[i]] += sign[i] * counts[i] / p[i]
-    for j in range(len(gradient)):
-        gradient[j] = 0.0
-    for e in range(len(directions)):
-        for j in range(len(gradient)):
-            gradient[j] += along[e] * directions[e, j]
-
-
-@compiled(fastmath=FAST)
-def curvature(directions, direction, alone, counts, p, along, factor):
-    """Fill the factor of minus the Hessian of l; ``along`` (e,) is overwritten."""
+@compiled(fastmath=FAST, allocates=False)
+def decompose(extra, alone, bend, pivots, lower):
+    """Fill pivots and lower entries of minus the Hessian, given its values along directions."""
     r = len(alone)
-    for e in range(len(directions)):
-        along[e] = 0.0
-    for i in range(len(counts)):
-        along[direction[i]] += counts[i] / (p[i] * p[i])
-    for j in range(r):
-        for q in range(j + 1):
-            factor[j, q] = 0.0
-    for e in range(len(directions)):
-        for j in range(r):
-            scaled = along[e] * directions[e, j]
-            if alone[j]:
-                factor[j, j] += scaled * directions[e, j]
-            elif scaled != 0.0:
-                for q in range(j + 1):
-                    factor[j, q] += scaled * directions[e, q]
     for i in range(r):
-        for j in range(i if alone[i] else 0, i + 1):
-            total = factor[i, j]
-            if not alone[i]:
-                for q in range(j):
-                    total -= factor[i, q] * factor[j, q]
-            if i == j:
-                factor[i, i] = 1.0 / sqrt(max(total, 1e-300))
-            else:
-                factor[i, j] = total * factor[j, j]
+        if not alone[i]:
+            for j in range(i):
+                lower[i, j] = 0.0
+        pivots[i] = bend[i]
+    for m in range(len(extra)):
+        row = extra[m]
+        for i in range(r):
+            scaled = bend[r + m] * row[i]
+            if scaled != 0.0:
+                for j in range(i):
+                    lower[i, j] += scaled * row[j]
+                pivots[i] += scaled * row[i]
+    for i in range(r):
+        left = pivots[i]
+        if not alone[i]:
+            for j in range(i):  # the entries of L D, which become those of L
+                total = lower[i, j]
+                if not alone[j]:
+                    for q in range(j):
+                        total -= lower[i, q] * lower[j, q]
+                lower[i, j] = total
+            for j in range(i):
+                scaled = lower[i, j] * pivots[j]
+                left -= lower[i, j] * scaled
+                lower[i, j] = scaled
+        pivots[i] = 1.0 / max(left, 1e-300)
 
 
-@compiled(fastmath=FAST)
-def halfway(factor, alone, vector, out):
-    """Fill out with L^-1 vector, whose length is that of the vector in the norm of (L L')^-1."""
+@compiled(fastmath=FAST, allocates=False)
+def halfway(pivots, lower, alone, vector, out):
+    """Fill out with L^-1 vector; return the squared length of the vector by (L D L')^-1."""
+    squared = 0.0
     for i in range(len(vector)):
         total = vector[i]
         if not alone[i]:
             for q in range(i):
-                total -= factor[i, q] * out[q]
-        out[i] = total * factor[i, i]
+                total -= lower[i, q] * out[q]
+        out[i] = total
+        squared += total * total * pivots[i]
+    return squared
 
 
-@compiled(fastmath=FAST)
-def solve(factor, alone, vector, out):
-    """Fill out with (L L')^-1 vector."""
-    halfway(factor, alone, vector, out)
-    for i in range(len(vector) - 1, -1, -1):
-        out[i] *= factor[i, i]
+@compiled(fastmath=FAST, allocates=False)
+def other_half(pivots, lower, alone, out):
+    """Turn L^-1 vector into (L D L')^-1 vector."""
+    for i in range(len(out)):
+        out[i] *= pivots[i]
+    for i in range(len(out) - 1, -1, -1):
         if not alone[i]:
             for q in range(i):
-                out[q] -= factor[i, q] * out[i]
+                out[q] -= lower[i, q] * out[i]
 
 
-@compiled
+@compiled(allocates=False)
 def allowed(direction, sign, counts, p, change, size):
     """Return the fraction of a step to take, given its change (e,) along the directions.
 
@@ -215,61 +216,71 @@ def allowed(direction, sign, counts, p, change, size):
     return share
 
 
-@compiled
+@compiled(allocates=False)
 def maximize(
-    directions, direction, sign, base, alone, counts, x, u, level, p, factor, vectors, along
+    extra, alone, direction, sign, base, counts, least, x, u, level, p, inverse, slopes, vectors,
+    pivots, lower,
 ):  # fmt: skip
     """Move x to the maximum of l where <u, x> = level; return the multiplier mu.
 
     There the gradient is mu u. With u = 0 it is the maximum of all, and mu = 0. Otherwise x must be
-    on that plane (up to rounding), and p > 0 at x.
+    on that plane (up to rounding), and p > 0 at x. ``least`` is the smallest count.
 
-    Leaves the probabilities of the maximum in p. Overwrites the factor, vectors (3, r) and along
-    (e,).
+    Leaves the probabilities of the maximum in p. Overwrites their inverses, the slopes (2, e),
+    three vectors (r,), the pivots and the lower entries.
     """
-    gradient, step, response = vectors[0], vectors[1], vectors[2]
+    r = len(x)
+    rise, bend, gradient, step, response = slopes[0], slopes[1], vectors[0], vectors[1], vectors[2]
     multiplier, reach, last, new = 0.0, 0.0, np.inf, True
-    probabilities(directions, direction, sign, base, x, along, p)
+    for j in range(r):
+        rise[j] = x[j]
+    for m in range(len(extra)):
+        rise[r + m] = inner(extra[m], x)
+    for i in range(len(p)):
+        p[i] = base[i] + sign[i] * rise[direction[i]]
     for _ in range(MOST_STEPS):
-        slope(directions, direction, sign, counts, p, along, gradient)
+        derivatives(direction, sign, counts, p, inverse, rise, bend)
+        for j in range(r):
+            gradient[j] = rise[j]
+        for m in range(len(extra)):
+            for j in range(r):
+                gradient[j] += rise[r + m] * extra[m, j]
         if new:
-            curvature(directions, direction, alone, counts, p, along, factor)
-            solve(factor, alone, u, response)
-            reach = inner(u, response)
-        solve(factor, alone, gradient, step)
+            decompose(extra, alone, bend, pivots, lower)
+            reach = halfway(pivots, lower, alone, u, response)
+            other_half(pivots, lower, alone, response)
+        halfway(pivots, lower, alone, gradient, step)
+        other_half(pivots, lower, alone, step)
         if reach > 0.0:
-            multiplier = (inner(u, step) + inner(u, x) - level) / reach
-            for j in range(len(x)):
-                step[j] -= multiplier * response[j]
+            multiplier = -level
+            for j in range(r):
+                multiplier += u[j] * (step[j] + x[j])
+            multiplier /= reach
         size = 0.0
-        for e in range(len(directions)):
-            along[e] = inner(directions[e], step)
-        for i in range(len(p)):
-            size += counts[i] * (along[direction[i]] / p[i]) ** 2
+        for j in range(r):
+            step[j] -= multiplier * response[j]
+            rise[j] = step[j]
+            size += bend[j] * step[j] * step[j]
+        for m in range(len(extra)):
+            rise[r + m] = inner(extra[m], step)
+            size += bend[r + m] * rise[r + m] * rise[r + m]
         if not new and size > PROGRESS * last:
             new = True
             continue
-        share = allowed(direction, sign, counts, p, along, size)
-        for j in range(len(x)):
+        share = 1.0
+        if size > 0.8 * least:  # else no probability can change by nine tenths
+            share = allowed(direction, sign, counts, p, rise, size)
+        for j in range(r):
             x[j] += share * step[j]
         for i in range(len(p)):
-            p[i] += share * sign[i] * along[direction[i]]
+            p[i] += share * sign[i] * rise[direction[i]]
         if size <= (NEWTON_LEFT if new else CHORD_LEFT):
             break
-        last, new = size, len(x) <= CHEAP or size > LARGE_STEP
+        last, new = size, r <= CHEAP or size > LARGE_STEP
     return multiplier
 
 
-@compiled
-def loss_of(counts, p, other):
-    """Return the likelihood that is lost from probabilities p to others."""
-    total = 0.0
-    for i in range(len(counts)):
-        total += counts[i] * log(p[i] / other[i])
-    return total
-
-
-@compiled
+@compiled(allocates=False)
 def weight(sure, scale, damping):
     """Return what one more observation takes off the expected loss, as far as it is calibrated.
 
@@ -279,7 +290,7 @@ def weight(sure, scale, damping):
     return scale * exp(-0.5 * square) / sqrt(2.0 * pi) * (1.0 + square / damping) ** -damping
 
 
-@compiled
+@compiled(allocates=False)
 def greedy_of(means, pareto, start, stop):
     """Return the Pareto action of a group with the largest mean, the first one among ties."""
     greedy = -1
@@ -289,26 +300,36 @@ def greedy_of(means, pareto, start, stop):
     return greedy
 
 
-@compiled
-def choose(weights, start, stop, r, refined):
-    """Mark which rivals of a group are compared by their likelihood; others have weights < 0."""
-    rivals = 0
+@compiled(allocates=False)
+def approximate(table, best, pivots, lower, pareto, means, weights, start, stop, u, away):
+    """Fill the weights of the rivals of a group in the normal approximation, -1 for others."""
     for b in range(start, stop):
-        refined[b] = weights[b] >= 0.0
-        rivals += refined[b]
-    if rivals <= FEW and r <= FEW:
-        return
+        weights[b] = -1.0
+        if pareto[b] and b != best:
+            for j in range(len(u)):
+                u[j] = table.slopes[b, j] - table.slopes[best, j]
+            deviation = sqrt(halfway(pivots, lower, table.alone, u, away))
+            if deviation > 0.0:
+                sure = (means[best] - means[b]) / deviation
+                weights[b] = weight(sure, deviation, table.damping)
+
+
+@compiled(allocates=False)
+def choose(weights, start, stop, refined):
+    """Mark which rivals of a group are compared by their likelihood; others have weights < 0."""
     for b in range(start, stop):
         refined[b] = False
-    for _ in range(min(rivals, MOST_REFINED)):
+    for _ in range(MOST_REFINED):
         top = -1
         for b in range(start, stop):
             if weights[b] >= 0.0 and not refined[b] and (top < 0 or weights[b] > weights[top]):
                 top = b
+        if top < 0:
+            break
         refined[top] = True
 
 
-@compiled
+@compiled(allocates=False)
 def crossing(x, inside, behind, ahead, off, tie):
     """Move a tie onto the plane of its pair, unless it is there (``off`` is the lead of b).
 
@@ -320,7 +341,35 @@ def crossing(x, inside, behind, ahead, off, tie):
             tie[j] = x[j] + behind / (behind + ahead) * (inside[j] - x[j])
 
 
-@compiled
+@compiled(allocates=False)
+def add_square(alone, share, vector, total):
+    """Add share * vector vector' to the lower triangle of a matrix, as far as it is needed."""
+    for j in range(len(vector)):
+        scaled = share * vector[j]
+        if alone[j]:
+            total[j, j] += scaled * vector[j]
+        elif scaled != 0.0:
+            for q in range(j + 1):
+                total[j, q] += scaled * vector[q]
+
+
+@compiled(allocates=False)
+def spread(extra, alone, total, out):
+    """Fill out (e,) with <e, total e> for all directions e, given the lower triangle of total."""
+    r = len(alone)
+    for j in range(r):
+        out[j] = total[j, j]
+    for m in range(len(extra)):
+        row, out[r + m] = extra[m], 0.0
+        for j in range(r):
+            if row[j] != 0.0:
+                half = 0.5 * total[j, j] * row[j]
+                for q in range(j):
+                    half += total[j, q] * row[q]
+                out[r + m] += 2.0 * row[j] * half
+
+
+@compiled(allocates=False)
 def weigh_contexts(chances, seen, out):
     """Fill out with how often each context is expected, by its chances and by how often it came."""
     total = 0.0
@@ -331,7 +380,7 @@ def weigh_contexts(chances, seen, out):
         out[z] /= total
 
 
-@compiled
+@compiled(allocates=False)
 def profile(table, pareto, inside, own, scratch):
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
@@ -339,75 +388,75 @@ def profile(table, pareto, inside, own, scratch):
     to save per round, over all contexts together. Which actions are Pareto (K,), and the points
     inside of their cells (K, r), are arguments of their own: fewer actions may be available.
     """
-    directions, direction, sign, base = table.directions, table.direction, table.sign, table.base
-    alone, slopes, offsets, groups = table.alone, table.slopes, table.offsets, table.groups
+    extra, alone, direction, sign = table.extra, table.alone, table.direction, table.sign
+    base, slopes, offsets, groups = table.base, table.slopes, table.offsets, table.groups
     counts, x, means, worth = own.counts, own.x, own.means, own.worth
-    vectors, lines, refined = scratch.vectors, scratch.lines, scratch.refined
-    damping = table.damping
-    r, u, away = len(x), vectors[3], vectors[4]
-    p, other, along = lines[0], lines[1], lines[2, : len(directions)]
-    factor, tied_factor, total = scratch.matrices[0], scratch.matrices[1], scratch.matrices[2]
+    p, tied, inverse = scratch.lines[0], scratch.lines[1], scratch.lines[2]
+    vectors, u, away = scratch.vectors, scratch.vectors[3], scratch.vectors[4]
+    rise, bend, refined = scratch.slopes[0], scratch.slopes[1], scratch.refined
+    pivots, lower, total = scratch.pivots[0], scratch.matrices[0], scratch.matrices[2]
+    r, least = len(x), np.inf
     weigh_contexts(table.chances, own.seen, scratch.chances)
+    for i in range(len(counts)):
+        least = min(least, counts[i])
     for j in range(r):
         u[j] = 0.0
-        for q in range(r):
+        for q in range(j if alone[j] else 0, j + 1):
             total[j, q] = 0.0
-    maximize(directions, direction, sign, base, alone, counts, x, u, 0.0, p, factor, vectors, along)
-    curvature(directions, direction, alone, counts, p, along, factor)
+    maximize(
+        extra, alone, direction, sign, base, counts, least, x, u, 0.0, p, inverse, scratch.slopes,
+        vectors, pivots, lower,
+    )  # fmt: skip
+    derivatives(direction, sign, counts, p, inverse, rise, bend)
+    decompose(extra, alone, bend, pivots, lower)
     for a in range(len(offsets)):
         means[a] = offsets[a] + inner(slopes[a], x)
-        worth[a] = -1.0
     for z in range(len(groups) - 1):
         start, stop = groups[z], groups[z + 1]
-        best = greedy_of(means, pareto, start, stop)
+        best, rivals = greedy_of(means, pareto, start, stop), -1
         for b in range(start, stop):
-            if pareto[b] and b != best:
-                for j in range(r):
-                    u[j] = slopes[b, j] - slopes[best, j]
-                halfway(factor, alone, u, away)
-                deviation = sqrt(inner(away, away))
-                if deviation > 0.0:
-                    worth[b] = weight((means[best] - means[b]) / deviation, deviation, damping)
-        choose(worth, start, stop, r, refined)
+            rivals += pareto[b]
+        few = rivals <= FEW and r <= FEW
+        if not few:
+            approximate(table, best, pivots, lower, pareto, means, worth, start, stop, u, away)
+            choose(worth, start, stop, refined)
         for b in range(start, stop):
-            value = worth[b]
-            if value < 0.0 or (value == 0.0 and not refined[b]):
+            if not pareto[b] or b == best:
+                continue
+            exact = few or refined[b]
+            if not exact and worth[b] <= 0.0:
                 continue
             for j in range(r):
                 u[j] = slopes[b, j] - slopes[best, j]
-            solve(factor, alone, u, away)
-            squared, behind = inner(u, away), means[best] - means[b]
-            if refined[b] and behind > NEAR * sqrt(squared):
+            squared, behind = halfway(pivots, lower, alone, u, away), means[best] - means[b]
+            if squared <= 0.0:
+                continue
+            if exact and behind > NEAR * sqrt(squared):
                 tie, level = own.ties[b], offsets[best] - offsets[b]
                 ahead = inner(u, inside[b]) - level
                 if ahead <= 0.0:  # they tie nowhere, as far as is seen of them
                     continue
                 crossing(x, inside[b], behind, ahead, inner(u, tie) - level, tie)
                 force = maximize(
-                    directions, direction, sign, base, alone, counts, tie, u, level, other,
-                    tied_factor, vectors, along,
+                    extra, alone, direction, sign, base, counts, least, tie, u, level, tied,
+                    inverse, scratch.slopes, vectors, scratch.pivots[1], scratch.matrices[1],
                 )  # fmt: skip
-                sure = sqrt(max(2.0 * loss_of(counts, p, other), 1e-12))
-                value, squared = weight(sure, sure / max(abs(force), 1e-300), damping), 0.0
+                lost, squared = 0.0, 0.0
+                for i in range(len(p)):
+                    ratio = tied[i] / p[i]
+                    lost -= counts[i] * log(ratio)
+                    squared += counts[i] * (1.0 - ratio) ** 2
+                sure = sqrt(max(2.0 * lost, 1e-12))
+                value = weight(sure, sure / max(abs(force), 1e-300), table.damping)
                 for j in range(r):
                     away[j] = tie[j] - x[j]
-                for i in range(len(p)):
-                    squared += counts[i] * (1.0 - other[i] / p[i]) ** 2
-            share = scratch.chances[z] * value / squared
-            for j in range(r):
-                scaled = share * away[j]
-                if scaled != 0.0:
-                    for q in range(j + 1):
-                        total[j, q] += scaled * away[q]
-    for e in range(len(directions)):
-        along[e] = 0.0
-        for j in range(r):
-            if directions[e, j] != 0.0:
-                half = 0.5 * total[j, j] * directions[e, j]
-                for q in range(j):
-                    half += total[j, q] * directions[e, q]
-                along[e] += 2.0 * directions[e, j] * half
+            else:
+                deviation = sqrt(squared)
+                value = weight(behind / deviation, deviation, table.damping)
+                other_half(pivots, lower, alone, away)
+            add_square(alone, scratch.chances[z] * value / squared, away, total)
+    spread(extra, alone, total, bend)
     for a in range(len(offsets)):
         worth[a] = 0.0
         for i in range(table.first[a], table.first[a + 1]):
-            worth[a] += along[direction[i]] / p[i]
+            worth[a] += bend[direction[i]] / p[i]

@@ -144,6 +144,6 @@ class IndexProgram:
             *model.rivals,
             self.known,
             self.round,
-            scratch(self.known),
+            scratch(model.table, self.known),
             (np.empty(game.k), np.empty(game.k), np.empty(game.m)),
         )
