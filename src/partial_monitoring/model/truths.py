@@ -11,7 +11,6 @@ import numpy as np
 
 from partial_monitoring.validation import Array, Indices, brief
 
-
 MOST_NUMBERS = 20_000_000
 """Largest number of means that are listed beforehand."""
 

@@ -59,7 +59,7 @@ def _ziggurat():
 LIMITS, WIDTHS, HEIGHTS = _ziggurat()
 
 
-@compiled
+@compiled(allocates=False)
 def high_half(a, b):
     """Return the upper 64 bits of the product of two numbers of 64 bits."""
     a_low, a_high, b_low, b_high = a & LOW, a >> HALF, b & LOW, b >> HALF
@@ -68,7 +68,7 @@ def high_half(a, b):
     return a_high * b_high + (middle >> HALF) + (other >> HALF)
 
 
-@compiled
+@compiled(allocates=False)
 def refill(own, seed, purpose, block):
     """Fill a row with the next four numbers."""
     own[0] += ONE
@@ -83,7 +83,7 @@ def refill(own, seed, purpose, block):
     own[1] = ZERO
 
 
-@compiled
+@compiled(allocates=False)
 def bits(own, seed, purpose, block):
     """Return the next 64 bits of a stream."""
     if own[1] == FOUR:
@@ -93,19 +93,19 @@ def bits(own, seed, purpose, block):
     return own[np.int64(place) + 2]
 
 
-@compiled
+@compiled(allocates=False)
 def restart(own):
     """Put a row at the beginning of a block of rounds."""
     own[0], own[1] = ZERO, FOUR
 
 
-@compiled
+@compiled(allocates=False)
 def uniform(own, seed, purpose, block):
     """Return the next uniform number, a multiple of 2^-53 from 0 to below 1."""
     return np.float64(bits(own, seed, purpose, block) >> DROPPED) * 2.0**-53
 
 
-@compiled
+@compiled(allocates=False)
 def normal(own, seed, purpose, block):
     """Return the next standard normal number."""
     while True:
@@ -130,7 +130,7 @@ def normal(own, seed, purpose, block):
             return x
 
 
-@compiled
+@compiled(allocates=False)
 def fill(own, seed, purpose, block, is_normal, out):
     """Fill out (width,) with the next numbers of a stream."""
     for j in range(len(out)):

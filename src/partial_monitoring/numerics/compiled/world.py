@@ -59,7 +59,7 @@ class Totals(NamedTuple):
     """How often each action was played, shape (n, k), or (n, 0) if that is not counted."""
 
 
-@compiled
+@compiled(allocates=False)
 def start_round(world, i, t):
     """Prepare the random numbers of replicate i for round t (counted from 0)."""
     if t % random.BLOCK == 0:
@@ -67,7 +67,7 @@ def start_round(world, i, t):
             random.restart(world.numbers[i, purpose])
 
 
-@compiled
+@compiled(allocates=False)
 def drawn(limits, number):
     """Return how many of the increasing limits a uniform number has passed."""
     place = 0
@@ -76,7 +76,7 @@ def drawn(limits, number):
     return place
 
 
-@compiled
+@compiled(allocates=False)
 def context(world, i, t):
     """Return the context of round t; 0 if there are none."""
     if len(world.contexts) == 0:
@@ -86,14 +86,14 @@ def context(world, i, t):
     return drawn(world.contexts, number)
 
 
-@compiled
+@compiled(allocates=False)
 def uniform_for_policy(world, i, t):
     """Return the next uniform number of the policy in round t."""
     block = np.uint64(t // random.BLOCK)
     return random.uniform(world.numbers[i, 0], world.seeds[i], POLICY, block)
 
 
-@compiled
+@compiled(allocates=False)
 def observe(world, i, z, action, t, out):
     """Fill out (m,) with what an action shows in round t, in context z."""
     own, seed, block = world.numbers[i, 1], world.seeds[i], np.uint64(t // random.BLOCK)
@@ -121,13 +121,13 @@ def observe(world, i, z, action, t, out):
             out[j] = shown
 
 
-@compiled
+@compiled(allocates=False)
 def loss(world, i, z, action):
     """Return what an action loses against the best one."""
     return world.losses[i if len(world.losses) > 1 else 0, z, action]
 
 
-@compiled
+@compiled(allocates=False)
 def count(totals, i, action, lost, gained, ratio):
     """Add a round to the totals of replicate i."""
     totals.regret[i] += lost
