@@ -50,6 +50,12 @@ NEARLY_PARALLEL = 1e-7
 ROUNDING = 1e-12
 """A coordinate of a direction below this is taken for zero."""
 
+MANY = 50
+"""Of more actions than this, those that are clearly best somewhere are found without programs."""
+
+CLEAR = 1e-6
+"""By how much they lead there, relative to how much rewards differ."""
+
 MOST_MASKS = 256
 """Number of sets of available actions whose Pareto actions are remembered."""
 
@@ -174,6 +180,13 @@ class SignalModel:
 
     def _decide(self, found: Rivals, game: Game, places: Indices) -> None:
         """Fill in which actions of a game are Pareto, given their places in the list of all."""
+        if game.k > MANY:
+            clear, points = _clearly_best(game)
+            new = clear & ~found.pareto[places]
+            found.pareto[places[new]] = True
+            found.inside[places[new]] = self._coordinates(points[new])
+        if found.pareto[places].all():
+            return
         cells = ParetoActions(game)
         for a, place in enumerate(places.tolist()):
             if found.pareto[place]:  # it stays so among fewer actions
@@ -188,12 +201,18 @@ class SignalModel:
         return np.asarray(reduced.center + x @ self.axes.T @ reduced.basis.T)
 
     def _coordinates(self, theta: Array) -> Array:
-        """Return a point in the coordinates (r,), moved to theta_0 until probabilities are > 0."""
+        """Return points (..., d) as (..., r), moved to theta_0 until probabilities are > 0."""
         reduced, signals = self.joint.reduced, self.signals
-        x: Array = np.linalg.solve(self.axes, (theta - reduced.center) @ reduced.basis)
-        change = signals.sign * np.append(x, signals.extra @ x)[signals.direction]
-        fall = float((-change / signals.base).max(initial=0.0))
-        return x if fall < 1.0 else x * (0.99 / fall)
+        x = (theta - reduced.center) @ reduced.basis @ self._measures
+        along = np.concatenate([x, x @ signals.extra.T], axis=-1)
+        change = signals.sign * along[..., signals.direction]
+        fall = (-change / signals.base).max(axis=-1, initial=0.0, keepdims=True)
+        return np.asarray(np.where(fall < 1.0, x, x * (0.99 / np.maximum(fall, 1.0))))
+
+    @cached_property
+    def _measures(self) -> Array:
+        """What turns the coordinates of the basis W (..., r) into x, shape (r, r)."""
+        return np.linalg.inv(self.axes).T
 
 
 def signal_model(game: AnyGame) -> SignalModel | None:
@@ -326,3 +345,26 @@ def _axes_first(rows: Array) -> tuple[Array, Indices]:
     place = np.empty(len(rows), dtype=np.int64)
     place[order] = np.arange(len(order))
     return rows[order], place[:e]
+
+
+def _clearly_best(game: Game) -> tuple[NDArray[np.bool_], Array]:
+    """Return actions (k,) that are seen to be best at a point inside of Theta, and points (k, d).
+
+    From the middle of Theta the point of an action goes to where it gains most on the average of
+    all, three quarters of a way that stays in Theta.
+    """
+    reduced, features = game.reduced, game.features
+    away = (features - features.mean(axis=0)) @ reduced.difference_basis
+    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300)
+    steps = away @ reduced.difference_basis.T * min(game.parameters.diameter(), 1e3)
+    for _ in range(60):
+        out = ~game.parameters.contains(reduced.center + steps)
+        if not out.any():
+            break
+        steps[out] *= 0.5
+    points = reduced.center + 0.75 * steps
+    rewards = points @ features.T
+    own = rewards.diagonal().copy()
+    spread = np.ptp(rewards, axis=1)
+    np.fill_diagonal(rewards, -np.inf)
+    return np.asarray(own > rewards.max(axis=1, initial=-np.inf) + CLEAR * spread), points

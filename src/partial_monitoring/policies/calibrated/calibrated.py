@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.profile.model import signal_model
+from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
@@ -84,9 +85,12 @@ class Calibrated:
 
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
-        rule = rule_for(game)
+        signals = signal_model(game)
+        rule: Policy[Any] = gaussian_rule(game) if signals is None else AnticipatingIndex()
         if self.guard is not None:
             rule = Guarded(rule, self.guard)
+        elif signals is not None:
+            return CalibratedState(game, rule, ProfileState.initial(signals, replicates))
         return CalibratedState(game, rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
@@ -131,8 +135,3 @@ class Calibrated:
         state = state.met(context)
         rule: Any = state.rule
         return rule.confidence_set(state.known, **seen(context))
-
-
-def rule_for(game: AnyGame) -> Policy[Any]:
-    """Return the rule that plays a kind of game."""
-    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()
