@@ -194,6 +194,20 @@ def other_half(pivots, lower, alone, out):
                 out[q] -= lower[i, q] * out[i]
 
 
+@compiled(fastmath=FAST, allocates=False)
+def solve(diagonal, pivots, lower, alone, vector, out):
+    """Fill out with (L D L')^-1 vector; return its inner product with the vector."""
+    if not diagonal:
+        squared = halfway(pivots, lower, alone, vector, out)
+        other_half(pivots, lower, alone, out)
+        return squared
+    squared = 0.0
+    for i in range(len(vector)):
+        out[i] = vector[i] * pivots[i]
+        squared += vector[i] * out[i]
+    return squared
+
+
 @compiled(allocates=False)
 def allowed(direction, sign, counts, p, change, size):
     """Return the fraction of a step to take, given its change (e,) along the directions.
@@ -229,7 +243,7 @@ def maximize(
     Leaves the probabilities of the maximum in p. Overwrites their inverses, the slopes (2, e),
     three vectors (r,), the pivots and the lower entries.
     """
-    r = len(x)
+    r, diagonal = len(x), len(extra) == 0
     rise, bend, gradient, step, response = slopes[0], slopes[1], vectors[0], vectors[1], vectors[2]
     multiplier, reach, last, new = 0.0, 0.0, np.inf, True
     for j in range(r):
@@ -247,10 +261,8 @@ def maximize(
                 gradient[j] += rise[r + m] * extra[m, j]
         if new:
             decompose(extra, alone, bend, pivots, lower)
-            reach = halfway(pivots, lower, alone, u, response)
-            other_half(pivots, lower, alone, response)
-        halfway(pivots, lower, alone, gradient, step)
-        other_half(pivots, lower, alone, step)
+            reach = solve(diagonal, pivots, lower, alone, u, response)
+        solve(diagonal, pivots, lower, alone, gradient, step)
         if reach > 0.0:
             multiplier = -level
             for j in range(r):
