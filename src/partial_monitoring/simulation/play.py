@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import is_interruption
+from partial_monitoring.errors import InvalidInput, is_interruption
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
@@ -31,8 +31,8 @@ from partial_monitoring.validation import Indices
 MOST_COUNTS = 1_000_000
 """Largest table of plays (checkpoints times actions) that is kept for a seed."""
 
-COMPILED = "compiled"
-"""The backend of a policy whose rounds are compiled as a whole."""
+COMPILED, ON_DEVICE = "compiled", "compiled for the GPU"
+"""The backends of policies whose rounds are compiled as a whole."""
 
 SLICE = 0.1
 """Seconds that compiled code plays at a time; then progress is shown, and it can be stopped."""
@@ -48,6 +48,7 @@ def play(
     marks: Indices,
     title: str | None = None,
     threads: int | None = None,
+    device: str | None = None,
 ) -> Run:
     """Play one policy to the last checkpoint and record it; ``threads`` are all cores unless given.
 
@@ -57,9 +58,14 @@ def play(
     try:
         program, world = program_of(policy, state), world_of(environment)
     except NotCompiled as why:
+        if device is not None:
+            name = type(policy).__name__
+            raise InvalidInput(f"{name} cannot be played on a GPU here: {why}.") from None
         run = play_batched(game, policy, environment, marks, title, state)
         run.backend = f"batched: {why}"
         return run
+    if device is not None:
+        return play_on_device(game, program, world, marks, title)
     return play_compiled(game, program, world, marks, title, threads)
 
 
@@ -71,17 +77,41 @@ def play_compiled(
     title: str | None = None,
     threads: int | None = None,
 ) -> Run:
-    """Play a program in slices of rounds that end with the checkpoints."""
-    n, horizon = len(world.seeds), int(marks[-1])
+    """Play a program on the cores of this machine."""
+    n = len(world.seeds)
     totals = no_totals(n, counted_actions(game, marks))
-    run = Run.empty(n, len(marks), totals.plays.shape[1])
-    run.backend = COMPILED
     reached = np.zeros(n, dtype=np.int64)
+    with shared_out(n, threads) as each:
+
+        def advance(stop: int) -> None:
+            each(lambda first, last: program.play(world, totals, reached, stop, first, last))
+
+        return in_slices(advance, totals, marks, title, COMPILED)
+
+
+def play_on_device(
+    game: AnyGame, program: Program, world: Any, marks: Indices, title: str | None = None
+) -> Run:
+    """Play a program on a GPU."""
+    from partial_monitoring.numerics.cuda.play import OnDevice
+
+    totals = no_totals(len(world.seeds), counted_actions(game, marks))
+    played = OnDevice(program, world, totals)  # type: ignore[no-untyped-call]
+    return in_slices(played.play, totals, marks, title, ON_DEVICE)
+
+
+def in_slices(
+    advance: Callable[[int], None], totals: Any, marks: Indices, title: str | None, backend: str
+) -> Run:
+    """Record a run that a function advances to a given round, in slices that end with marks."""
+    n, horizon = len(totals.regret), int(marks[-1])
+    run = Run.empty(n, len(marks), totals.plays.shape[1])
+    run.backend = backend
     done, rounds, t, start = 0, 1, 0, perf_counter()
-    with round_counter(title, horizon) as bar, shared_out(n, threads) as each, stoppable(run):
+    with round_counter(title, horizon) as bar, stoppable(run):
         while t < horizon:
             began, stop = perf_counter(), min(t + rounds, int(marks[done]))
-            each(lambda first, last: program.play(world, totals, reached, stop, first, last))  # noqa: B023
+            advance(stop)
             took = perf_counter() - began
             if t == 0:
                 start = perf_counter()  # the first round may load or compile code

@@ -15,6 +15,7 @@ from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
+from partial_monitoring.numerics.cuda import check_device
 from partial_monitoring.policies.policy import Policy, is_policy
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.simulation.environment import Environment
@@ -36,7 +37,7 @@ from partial_monitoring.validation import (
 MOST_ROUNDS = 10**12
 """Largest horizon."""
 
-MOST_SEEDS = 1_000_000
+MOST_SEEDS = 10_000_000
 """Largest number of seeds."""
 
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
@@ -53,6 +54,7 @@ def simulate(
     noise: str | NoiseFunction | None = None,
     probe: float = 0.0,
     threads: int | None = None,
+    device: str | None = None,
     progress: bool = False,
 ) -> Result:
     """Play policies on a game and return their regret.
@@ -85,6 +87,9 @@ def simulate(
     threads
         How many threads play at the same time, all cores unless given; the numbers do not depend
         on it. Policies that are not compiled as a whole (``result.backend`` says why) use one.
+    device
+        "cuda" to play on an NVIDIA GPU, for up to millions of seeds (``pip install
+        'partial-monitoring[cuda]'``); policies that are not compiled as a whole are refused there.
     progress
         Show a progress bar on standard error.
 
@@ -109,6 +114,8 @@ def simulate(
     marks = checkpoint_rounds(checkpoints, rounds)
     if threads is not None:
         threads = whole_number("threads", threads, at_least=1)
+    if device is not None:
+        check_device(device)
     truth = read_truth(theta, game, rows=True)
     if truth.searched:
         truth = FixedTruth(worst_for(game, next(iter(chosen.values())), rounds, noise))
@@ -117,7 +124,7 @@ def simulate(
     runs = {}
     for name, policy in chosen.items():
         title = name if progress else None
-        runs[name] = play(game, policy, environment, marks, title, threads)
+        runs[name] = play(game, policy, environment, marks, title, threads, device)
         if runs[name].interrupted:
             break
     return Result.of(numbers, marks, truths, runs)

@@ -216,7 +216,7 @@ def refreshed(estimate: Estimate) -> Estimate:
 def in_loops(design: Design) -> bool:
     """Whether a design is so small that loops are faster than matrix products."""
     k, m, r = design.maps.shape
-    return k * max(m, 1) * r * r <= MOST_IN_LOOPS
+    return bool(k * max(m, 1) * r * r <= MOST_IN_LOOPS)
 
 
 def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
@@ -24,7 +26,7 @@ def exact_gaps_of(means, inverse, beta, centred, apart, pulled, lengths, gaps):
     observation sees, over lambda. ``pulled`` (k, r) and ``lengths`` (k,) are scratch.
     """
     k, r = centred.shape
-    radius = np.sqrt(beta)
+    radius = sqrt(beta)
     for a in range(k):
         transform(inverse, centred[a], pulled[a])
         lengths[a] = inner(pulled[a], centred[a])
@@ -37,7 +39,7 @@ def exact_gaps_of(means, inverse, beta, centred, apart, pulled, lengths, gaps):
             both = lengths[a] + lengths[b]
             squared = both - 2.0 * cross
             squared = (squared if squared > ROUNDING * both else 0.0) + apart[a, b]
-            width = radius * np.sqrt(squared)
+            width = radius * sqrt(squared)
             ahead = means[b] - means[a]
             gaps[a] = max(gaps[a], ahead + width)
             gaps[b] = max(gaps[b], width - ahead)
@@ -69,7 +71,7 @@ def furthest(cross, start, lengths, means, radius, unseen, regularization):
             for b in range(k):
                 reach[b] += (unseen[b, p] - unseen[own, p]) ** 2 / regularization
         for b in range(k):
-            reach[b] = means[b] + radius * np.sqrt(reach[b])
+            reach[b] = means[b] + radius * sqrt(reach[b])
         gaps[a] = max(largest(reach) - means[own], 0.0)
     return gaps
 
@@ -118,7 +120,7 @@ def greedy_gaps_of(
             widths[a] += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
     best = means[g]
     for a in range(k):
-        widths[a] = np.sqrt(beta * widths[a])
+        widths[a] = sqrt(beta * widths[a])
     for a in range(k):
         gaps[a] = means[a] + widths[a]
     delta = max(largest(gaps) - best, 0.0)

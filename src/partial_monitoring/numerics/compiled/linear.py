@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot, log, log1p, sqrt
+
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
@@ -111,9 +113,9 @@ def squared_radius(width, rounds, log_det):
     factor (2 l + log_det) + shift, and 2 for factor l.
     """
     form, base, slope, factor, shift = width
-    logarithm = base + slope * np.log(float(rounds))
+    logarithm = base + slope * log(float(rounds))
     if form == 0:
-        return (factor * np.sqrt(max(2.0 * logarithm + log_det, 0.0)) + shift) ** 2
+        return (factor * sqrt(max(2.0 * logarithm + log_det, 0.0)) + shift) ** 2
     return factor * (2.0 * logarithm + log_det) + shift if form == 1 else factor * logarithm
 
 
@@ -250,7 +252,7 @@ def update(
                 show,
             )
             due[i] = due[i] or not 1.0 + gain < HIGH_LEVERAGE
-            log_det[i] += np.log1p(gain)
+            log_det[i] += log1p(gain)
     return (
         gram,
         inverse,
@@ -293,8 +295,8 @@ def refresh_one(
             entry = gram[p, q]
             for s in range(q):
                 entry -= root[p, s] * root[q, s]
-            root[p, q] = np.sqrt(entry) if p == q else entry / root[q, q]
-        log_det += np.log(root[p, p] ** 2 / regularization)
+            root[p, q] = sqrt(entry) if p == q else entry / root[q, q]
+        log_det += log(root[p, p] ** 2 / regularization)
     for q in range(r):  # the root becomes its inverse, column by column
         for p in range(q, r):
             entry = 1.0 if p == q else 0.0
@@ -361,15 +363,15 @@ def half_log_det(signal, rest):
     """
     m = len(signal)
     if m == 1:
-        return 0.5 * np.log1p(max(signal[0, 0], 0.0))
+        return 0.5 * log1p(max(signal[0, 0], 0.0))
     if m == 2:
         minor = signal[0, 0] * signal[1, 1] - signal[0, 1] * signal[1, 0]
-        return 0.5 * np.log1p(max(signal[0, 0] + signal[1, 1] + minor, 0.0))
+        return 0.5 * log1p(max(signal[0, 0] + signal[1, 1] + minor, 0.0))
     total = 0.0
     copy_into(signal, rest)
     for j in range(m):
         pivot = max(rest[j, j], 0.0)
-        total += 0.5 * np.log1p(pivot)
+        total += 0.5 * log1p(pivot)
         for p in range(j + 1, m):
             share = rest[p, j] / (1.0 + pivot)
             for q in range(j + 1, m):
@@ -407,7 +409,7 @@ def rotate_in(triangles, rows, residual):
                 if line[p] == 0.0:
                     continue
                 own = turned[i, p]
-                length = np.hypot(own[p], line[p])
+                length = hypot(own[p], line[p])
                 cosine, sine = own[p] / length, line[p] / length
                 for q in range(p, r + 1):
                     kept = cosine * own[q] + sine * line[q]

@@ -7,6 +7,7 @@ one compiled function plays them all.
 
 # mypy: ignore-errors
 
+from math import log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -122,12 +123,29 @@ class Scratch(NamedTuple):
 
 
 @compiled(allocates=False)
+def scratch_row(scratch, i):
+    """Return the room of replicate i, out of that of many."""
+    return Scratch(
+        scratch.gaps[i],
+        scratch.information[i],
+        scratch.one[i],
+        scratch.two[i],
+        scratch.pulled[i],
+        scratch.x[i],
+        scratch.shown[i],
+        scratch.show[i],
+        scratch.rest[i],
+        scratch.root[i],
+    )
+
+
+@compiled(allocates=False)
 def fill_information(known, i, scratch):
     """Fill the information of all actions of replicate i, 1/2 log det(I + S)."""
     own_reward = len(scratch.show) == 0
     for a in range(len(scratch.information)):
         if own_reward:
-            scratch.information[a] = 0.5 * np.log1p(max(known.variances[i, a], 0.0))
+            scratch.information[a] = 0.5 * log1p(max(known.variances[i, a], 0.0))
         else:
             scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
 
@@ -178,7 +196,7 @@ def single(gaps, information, rule, rounds, log_det, one, two):
         _, _, _, psi, _ = minimize_row(gaps, information, 2.0, True, ZERO_GAP, one, two)
         known = max(0.5 * log_det, most)
         usable = psi < np.inf and known > 0.0
-        tradeoff = 0.5 * np.sqrt(psi * rounds / known) if usable else 0.0
+        tradeoff = 0.5 * sqrt(psi * rounds / known) if usable else 0.0
     best, least, blind = 0, np.inf, rule.sampling == DETERMINISTIC
     for a in range(k):
         gap = gaps[a] if gaps[a] > ZERO_GAP * largest else 0.0
@@ -243,7 +261,7 @@ def take_in(actions, known, i, action, scratch):
             scratch.show,
         )
         most = max(most, gain)
-        known.log_det[i] += np.log1p(gain)
+        known.log_det[i] += log1p(gain)
     return most
 
 

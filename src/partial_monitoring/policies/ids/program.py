@@ -21,7 +21,7 @@ from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import NotCompiled
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Indices
 
 GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
 """The gap estimates of compiled rounds, numbered as there."""
@@ -40,34 +40,31 @@ class LeastSquaresProgram:
         self.actions = actions_of(self.estimate.design, paired=self.rule.gap == 0)
         self.known = known_of(self.estimate)
 
+    @property
+    def loops(self) -> Any:
+        """The compiled functions."""
+        from partial_monitoring.numerics.compiled import play_ids
+
+        return play_ids
+
+    def scratch(self) -> Any:
+        """Return room for the numbers of one round of one replicate."""
+        return scratch_for(self.actions, paired=self.rule.gap == 0)
+
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        from partial_monitoring.numerics.compiled import play_ids
-
-        scratch = scratch_for(self.actions, paired=self.rule.gap == 0)
         due = np.zeros(len(reached), dtype=bool)
+        own = self.actions, self.known, self.rule, self.scratch(), due
         while True:
-            play_ids.play(
-                world,
-                totals,
-                reached,
-                stop,
-                first,
-                last,
-                self.actions,
-                self.known,
-                self.rule,
-                scratch,
-                due,
-            )
+            self.loops.play(world, totals, reached, stop, first, last, *own)
             if not due.any():
                 return
-            self._refresh(np.flatnonzero(due))
+            self.settle(np.flatnonzero(due))
             due[:] = False
 
-    def _refresh(self, rows: Indices) -> None:
-        """Compute anew what follows from the data of some replicates."""
+    def settle(self, rows: Indices) -> None:
+        """Compute anew what follows from the data of replicates that the loops leave to us."""
         fresh = refreshed(self.learned(rows))
         for name in ("inverse", "log_det", "coordinates", "means", "variances"):
             getattr(self.known, name)[rows] = getattr(fresh, name)
@@ -158,8 +155,6 @@ def scratch_for(actions: Any, *, paired: bool) -> Any:
     from partial_monitoring.numerics.compiled.play_ids import Scratch
 
     k, m, r = actions.maps.shape
-    own: list[Array] = [np.empty(k) for _ in range(4)]
     show = 0 if m == 1 and np.array_equal(actions.maps[:, 0], actions.seen) else m
-    pulled = np.empty((k if paired else 1, r))
-    shown = np.empty(m), np.empty(show), np.empty((m, m))
-    return Scratch(*own, pulled, np.empty(r), *shown, np.empty((r, r)))
+    sizes = (k,), (k,), (k,), (k,), (k if paired else 1, r), (r,), (m,), (show,), (m, m), (r, r)
+    return Scratch(*map(np.empty, sizes))  # type: ignore[call-arg]
