@@ -30,7 +30,7 @@ def known(game: Any, counts: Array, t: int = 1, seen: Any = None) -> ProfileStat
     start = ProfileState.initial(model, 1)
     came = start.seen if seen is None else np.asarray(seen)[None]
     moved = replace(start, counts=counts[None], round=np.array([t]), seen=came)
-    return moved.refreshed(np.array([True]), model.rivals)
+    return moved.refreshed(np.array([True]))
 
 
 def deviations(oracle: Oracle, counts: Array, x: Array, off: Array) -> float:
@@ -89,7 +89,7 @@ def test_warm_starts_arrive_where_cold_ones_do(game: Any, seed: int) -> None:
     warm = learned(ProfileState.initial(model, 2), environment_of(game, [seed, 1]), 25)
     cold = ProfileState.initial(model, 2)
     cold = replace(cold, counts=warm.counts, round=warm.round, seen=warm.seen)
-    cold = cold.refreshed(np.array([True, True]), model.rivals)
+    cold = cold.refreshed(np.array([True, True]))
     assert warm.means == pytest.approx(cold.means, abs=1e-6)
     assert warm.worth == pytest.approx(cold.worth, rel=1e-4, abs=1e-9)
 

@@ -136,7 +136,7 @@ class SignalModel:
         from partial_monitoring.numerics.compiled.profile import Table
 
         rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
-        return Table(*self.signals[:-1], *rewards, GROWTH, DAMPING)
+        return Table(*self.signals[:-1], *rewards, *self.rivals, self.unit, GROWTH, DAMPING)
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:
@@ -212,7 +212,7 @@ class SignalModel:
     @cached_property
     def _measures(self) -> Array:
         """What turns the coordinates of the basis W (..., r) into x, shape (r, r)."""
-        return np.linalg.inv(self.axes).T
+        return np.asarray(np.linalg.inv(self.axes).T)
 
 
 def signal_model(game: AnyGame) -> SignalModel | None:
@@ -291,7 +291,7 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals
     base = stacked @ reduced.center + np.array(shift)
     directions, direction, sign = _shared(stacked @ reduced.basis)
     directions, numbers = _axes_first(directions)
-    axes = np.linalg.inv(directions[: reduced.rank])
+    axes: Array = np.asarray(np.linalg.inv(directions[: reduced.rank]))
     extra = directions[reduced.rank :] @ axes
     extra[np.abs(extra) < ROUNDING] = 0.0
     plays = MASS * reduced.rank / max(len(source) - trials, 1)
@@ -301,7 +301,7 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals
         np.array(scale, dtype=float),
         np.array(shift, dtype=float),
         extra,
-        ~extra.any(axis=0),
+        (extra == 0.0).all(axis=0),
         numbers[direction],
         sign,
         base,

@@ -60,7 +60,7 @@ class ProfileState:
             np.zeros((n, actions)),
             np.zeros((n, actions)),
         )
-        return blank.refreshed(np.ones(n, dtype=bool), model.rivals)
+        return blank.refreshed(np.ones(n, dtype=bool))
 
     @property
     def design(self) -> Design:
@@ -81,31 +81,30 @@ class ProfileState:
             whole: Any = self.model.game
             whole.check_offered(own, action)
         known, table = self.known(), self.model.table
-        room = scratch(table, known)
-        index.update_each(
-            table, *self.model.rivals, known, self.round, own, action, observation, room
-        )
-        return self.with_known(known, self.round + 1)
+        index.update_each(table, known, own, action, observation, scratch(table, known))
+        return self.with_known(known)
 
-    def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals) -> Self:
-        """Return the state with some replicates (n,) brought up to date, for some rivals."""
+    def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
+        """Return the state with some replicates (n,) up to date, for all rivals unless given."""
         from partial_monitoring.numerics.compiled import index
 
-        known = self.known()
-        index.refresh(self.model.table, *rivals, known, stale, scratch(self.model.table, known))
-        return self.with_known(known, self.round)
+        known, table = self.known(), self.model.table
+        if rivals is not None:
+            table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
+        index.refresh(table, known, stale, scratch(table, known))
+        return self.with_known(known)
 
     def known(self) -> Known:
         """Return copies of the arrays, as compiled functions take them."""
         from partial_monitoring.numerics.compiled.profile import Known
 
-        arrays = self.seen, self.plays, self.fresh, self.counts
+        arrays = self.round, self.seen, self.plays, self.fresh, self.counts
         own = *arrays, self.coordinates, self.ties, self.means, self.worth
         return Known(*(values.copy() for values in own))
 
-    def with_known(self, known: Known, t: Indices) -> Self:
-        """Return the state in rounds t (n,) whose arrays compiled functions have filled."""
-        seen, plays, fresh, counts, x, ties, means, worth = known
+    def with_known(self, known: Known) -> Self:
+        """Return the state whose arrays compiled functions have filled."""
+        t, seen, plays, fresh, counts, x, ties, means, worth = known
         return type(self)(self.model, t, seen, plays, counts, fresh, x, ties, means, worth)
 
     def least_squares(self) -> Estimate:
@@ -129,8 +128,8 @@ class ProfileState:
         return Ellipsoid.around(known, schedule)
 
 
-def scratch(table: Table, known: Known) -> Scratch:
-    """Return room for the intermediate results of one replicate at a time."""
+def scratch(table: Table, known: Known, shown: int = 0) -> Scratch:
+    """Return room for the numbers of one replicate, and for as many as an action shows."""
     from partial_monitoring.numerics.compiled.profile import Scratch
 
     (actions, r), s = known.ties.shape[1:], known.counts.shape[1]
@@ -142,4 +141,7 @@ def scratch(table: Table, known: Known) -> Scratch:
         np.empty((3, r, r)),
         np.empty(actions, dtype=np.bool_),
         np.empty(known.seen.shape[1]),
+        np.empty(table.positions.shape[1]),
+        np.empty(table.positions.shape[1]),
+        np.empty(shown),
     )

@@ -25,19 +25,19 @@ class Rule(NamedTuple):
 
 @compiled(allocates=False)
 def one(known, i):
-    """Return what is known in replicate i."""
+    """Return what is known in replicate i, but for its round."""
     return Known(
-        known.seen[i], known.plays[i], known.fresh[i], known.counts[i], known.x[i], known.ties[i],
-        known.means[i], known.worth[i],
+        known.round, known.seen[i], known.plays[i], known.fresh[i], known.counts[i], known.x[i],
+        known.ties[i], known.means[i], known.worth[i],
     )  # fmt: skip
 
 
 @compiled(allocates=False)
-def refresh(table, pareto, inside, known, stale, scratch):
+def refresh(table, known, stale, scratch):
     """Bring the stale replicates up to date; see ``profile``."""
     for i in range(len(stale)):
         if stale[i]:
-            profile(table, pareto, inside, one(known, i), scratch)
+            profile(table, one(known, i), scratch)
 
 
 @compiled(allocates=False)
@@ -102,21 +102,20 @@ def grows(t, growth):
 
 
 @compiled(allocates=False)
-def update(table, pareto, inside, own, t, z, action, observation, scratch):
+def update(table, own, t, z, action, observation, scratch):
     """Learn from the observation (m,) of an action in context z and round t (from 1)."""
     own.seen[z] += 1
     stale = count(table, table.positions[z, action], observation, own)
     if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
         stale = grows(t, table.growth) or stale
     if stale:
-        profile(table, pareto, inside, own, scratch)
+        profile(table, own, scratch)
 
 
 @compiled(allocates=False)
-def update_each(table, pareto, inside, known, t, context, action, observation, scratch):
-    """Learn from the observations (n, m) of actions (n,) in contexts (n,) and rounds (n,)."""
+def update_each(table, known, context, action, observation, scratch):
+    """Learn from the observations (n, m) of actions (n,) in contexts (n,)."""
     for i in range(len(action)):
-        update(
-            table, pareto, inside, one(known, i), t[i], context[i], action[i], observation[i],
-            scratch,
-        )  # fmt: skip
+        t = known.round[i]
+        update(table, one(known, i), t, context[i], action[i], observation[i], scratch)
+        known.round[i] = t + 1

@@ -4,43 +4,42 @@
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled import index, world
+from partial_monitoring.numerics.compiled import index
+from partial_monitoring.numerics.compiled import world as worlds
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.profile import Scratch
 
 
 @compiled(allocates=False)
-def play_one(
-    surroundings, totals, i, start, stop, rule, unit, table, pareto, inside, own, t, scratch, room
-):  # fmt: skip
-    """Play replicate i from round ``start`` to before round ``stop`` (counted from 0).
+def scratch_row(scratch, i):
+    """Return the room of replicate i, out of that of many."""
+    return Scratch(
+        scratch.lines[i], scratch.slopes[i], scratch.vectors[i], scratch.pivots[i],
+        scratch.matrices[i], scratch.refined[i], scratch.chances[i], scratch.costs[i],
+        scratch.saved[i], scratch.shown[i],
+    )  # fmt: skip
 
-    ``t`` is its next round, counted from 1, and ``room`` is overwritten: what actions cost and
-    save, shape (k,) each, and what they show, shape (m,).
-    """
-    costs, saved, shown = room
-    for reached in range(start, stop):
-        world.start_round(surroundings, i, reached)
-        z = world.context(surroundings, i, reached)
+
+@compiled(allocates=False)
+def play_one(world, totals, reached, stop, i, table, known, rule, scratch, due):
+    """Play replicate i until round ``stop``; no replicate is ever due to be refreshed elsewhere."""
+    own, costs, saved, shown = index.one(known, i), scratch.costs, scratch.saved, scratch.shown
+    for t in range(reached[i], stop):
+        worlds.start_round(world, i, t)
+        z, rounds = worlds.context(world, i, t), known.round[i]
         action = index.decide(
-            rule, table.positions[z], pareto, own.means, own.worth, t, costs, saved
+            rule, table.positions[z], table.pareto, own.means, own.worth, rounds, costs, saved
         )
-        world.observe(surroundings, i, z, action, reached, shown)
-        index.update(table, pareto, inside, own, t, z, action, shown, scratch)
-        lost = world.loss(surroundings, i, z, action)
-        world.count(totals, i, action, lost, unit * saved[action], np.nan)
-        t += 1
-    return t
+        worlds.observe(world, i, z, action, t, shown)
+        index.update(table, own, rounds, z, action, shown, scratch)
+        lost = worlds.loss(world, i, z, action)
+        worlds.count(totals, i, action, lost, table.unit * saved[action], np.nan)
+        reached[i] = t + 1
+        known.round[i] = rounds + 1
 
 
 @compiled(allocates=False)
-def play(
-    surroundings, totals, reached, stop, first, last, rule, unit, table, pareto, inside, known, t,
-    scratch, room,
-):  # fmt: skip
-    """Play replicates ``first`` to before ``last`` until round ``stop``; see ``Program``."""
+def play(world, totals, reached, stop, first, last, table, known, rule, scratch, due):
+    """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        t[i] = play_one(
-            surroundings, totals, i, reached[i], stop, rule, unit, table, pareto, inside,
-            index.one(known, i), t[i], scratch, room,
-        )  # fmt: skip
-        reached[i] = stop
+        play_one(world, totals, reached, stop, i, table, known, rule, scratch, due)

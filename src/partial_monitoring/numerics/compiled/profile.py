@@ -81,6 +81,9 @@ class Table(NamedTuple):
     groups: np.ndarray
     positions: np.ndarray
     chances: np.ndarray
+    pareto: np.ndarray
+    inside: np.ndarray
+    unit: float
     growth: float
     """An estimate is stale when the plays of an action have grown by this fraction."""
     damping: float
@@ -89,6 +92,8 @@ class Table(NamedTuple):
 class Known(NamedTuple):
     """What is known in n replicates; of one of them, without the first axis."""
 
+    round: np.ndarray
+    """t: one more than the number of observations, shape (n,)."""
     seen: np.ndarray
     """How often each context came, shape (n, contexts)."""
     plays: np.ndarray
@@ -122,6 +127,11 @@ class Scratch(NamedTuple):
     """Shape (K,)."""
     chances: np.ndarray
     """Shape (contexts,)."""
+    costs: np.ndarray
+    saved: np.ndarray
+    """What each action costs now and saves later, shape (k,) each."""
+    shown: np.ndarray
+    """An observation, shape (m,)."""
 
 
 @compiled(allocates=False)
@@ -393,16 +403,16 @@ def weigh_contexts(chances, seen, out):
 
 
 @compiled(allocates=False)
-def profile(table, pareto, inside, own, scratch):
+def profile(table, own, scratch):
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
     Fills the means (K,) and the worth (K,) of all actions: what an observation of each is expected
-    to save per round, over all contexts together. Which actions are Pareto (K,), and the points
-    inside of their cells (K, r), are arguments of their own: fewer actions may be available.
+    to save per round, over all contexts together.
     """
     extra, alone, direction, sign = table.extra, table.alone, table.direction, table.sign
     base, slopes, offsets, groups = table.base, table.slopes, table.offsets, table.groups
-    counts, x, means, worth = own.counts, own.x, own.means, own.worth
+    pareto, inside, means, worth = table.pareto, table.inside, own.means, own.worth
+    counts, x = own.counts, own.x
     p, tied, inverse = scratch.lines[0], scratch.lines[1], scratch.lines[2]
     vectors, u, away = scratch.vectors, scratch.vectors[3], scratch.vectors[4]
     rise, bend, refined = scratch.slopes[0], scratch.slopes[1], scratch.refined

@@ -135,3 +135,8 @@ class Calibrated:
         state = state.met(context)
         rule: Any = state.rule
         return rule.confidence_set(state.known, **seen(context))
+
+
+def rule_for(game: AnyGame) -> Policy[Any]:
+    """Return the rule that plays a kind of game."""
+    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()

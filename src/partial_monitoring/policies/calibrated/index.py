@@ -123,27 +123,25 @@ class IndexProgram:
     draws = 0
 
     def __init__(self, state: ProfileState) -> None:
-        self.model, self.known, self.round = state.model, state.known(), state.round.copy()
+        from partial_monitoring.numerics.compiled.index import Rule
+
+        self.actions, self.known = state.model.table, state.known()
+        self.rule = Rule(WEIGHT, ROUNDS, RATE)
+        self._shown = state.model.game.m
+
+    @property
+    def loops(self) -> Any:
+        """The compiled functions."""
+        from partial_monitoring.numerics.compiled import play_index
+
+        return play_index
+
+    def scratch(self) -> Any:
+        """Return room for the numbers of one round of one replicate."""
+        return scratch(self.actions, self.known, self._shown)
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        from partial_monitoring.numerics.compiled import index, play_index
-
-        model, game = self.model, self.model.game
-        play_index.play(
-            world,
-            totals,
-            reached,
-            stop,
-            first,
-            last,
-            index.Rule(WEIGHT, ROUNDS, RATE),
-            model.unit,
-            model.table,
-            *model.rivals,
-            self.known,
-            self.round,
-            scratch(model.table, self.known),
-            (np.empty(game.k), np.empty(game.k), np.empty(game.m)),
-        )
+        own = self.actions, self.known, self.rule, self.scratch(), np.zeros(0, dtype=bool)
+        self.loops.play(world, totals, reached, stop, first, last, *own)
