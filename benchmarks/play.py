@@ -30,7 +30,7 @@ GAMES: dict[str, tuple[Callable[[], Any], Any]] = {
 
 
 def timed(game: Any, theta: Any, seeds: int) -> float:
-    """Return the seconds of one thread for a round of a seed; those before the second are left out."""
+    """Return the seconds of one thread for a round of a seed, those before the second left out."""
 
     def seconds(horizon: int) -> float:
         return fastest(

@@ -15,7 +15,7 @@ from scipy.stats import norm
 import partial_monitoring as pm
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
-from partial_monitoring.numerics.compiled import profile
+from partial_monitoring.numerics.compiled import profile, signal_likelihood
 from tests.oracles.every_game import environment_of, learned
 from tests.oracles.profile import DAMPING, GAMES, Oracle, Tie, weight
 from tests.strategies import signal_counts, signal_games
@@ -244,7 +244,7 @@ def test_equal_rivals_are_no_reason_to_compare_more_of_them() -> None:
     counts = Oracle(game).prior.copy()
     counts[0] += 20
     state = known(game, counts)
-    assert (state.ties[0] != 0).any(axis=1).sum() == 8
+    assert np.flatnonzero((state.ties[0] != 0).any(axis=1)).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 # -- degenerate games ------------------------------------------------------------------------------
@@ -310,8 +310,8 @@ def test_steps_leave_a_tenth_of_every_probability_and_raise_the_likelihood() -> 
     step = np.array([0.49])
     promised = float((counts / p) @ shared[1]) * 0.49
     clipped = 0.9 / 0.98
-    assert profile.allowed(*shared, counts, p, step, 0.0) == pytest.approx(clipped)
-    found = profile.allowed(*shared, counts, p, step, promised)
+    assert signal_likelihood.allowed(*shared, counts, p, step, 0.0) == pytest.approx(clipped)
+    found = signal_likelihood.allowed(*shared, counts, p, step, promised)
     assert found == pytest.approx(clipped / 2)
     gain = [2 * np.log1p(0.98 * share) + np.log1p(-0.98 * share) for share in (clipped, found)]
     assert gain[0] < 0 < 0.1 * found * promised < gain[1]
