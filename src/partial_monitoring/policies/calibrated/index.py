@@ -42,6 +42,9 @@ label-efficient prediction with two outcomes, one opponent of pricing with five 
 random games, so that regret is low and few runs stay wrong for long; ``benchmarks/regret.py`` plays
 others."""
 
+MOST_ON_DEVICE = 20_000
+"""Largest number of entries of matrices in the memory of a thread of a GPU."""
+
 
 @dataclass(frozen=True)
 class AnticipatingIndex:
@@ -130,11 +133,26 @@ class IndexProgram:
         self._shown = state.model.game.m
 
     @property
-    def loops(self) -> Any:
-        """The compiled functions."""
-        from partial_monitoring.numerics.compiled import play_index
+    def states(self) -> tuple[Any, ...]:
+        """What differs between replicates, as named tuples of arrays."""
+        return (self.known,)
 
-        return play_index
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What they share."""
+        return (self.actions,)
+
+    def kernel(self) -> Any:
+        """Return the loops for a GPU."""
+        from partial_monitoring.numerics.cuda.play_index import kernel_for
+
+        table, (_, contexts) = self.actions, self.known.seen.shape
+        (actions, r), s, k = table.slopes.shape, len(table.base), table.positions.shape[1]
+        if r == 0:
+            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
+        if (3 * r + actions) * r > MOST_ON_DEVICE:
+            raise InvalidInput("the game has too many actions for a GPU; play it on the processor.")
+        return kernel_for(self.rule, contexts, actions, r, s, r + len(table.extra), k, self._shown)
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
@@ -143,5 +161,7 @@ class IndexProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
+        from partial_monitoring.numerics.compiled import play_index
+
         own = self.actions, self.known, self.rule, self.scratch(), np.zeros(0, dtype=bool)
-        self.loops.play(world, totals, reached, stop, first, last, *own)
+        play_index.play(world, totals, reached, stop, first, last, *own)
