@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from partial_monitoring.estimation.profile.model import signal_model
+from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
@@ -13,6 +14,7 @@ from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
+from partial_monitoring.policies.program import Program, program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
@@ -80,9 +82,12 @@ class Calibrated:
 
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
-        rule = rule_for(game)
+        signals = signal_model(game)
+        rule: Policy[Any] = gaussian_rule(game) if signals is None else AnticipatingIndex()
         if self.guard is not None:
             rule = Guarded(rule, self.guard)
+        elif signals is not None:
+            return CalibratedState(game, rule, ProfileState.initial(signals, replicates))
         return CalibratedState(game, rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
@@ -110,6 +115,10 @@ class Calibrated:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return CalibratedState(state.game, state.rule, known)
+
+    def program(self, state: CalibratedState) -> Program:
+        """Return the compiled rounds of the rule, or say why there are none."""
+        return program_of(state.rule, state.known)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what the guard proves; without one, where to find what was measured."""
