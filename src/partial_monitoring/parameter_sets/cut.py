@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from partial_monitoring.parameter_sets.coordinates import norm_cone
 from partial_monitoring.validation import Array, Indices, frozen
 
 if TYPE_CHECKING:
-    from partial_monitoring.numerics.compiled import cut as compiled
+    from partial_monitoring.numerics.compiled import bodies
 
 PAIRS = 2**14
 """Largest number of entries of the directions whose supports are computed at once."""
@@ -84,7 +84,7 @@ class Cut(ABC):
     ) -> tuple[Array, Array]:
         """Return values (n, q) and maximisers (n, q, D) of directions (q, D)."""
 
-    def numbers(self, rewards: Rewards) -> compiled.Cut | None:
+    def numbers(self, rewards: Rewards) -> bodies.Cut | None:
         """Return the set as compiled functions take it; None if they know no such set."""
         return None
 
@@ -150,7 +150,7 @@ class Uncut(Cut):
         step = np.where(width > 0, reach / np.where(width > 0, width, 1.0), 0.0)
         return values, center[:, None, :] + step[:, :, None] * pulled
 
-    def numbers(self, rewards: Rewards) -> compiled.Cut:
+    def numbers(self, rewards: Rewards) -> bodies.Cut:
         return _numbers("WHOLE", np.zeros(rewards.slopes.shape[1]))
 
 
@@ -159,35 +159,34 @@ class CompiledCut(Cut):
 
     @property
     @abstractmethod
-    def body(self) -> compiled.Cut:
+    def body(self) -> bodies.Cut:
         """The set without anything that belongs to a game."""
 
-    def numbers(self, rewards: Rewards) -> compiled.Cut:
+    def numbers(self, rewards: Rewards) -> bodies.Cut:
         return self.body
 
-    def project(self, metric: Metric, x: Array) -> Array:
-        from partial_monitoring.numerics.compiled import cut
+    @property
+    @abstractmethod
+    def loops(self) -> Any:
+        """The compiled functions that loop over replicates."""
 
-        nearest = np.empty(x.shape)
-        scratch = cut.make_scratch(self.body, metric.inverse.shape[1], 0)
-        failed = cut.project_each(
-            self.body, metric.inverse, metric.regularization, x, scratch, nearest
-        )
-        for row in np.flatnonzero(failed):
+    def project(self, metric: Metric, x: Array) -> Array:
+        nearest, scratch = x.copy(), self._scratch(metric, 0)
+        norms = metric.inverse, metric.regularization
+        missed = self.loops.project_each(self.body, *norms, scratch, nearest)
+        for row in np.flatnonzero(missed):
             nearest[row] = self._projected(metric, int(row), x[row])
         return nearest
 
     def supports(
         self, metric: Metric, center: Array, beta: Array, directions: Array
     ) -> tuple[Array, Array]:
-        from partial_monitoring.numerics.compiled import cut
-
-        scratch = cut.make_scratch(self.body, metric.inverse.shape[1], 0)
         ellipsoids = metric.inverse, metric.regularization, center, beta
         aimed = frozen(np.ascontiguousarray(directions[:]))
-        found = cut.supports_of_each(self.body, *ellipsoids, aimed, scratch)
-        values, points = found[:, :, 0], found[:, :, 2:]
-        for row, t in np.argwhere(found[:, :, 1] == 0.0):
+        values, missed, points = self.loops.supports_of_each(
+            self.body, *ellipsoids, aimed, self._scratch(metric, 0)
+        )
+        for row, t in np.argwhere(missed):
             self._settle(metric, center, beta, directions, row, t, values, points)
         return values, points
 
@@ -210,14 +209,19 @@ class CompiledCut(Cut):
         self, relaxed: bool, metric: Metric, center: Array, beta: Array, rewards: Rewards
     ) -> tuple[Array, NDArray[np.bool_]]:
         """Return gaps (n, k), and of which replicates (n,) they are not proven."""
-        from partial_monitoring.numerics.compiled import cut
-
-        body, k = self.numbers(rewards), len(rewards.slopes)
+        k = len(rewards.slopes)
         gaps = np.empty((len(center), k))
         ellipsoids = metric.inverse, metric.regularization, center, beta
         actions = np.ascontiguousarray(rewards.slopes), rewards.offsets, rewards.groups
-        scratch = cut.make_scratch(body, metric.inverse.shape[1], k)
-        return gaps, cut.gaps_of_each(body, relaxed, *ellipsoids, *actions, scratch, gaps)
+        missed = self.loops.gaps_of_each(
+            self.numbers(rewards), relaxed, *ellipsoids, *actions, self._scratch(metric, k), gaps
+        )
+        return gaps, missed
+
+    def _scratch(self, metric: Metric, k: int) -> bodies.Scratch:
+        from partial_monitoring.numerics.compiled import bodies
+
+        return bodies.make_scratch(self.body, metric.inverse.shape[1], k)
 
     def _projected(self, metric: Metric, row: int, x: Array) -> Array:
         """Return the projection (D,) of a point where the compiled loop found none."""
@@ -247,8 +251,14 @@ class BallCut(CompiledCut):
     radius: float
 
     @cached_property
-    def body(self) -> compiled.Cut:
+    def body(self) -> bodies.Cut:
         return _numbers("BALL", self.center, self.radius)
+
+    @property
+    def loops(self) -> Any:
+        from partial_monitoring.numerics.compiled import ball
+
+        return ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,10 +277,16 @@ class PolyhedralCut(CompiledCut):
     """The projection onto Theta in given norms, for what the compiled loop leaves unfinished."""
 
     @cached_property
-    def body(self) -> compiled.Cut:
+    def body(self) -> bodies.Cut:
         return _numbers("POLYHEDRON", self.interior, 0.0, self.facets, self.bounds)
 
-    def numbers(self, rewards: Rewards) -> compiled.Cut:
+    @property
+    def loops(self) -> Any:
+        from partial_monitoring.numerics.compiled import polyhedron
+
+        return polyhedron
+
+    def numbers(self, rewards: Rewards) -> bodies.Cut:
         return self.body._replace(ceilings=rewards.pair_ceilings)
 
     def _projected(self, metric: Metric, row: int, x: Array) -> Array:
@@ -344,19 +360,12 @@ def _numbers(
     radius: float = 0.0,
     facets: Array | None = None,
     bounds: Array | None = None,
-) -> compiled.Cut:
-    """Return a set as compiled functions take it, all arrays of the same kind."""
-    from partial_monitoring.numerics.compiled import cut
+) -> bodies.Cut:
+    """Return a set as compiled functions take it, all arrays read-only."""
+    from partial_monitoring.numerics.compiled import bodies
 
-    nothing = np.zeros((0, len(center)))
-    arrays = (
-        center,
-        nothing if facets is None else facets,
-        np.zeros(0) if bounds is None else bounds,
-    )
-    middle, rows, sides, ceilings = map(_kept, (*arrays, np.zeros((0, 0))))
-    return cut.Cut(getattr(cut, kind), middle, float(radius), rows, sides, ceilings)
-
-
-def _kept(array: Array) -> Array:
-    return frozen(np.ascontiguousarray(array).copy())
+    rows = np.zeros((0, len(center))) if facets is None else facets
+    sides = np.zeros(0) if bounds is None else bounds
+    arrays = [frozen(np.array(array)) for array in (center, rows, sides, np.zeros((0, 0)))]
+    middle, rows, sides, ceilings = arrays
+    return bodies.Cut(getattr(bodies, kind), middle, float(radius), rows, sides, ceilings)

@@ -167,7 +167,7 @@ class Design:
 
     @cached_property
     def pair_ceilings(self) -> Array:
-        """max over Theta of <phi_b - phi_a, theta> for pairs of a group, row a, shape (k, q).
+        """Max over Theta of <phi_b - phi_a, theta> for pairs of a group, row a, shape (k, q).
 
         The first column is that of the first action of the group, q the size of the largest.
         """

@@ -10,7 +10,7 @@ y = B^-1 S c the maximiser is x = center - z + s y, where
     |x - x_hat|_G^2 = beta - mu (|x - center|^2 - radius^2).
 
 Coordinates are those in which S is tridiagonal (see ``symmetric``), so each mu takes O(D). What
-belongs to a replicate and to a direction is kept in the rows of an array (14, D).
+belongs to a replicate and to a direction is kept in the rows of an array (13, D).
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ import math
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.pairs import (
+from partial_monitoring.numerics.compiled.bodies import (
     FEATURES,
     LENGTH,
     MEANS,
     REACH,
     TOWARD,
     UPPER,
-    first_best,
-    most_likely,
+    fill_means,
+    keep_rivals,
+    most,
+    numbered,
+    relax,
 )
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.symmetric import tridiagonalize, turn, turn_back
 
 INSIDE = 1e-12
 """A point this little outside, relatively, counts as inside."""
 
 CLOSE = 1e-7
-"""A multiplier this close, relatively, gives the least value to the square of that."""
+"""How close, relatively, a multiplier must be if only the value is asked for,"""
+
+CLOSEST = 1e-13
+"""and if the maximiser is."""
 
 SINGULAR = 2.0**-52
 """A pivot below this fraction of its entry is rounding."""
 
 STEPS = 200
 
-DIAGONAL, BESIDE, LOWER, INVERTED, AWAY = 0, 1, 2, 3, 4
-"""The rows of a replicate: T, its factors L and 1 / pivots (T = L diag(pivots) L'), and a."""
-
-C, PULLED, POINT = 5, 6, 7
-"""The rows of a direction: c, S c, and the maximiser minus the centre of the ball."""
-
-BELOW, SHARES, Y, Z, W = 8, 9, 10, 11, 12
-"""The rows of a multiplier: the factors of B, y, z, and scratch."""
-
-ROWS = 13
+DIAGONAL, BESIDE, LOWER, INVERTED, AWAY, C, PULLED, POINT, BELOW, SHARES, Y, Z, W = numbered(13)
+"""The rows of a replicate: T, its factors L and 1 / pivots (T = L diag(pivots) L'), and a;
+of a direction: c, S c, and the maximiser minus the centre of the ball;
+of a multiplier: the factors of B, y, z, and scratch."""
 
 
 @compiled
@@ -146,49 +146,60 @@ def bound(mu, beta, radius, rows):
     faster = 0.5 * step * ((squared - zz) * reach + yy * room) * share
     change = 2.0 * (faster * across - product(rows, W, POINT))
     over, scale = from_center - squared, 1.0 / squared + mu / beta
+    if not reach > 0.0:
+        over = 0.0  # without a direction any point will do
     return mu * gain + step * reach, over * scale, change * scale + over / beta
 
 
 @compiled
-def support(beta, radius, floor, rows):
+def top_of_ball(beta, radius, rows):
+    """Return the support value of the ball, above the estimate, and |x - x_hat|_G^2 / beta there.
+
+    Fills the point. The distance is computed with the factors of T.
+    """
+    size = rows.shape[1]
+    length, ahead = 0.0, 0.0
+    for j in range(size):
+        length += rows[C, j] * rows[C, j]
+        ahead += rows[C, j] * rows[AWAY, j]
+    length = math.sqrt(length)
+    scale = radius / length
+    outside, entry = 0.0, 0.0
+    for j in range(size):
+        rows[POINT, j] = scale * rows[C, j]
+        entry = rows[POINT, j] + rows[AWAY, j] - (rows[LOWER, j - 1] * entry if j > 0 else 0.0)
+        outside += entry * entry * rows[INVERTED, j]
+    return ahead + radius * length, outside / beta
+
+
+@compiled(inline="always")
+def support(beta, radius, floor, close, rows):
     """Return max <c, x - x_hat> over both sets in the direction c of the rows.
 
     Fills the maximiser. If the maximum turns out to be at most ``floor``, it is only bounded from
-    above by a number that is not larger.
+    above by a number that is not larger. ``close`` is how close, relatively, mu must be: the
+    maximiser is as close, the value, which is a least one, to the square of that.
     """
-    size = rows.shape[1]
-    reach, length, ahead = 0.0, 0.0, 0.0
-    for j in range(size):
-        c = rows[C, j]
-        reach += c * rows[PULLED, j]
-        length += c * c
-        ahead += c * rows[AWAY, j]
-    if not (reach > 0.0 and length > 0.0):
-        for j in range(size):  # without a direction any point will do
-            rows[POINT, j] = -rows[AWAY, j]
-        return 0.0
-    best, violation, slope = bound(0.0, beta, radius, rows)
-    # On the boundary of the ellipsoid and in the ball.
-    if best <= floor or violation <= INSIDE:
-        return best
-    length = math.sqrt(length)
-    best = min(best, ahead + radius * length)
-    if best <= floor:
-        return best
-    # The highest point of the ball; its distance |x - x_hat|_G^2 by the factors of T.
-    outside, entry, per_length = 0.0, 0.0, radius / length
-    for j in range(size):
-        rows[POINT, j] = per_length * rows[C, j]
-        entry = rows[POINT, j] + rows[AWAY, j] - (rows[LOWER, j - 1] * entry if j > 0 else 0.0)
-        outside += entry * entry * rows[INVERTED, j]
-    if outside <= beta * (1.0 + INSIDE):
-        return best
-    # The violation is nearly end + C / (K + mu), where end < 0 is that of the whole ball.
-    end = 1.0 - outside / beta
-    low, high, mu = 0.0, np.inf, 0.0
-    for _ in range(STEPS):
+    best, low, high, mu, end = np.inf, 0.0, np.inf, 0.0, 0.0
+    for trial in range(STEPS):
+        value, violation, slope = bound(mu, beta, radius, rows)
+        best = min(best, value)
+        # The first is the highest point of the ellipsoid, and may be in the ball.
+        if best <= floor or (trial == 0 and violation <= INSIDE):
+            break
+        if trial == 0:
+            value, outside = top_of_ball(beta, radius, rows)
+            best = min(best, value)
+            if best <= floor or outside <= 1.0 + INSIDE:
+                break
+            end = 1.0 - outside
+        if violation > 0.0:
+            low = mu
+        else:
+            high = mu
+        # The violation is nearly end + K / (L + mu), where end < 0 is that of the whole ball.
         step = violation * (violation - end) / (end * slope) if slope < 0.0 else np.inf
-        if best <= floor or abs(step) <= CLOSE * mu or high <= low * (1.0 + 1e-15):
+        if abs(step) <= close * mu or high <= low * (1.0 + 1e-15):
             break
         mu += step
         if not (mu > low and mu < high):
@@ -196,12 +207,6 @@ def support(beta, radius, floor, rows):
                 mu = math.sqrt(max(low, 1e-6 * high) * high)
             else:
                 mu = max(8.0 * low, beta / (radius * radius))
-        value, violation, slope = bound(mu, beta, radius, rows)
-        best = min(best, value)
-        if violation > 0.0:
-            low = mu
-        else:
-            high = mu
     return best
 
 
@@ -217,23 +222,6 @@ def face(middle, inverse, regularization, x, reflectors, rows):
         rows[AWAY, j] = middle[j] - x[j]
     turn(reflectors, rows[AWAY])
     factor(1.0, 0.0, rows, LOWER, INVERTED)
-
-
-@compiled
-def supports(middle, radius, beta, directions, x, reflectors, rows, out):
-    """Fill out (q, 2 + D) with support values, 1, and maximisers of directions (q, D)."""
-    count, dim = directions.shape
-    for t in range(count):
-        for j in range(dim):
-            rows[C, j] = directions[t, j]
-        turn(reflectors, rows[C])
-        pull(rows, C, PULLED)
-        value = support(beta, radius, -np.inf, rows)
-        turn_back(reflectors, rows[POINT])
-        for j in range(dim):
-            value += directions[t, j] * x[j]
-            out[t, 2 + j] = middle[j] + rows[POINT, j]
-        out[t, 0], out[t, 1] = value, 1.0
 
 
 @compiled
@@ -272,32 +260,20 @@ def bound_pairs(beta, radius, a, start, end, dim, columns):
         columns[UPPER, b] = columns[MEANS, b] - mean + min(narrow, wide)
 
 
-@compiled
-def ahead(a, b, beta, radius, floor, rows, columns):
-    """Return how far b may be ahead of a; if at most ``floor``, an upper bound that is, too."""
-    dim = rows.shape[1]
-    for j in range(dim):
-        at = FEATURES + j
-        rows[C, j] = columns[at, b] - columns[at, a]
-        rows[PULLED, j] = columns[dim + at, b] - columns[dim + at, a]
-    mean = columns[MEANS, b] - columns[MEANS, a]
-    return mean + support(beta, radius, floor - mean, rows)
-
-
-@compiled
-def project(middle, radius, inverse, regularization, reflectors, rows, x):
+@compiled(inline="always")
+def project(cut, inverse, regularization, scratch, x):
     """Replace x (D,) by the nearest point of the ball in the norm of G.
 
     x - center = B^-1 (x_hat - center) with mu >= 0 such that it has length radius; Newton's method
     on minus one over the length climbs from mu = 0 to the root.
     """
-    dim = len(x)
+    rows, middle, radius, dim = scratch.lines, cut.center, cut.radius, len(x)
     far = 0.0
     for j in range(dim):
         far += (x[j] - middle[j]) ** 2
     if far <= radius * radius:
-        return
-    face(middle, inverse, regularization, x, reflectors, rows)
+        return True
+    face(middle, inverse, regularization, x, scratch.root, rows)
     mu, last, length = 0.0, False, 0.0
     for _ in range(100):
         factor(mu, 1.0, rows, BELOW, SHARES)
@@ -314,35 +290,105 @@ def project(middle, radius, inverse, regularization, reflectors, rows, x):
         step = length / product(rows, W, Z) * (math.sqrt(length) / radius - 1.0)
         mu += step
         last = not step > CLOSE * mu
-    turn_back(reflectors, rows[Z])
+    turn_back(scratch.root, rows[Z])
     scale = radius / math.sqrt(length)
     for j in range(dim):
         x[j] = middle[j] + scale * rows[Z, j]
+    return True
 
 
 @compiled
-def exact_gap(a, beta, radius, start, end, rows, columns):
-    """Return the largest gap of an action within its group, by supports of differences.
+def aim(a, b, rows, columns):
+    """Set the direction of the rows to that from action a to action b."""
+    dim = rows.shape[1]
+    for j in range(dim):
+        at = FEATURES + j
+        rows[C, j] = columns[at, b] - columns[at, a]
+        rows[PULLED, j] = columns[dim + at, b] - columns[dim + at, a]
+
+
+@compiled(inline="always")
+def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out):
+    """Fill exact or relaxed gaps within groups, by supports of differences; they are all proven.
 
     Both bodies bound a support from above; pairs whose bound is below what another pair reaches are
     left out.
     """
-    bound_pairs(beta, radius, a, start, end, rows.shape[1], columns)
-    columns[UPPER, a] = 0.0
-    best = 0.0
-    while True:
-        rival = most_likely(columns, start, end)
-        if columns[UPPER, rival] <= best:
-            return best
-        best = max(best, ahead(a, rival, beta, radius, best, rows, columns))
-        columns[UPPER, rival] = 0.0
+    rows, columns, radius, dim = scratch.lines, scratch.columns, cut.radius, len(x)
+    size = max(beta, 1e-300)
+    face(cut.center, inverse, regularization, x, scratch.root, rows)
+    fill_means(x, slopes, offsets, columns)
+    bring(slopes, scratch.root, rows, columns)
+    for group in range(len(groups) - 1):
+        start, end = groups[group], groups[group + 1]
+        g = most(columns, MEANS, start, end)
+        for a in range(start, end):
+            bound_pairs(size, radius, a, start, end, dim, columns)
+            keep_rivals(a, g, relaxed, start, end, columns)
+            best = 0.0
+            while True:
+                b = most(columns, UPPER, start, end)
+                if columns[UPPER, b] <= best:
+                    break
+                aim(a, b, rows, columns)
+                ahead = columns[MEANS, b] - columns[MEANS, a]
+                best = max(best, ahead + support(size, radius, best - ahead, CLOSE, rows))
+                columns[UPPER, b] = 0.0
+            out[a] = best
+        if relaxed:
+            relax(g, start, end, out)
+    return True
 
 
 @compiled
-def relaxed_gaps(beta, radius, start, end, rows, columns, gaps):
-    """Fill the gaps of a group through its greedy action."""
-    g = first_best(columns, start, end)
-    delta = exact_gap(g, beta, radius, start, end, rows, columns)
-    for a in range(start, end):
-        behind = ahead(a, g, beta, radius, 0.0, rows, columns)
-        gaps[a] = delta + max(behind, 0.0) if a != g else delta
+def gaps_of_each(
+    cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out
+):
+    """Fill the gaps of n replicates, one after the other; which (n,) are not proven."""
+    missed = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        missed[i] = not gaps(
+            cut,
+            relaxed,
+            inverse[i],
+            regularization,
+            x[i],
+            beta[i],
+            slopes,
+            offsets,
+            groups,
+            scratch,
+            out[i],
+        )
+    return missed
+
+
+@compiled
+def project_each(cut, inverse, regularization, scratch, x):
+    """Project the points (n, D) of n replicates, in place; which (n,) were not found."""
+    missed = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        missed[i] = not project(cut, inverse[i], regularization, scratch, x[i])
+    return missed
+
+
+@compiled
+def supports_of_each(cut, inverse, regularization, x, beta, directions, scratch):
+    """Return support values (n, q), which are not proven, and maximisers (n, q, D)."""
+    n, (q, dim) = len(x), directions.shape
+    values, points, missed = np.empty((n, q)), np.empty((n, q, dim)), np.empty((n, q), np.bool_)
+    rows = scratch.lines
+    for i in range(n):
+        face(cut.center, inverse[i], regularization, x[i], scratch.root, rows)
+        for t in range(q):
+            for j in range(dim):
+                rows[C, j] = directions[t, j]
+            turn(scratch.root, rows[C])
+            pull(rows, C, PULLED)
+            value = support(max(beta[i], 1e-300), cut.radius, -np.inf, CLOSEST, rows)
+            turn_back(scratch.root, rows[POINT])
+            for j in range(dim):
+                value += directions[t, j] * x[i, j]
+                points[i, t, j] = cut.center[j] + rows[POINT, j]
+            values[i, t], missed[i, t] = value, False
+    return values, missed, points

@@ -1,7 +1,6 @@
 """Support functions and projections on polyhedra cut by an ellipsoid, for one replicate.
 
-Scratch: ``root`` (D, D), ``rows`` (f, D) the whitened facets, ``sides``, ``lines``, ``square`` and
-``active`` as in ``rays``, ``columns`` (k columns) what belongs to the actions.
+In whitened coordinates z, x = x_hat + F z: see ``rays``.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ import math
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.pairs import (
+from partial_monitoring.numerics.compiled.bodies import (
     FEATURES,
     MEANS,
+    REACH,
     UPPER,
-    bound_by_ellipsoid,
-    fill_reach,
-    first_best,
-    most_likely,
+    fill_means,
+    keep_rivals,
+    most,
+    relax,
 )
+from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.rays import SLACK, C, Z, ray_path, support
 
 
@@ -60,13 +60,13 @@ def whiten_facets(inverse, regularization, facets, root, rows):
 
 
 @compiled
-def aim(directions, t, from_t, root, lines):
-    """Fill the line C with a direction times F: row t, minus row ``from_t`` unless it is -1."""
+def aim(directions, t, root, lines):
+    """Fill the line C with direction t times F."""
     dim = len(root)
     for j in range(dim):
         lines[C, j] = 0.0
     for h in range(dim):
-        entry = directions[t, h] - (directions[from_t, h] if from_t >= 0 else 0.0)
+        entry = directions[t, h]
         if entry != 0.0:
             for j in range(h + 1):
                 lines[C, j] += entry * root[h, j]
@@ -84,16 +84,15 @@ def is_inside(x, facets, bounds):
     return True
 
 
-@compiled
-def project(
-    inverse, regularization, facets, bounds, interior, root, rows, sides, lines, square, active, x
-):
+@compiled(inline="always")
+def project(cut, inverse, regularization, scratch, x):
     """Replace x (D,) by the nearest point of the polyhedron; whether that was found.
 
     The projection of a point is the end at u = 1 of the path that starts at an interior point and
     heads for it.
     """
-    dim = len(x)
+    facets, bounds, interior, dim = cut.facets, cut.bounds, cut.center, len(x)
+    root, rows, sides, lines = scratch.root, scratch.rows, scratch.sides, scratch.lines
     if is_inside(x, facets, bounds):
         return True
     whiten_facets(inverse, regularization, facets, root, rows)
@@ -110,7 +109,7 @@ def project(
     done = False
     # A far point is replaced by a near one on the ray from the answer, which projects alike.
     for _ in range(3):
-        done = ray_path(np.inf, 1.0, rows, sides, lines, square, active)[1]
+        done = ray_path(np.inf, 1.0, rows, sides, lines, scratch.square, scratch.active)[1]
         far, near = 0.0, 1.0
         for j in range(dim):
             far = max(far, abs(lines[C, j] - lines[Z, j]))
@@ -138,95 +137,111 @@ def face(inverse, regularization, x, facets, bounds, root, rows, sides):
 
 
 @compiled
-def supports(x, beta, directions, root, rows, sides, lines, square, active, out):
-    """Fill out (q, 2 + D) with support values, 1 if certified, and maximisers of directions (q, D).
+def bound_pairs(beta, a, start, end, dim, ceilings, columns):
+    """Fill upper bounds of how far actions of a group may be ahead of a.
 
-    After :func:`face`.
+    From the whole ellipsoid, and from the whole set Theta.
     """
-    dim = len(x)
-    for t in range(len(directions)):
-        aim(directions, t, -1, root, lines)
-        value, certified = support(beta, rows, sides, lines, square, active)
-        for j in range(dim):
-            value += directions[t, j] * x[j]
-            out[t, 2 + j] = x[j]
-            for h in range(j + 1):
-                out[t, 2 + j] += root[j, h] * lines[Z, h]
-        out[t, 0], out[t, 1] = value, 1.0 if certified else 0.0
-
-
-@compiled
-def bring(slopes, root, lines, columns):
-    """Fill the features (k, D) in whitened coordinates."""
-    for a in range(len(slopes)):
-        aim(slopes, a, -1, root, lines)
-        for j in range(len(root)):
-            columns[FEATURES + j, a] = lines[C, j]
-
-
-@compiled
-def exact_gaps(beta, start, end, ceilings, rows, sides, lines, square, active, columns, gaps):
-    """Fill max over b of the support of phi_b - phi_a for every action of a group.
-
-    Whether all of them are exact; otherwise some are bounds from above. Competitors are tried in
-    the order of an upper bound (the whole ellipsoid, or the whole set Theta, ``ceilings``), until
-    no other can be larger.
-    """
-    dim = rows.shape[1]
-    exact = True
-    for a in range(start, end):
-        fill_reach(a, start, end, dim, columns)
-        bound_by_ellipsoid(beta, a, start, end, columns)
+    for b in range(start, end):
+        columns[REACH, b] = 0.0
+    for j in range(FEATURES, FEATURES + dim):
+        own = columns[j, a]
         for b in range(start, end):
-            columns[UPPER, b] = min(columns[UPPER, b], ceilings[a, b - start])
-        columns[UPPER, a] = 0.0
-        best = 0.0
-        while True:
-            b = most_likely(columns, start, end)
-            if columns[UPPER, b] <= best:
-                break
-            for j in range(dim):
-                lines[C, j] = columns[FEATURES + j, b] - columns[FEATURES + j, a]
-            value, proven = support(beta, rows, sides, lines, square, active)
-            exact = exact and proven
-            best = max(best, min(value + columns[MEANS, b] - columns[MEANS, a], columns[UPPER, b]))
-            columns[UPPER, b] = 0.0
-        gaps[a] = best
-    return exact
+            away = columns[j, b] - own
+            columns[REACH, b] += away * away
+    mean = columns[MEANS, a]
+    for b in range(start, end):
+        wide = columns[MEANS, b] - mean + math.sqrt(beta * columns[REACH, b])
+        columns[UPPER, b] = min(wide, ceilings[a, b - start])
+
+
+@compiled(inline="always")
+def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out):
+    """Fill exact or relaxed gaps within groups, by supports of differences.
+
+    Whether all supports are proven; otherwise some gaps are bounds from above. Competitors are
+    tried in the order of an upper bound until no other can be larger.
+    """
+    root, rows, sides, lines = scratch.root, scratch.rows, scratch.sides, scratch.lines
+    columns, dim = scratch.columns, len(x)
+    face(inverse, regularization, x, cut.facets, cut.bounds, root, rows, sides)
+    fill_means(x, slopes, offsets, columns)
+    for a in range(len(slopes)):
+        aim(slopes, a, root, lines)
+        for j in range(dim):
+            columns[FEATURES + j, a] = lines[C, j]
+    proven = True
+    for group in range(len(groups) - 1):
+        start, end = groups[group], groups[group + 1]
+        g = most(columns, MEANS, start, end)
+        for a in range(start, end):
+            bound_pairs(beta, a, start, end, dim, cut.ceilings, columns)
+            keep_rivals(a, g, relaxed, start, end, columns)
+            best = 0.0
+            while True:
+                b = most(columns, UPPER, start, end)
+                if columns[UPPER, b] <= best:
+                    break
+                for j in range(dim):
+                    lines[C, j] = columns[FEATURES + j, b] - columns[FEATURES + j, a]
+                value, exact = support(beta, rows, sides, lines, scratch.square, scratch.active)
+                proven = proven and exact
+                value = value + columns[MEANS, b] - columns[MEANS, a]
+                best = max(best, min(value, columns[UPPER, b]))
+                columns[UPPER, b] = 0.0
+            out[a] = best
+        if relaxed:
+            relax(g, start, end, out)
+    return proven
 
 
 @compiled
-def beyond(x, beta, slopes, offsets, a, g, root, rows, sides, lines, square, active):
-    """Return how far a may be ahead of g, and whether that is exact; else it is a bound."""
-    aim(slopes, a, g, root, lines)
-    value, proven = support(beta, rows, sides, lines, square, active)
-    for j in range(len(x)):
-        value += (slopes[a, j] - slopes[g, j]) * x[j]
-    return value + (offsets[a] - offsets[g]), proven
-
-
-@compiled
-def relaxed_gaps(
-    x, beta, slopes, offsets, start, end, root, rows, sides, lines, square, active, columns, gaps
+def gaps_of_each(
+    cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out
 ):
-    """Fill the gaps of a group through its greedy action; whether all of them are exact."""
-    g = first_best(columns, start, end)
-    fill_reach(g, start, end, rows.shape[1], columns)
-    bound_by_ellipsoid(beta, g, start, end, columns)
-    delta, exact = 0.0, True
-    for a in range(start, end):
-        if a != g and columns[UPPER, a] > delta:
-            value, proven = beyond(
-                x, beta, slopes, offsets, a, g, root, rows, sides, lines, square, active
-            )
-            exact = exact and proven
-            delta = max(delta, value)
-    for a in range(start, end):
-        gaps[a] = delta
-        if a != g:
-            value, proven = beyond(
-                x, beta, slopes, offsets, g, a, root, rows, sides, lines, square, active
-            )
-            exact = exact and proven
-            gaps[a] += max(value, 0.0)
-    return exact
+    """Fill the gaps of n replicates, one after the other; which (n,) are not proven."""
+    missed = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        missed[i] = not gaps(
+            cut,
+            relaxed,
+            inverse[i],
+            regularization,
+            x[i],
+            beta[i],
+            slopes,
+            offsets,
+            groups,
+            scratch,
+            out[i],
+        )
+    return missed
+
+
+@compiled
+def project_each(cut, inverse, regularization, scratch, x):
+    """Project the points (n, D) of n replicates, in place; which (n,) were not found."""
+    missed = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        missed[i] = not project(cut, inverse[i], regularization, scratch, x[i])
+    return missed
+
+
+@compiled
+def supports_of_each(cut, inverse, regularization, x, beta, directions, scratch):
+    """Return support values (n, q), which are not proven, and maximisers (n, q, D)."""
+    n, (q, dim) = len(x), directions.shape
+    values, points, missed = np.empty((n, q)), np.empty((n, q, dim)), np.empty((n, q), np.bool_)
+    root, rows, sides, lines = scratch.root, scratch.rows, scratch.sides, scratch.lines
+    for i in range(n):
+        face(inverse[i], regularization, x[i], cut.facets, cut.bounds, root, rows, sides)
+        for t in range(q):
+            aim(directions, t, root, lines)
+            value, exact = support(beta[i], rows, sides, lines, scratch.square, scratch.active)
+            for j in range(dim):
+                value += directions[t, j] * x[i, j]
+                points[i, t, j] = x[i, j]
+                for h in range(j + 1):
+                    points[i, t, j] += root[j, h] * lines[Z, h]
+            values[i, t], missed[i, t] = value, not exact
+    return values, missed, points

@@ -22,12 +22,13 @@ import math
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.bodies import numbered
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 
-SLACK, MULTIPLIERS = 0, 1
+SLACK, MULTIPLIERS = numbered(2)
 """The rows of the sides: s and mu."""
 
-Z, C, P, Q = 0, 1, 2, 3
+Z, C, P, Q = numbered(4)
 """The lines: the point, the direction of the ray, and p and q of the path."""
 
 CERTIFIED = 1e-9
@@ -191,7 +192,7 @@ def ray_path(reach, last, rows, sides, lines, square, active):
     return 0.0, False
 
 
-@compiled
+@compiled(inline="always")
 def support(beta, rows, sides, lines, square, active):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 
