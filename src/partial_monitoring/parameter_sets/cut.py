@@ -107,6 +107,24 @@ class Cut(ABC):
                 gaps[:, start:end][:, some] = np.maximum(ahead.max(axis=2), 0.0)
         return gaps
 
+    def lazy_gaps(
+        self,
+        metric: Metric,
+        center: Array,
+        beta: Array,
+        rewards: Rewards,
+        variances: Array,
+        information: Array,
+        kappa: float,
+        zero: float,
+    ) -> Array | None:
+        """Return gaps (n, k) with which gap^kappa / information has the minimiser of the exact ones.
+
+        None if that is not known. ``variances`` (n, k) are |phi|^2 in the norms of G^-1; gaps below
+        the fraction ``zero`` of the largest are noise.
+        """
+        return None
+
     def relaxed_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the gaps of every action through the greedy one of its group, shape (n, k)."""
         gaps = np.zeros((len(center), len(rewards.slopes)))
@@ -259,6 +277,35 @@ class BallCut(CompiledCut):
         from partial_monitoring.numerics.compiled import ball
 
         return ball
+
+    def lazy_gaps(
+        self,
+        metric: Metric,
+        center: Array,
+        beta: Array,
+        rewards: Rewards,
+        variances: Array,
+        information: Array,
+        kappa: float,
+        zero: float,
+    ) -> Array | None:
+        k = len(rewards.slopes)
+        if len(rewards.groups) > 2:
+            return None
+        from partial_monitoring.numerics.compiled import lazy
+
+        gaps, slopes = np.empty((len(center), k)), np.ascontiguousarray(rewards.slopes)
+        lam, r = metric.regularization, metric.gram.shape[1]
+        observed, hidden = slopes[:, :r], slopes[:, r:]
+        forms = ((observed @ metric.gram) * observed).sum(axis=2) + lam * (hidden**2).sum(axis=1)
+        lazy.gaps_of_each(
+            self.body,
+            *(metric.gram, metric.inverse, lam, center, beta, slopes, rewards.offsets),
+            *(variances, forms, np.ascontiguousarray(information), kappa, zero),
+            lazy.make_lazy_scratch(self.body, r, k),
+            gaps,
+        )
+        return gaps
 
 
 @dataclass(frozen=True, eq=False)

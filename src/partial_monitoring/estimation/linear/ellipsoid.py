@@ -157,6 +157,10 @@ class Ellipsoid(ConfidenceSet):
                 )
         return gaps
 
+    def lazy_gaps(self, information: Array, kappa: float, zero: float) -> Array | None:
+        known = self.data.metric, self.local_center, self.beta, self.data.design
+        return self.cut.lazy_gaps(*known, self.lengths**2, information, kappa, zero)
+
     def relaxed_gaps(self) -> Array:
         if self.cut.whole:
             return self._through_greedy(through_mean=False)
