@@ -137,7 +137,7 @@ class ConfidenceSet(ABC):
         """Return max over b in the group and theta in E_t of <phi_b - phi_a, theta>, (n, k)."""
 
     def lazy_gaps(self, information: Array, kappa: float, zero: float) -> Array | None:
-        """Return gaps (n, k) with which gap^kappa / information has the minimiser of the exact ones.
+        """Return gaps (n, k) with the same minimiser of gap^kappa / information as the exact ones.
 
         Those on its support are exact, the others lower bounds. Gaps below the fraction ``zero`` of
         the largest are noise. None if only all exact gaps are known.

@@ -42,9 +42,9 @@ from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, inner
 from partial_monitoring.numerics.compiled.ratio import minimize_row
 from partial_monitoring.numerics.compiled.symmetric import turn, turn_back
 
-NORMS, EXACT, SCALED_GAPS, SCALED_GAINS, CROSS, IN_G, IN_S = numbered(12)[5:]
-"""More rows of the columns: |phi|^2, whether a gap is exact (1 or 0), scratch of the ratio, products
-with G phi_a, with G a and with S a."""
+NORMS, EXACT, SCALED_GAPS, SCALED_GAINS, CROSS, IN_G, IN_S, FORMS = numbered(13)[5:]
+"""More rows of the columns: |phi|^2, whether a gap is exact (1 or 0), scratch of the ratio,
+products with G phi_a, with G a and with S a, and |phi|^2 in the norm of G."""
 
 CENTER, TOP, ONE, TWO = numbered(17)[13:]
 """More lines: a in the coordinates of x, the best point minus the centre, and what is multiplied
@@ -55,7 +55,7 @@ def make_lazy_scratch(cut: Cut, r: int, k: int) -> Scratch:
     """Return scratch for k actions, whose features are not copied."""
     dim = cut.facets.shape[1]
     small = make_scratch(cut, r, 0)
-    return small._replace(lines=np.zeros((17, dim)), columns=np.zeros((12, k)))
+    return small._replace(lines=np.zeros((17, dim)), columns=np.zeros((13, k)))
 
 
 @compiled(fastmath=FAST)
@@ -85,7 +85,7 @@ def transform(matrix, rest, x, out):
 
 
 @compiled(fastmath=FAST)
-def bound_others(a, beta, cut, near, widest, variances, forms, columns, lower):
+def bound_others(a, beta, cut, near, widest, variances, columns, lower):
     """Bound how far others may be ahead of a from above, and their own gaps from below.
 
     From products with S phi_a, phi_a and G phi_a; with room for the rounding of differences.
@@ -99,7 +99,9 @@ def bound_others(a, beta, cut, near, widest, variances, forms, columns, lower):
         length = (columns[NORMS, b] - columns[NORMS, a]) + 2.0 * (
             columns[LENGTH, a] - columns[LENGTH, b]
         )
-        form = (forms[b] - forms[a]) + 2.0 * (columns[CROSS, a] - columns[CROSS, b])
+        form = (columns[FORMS, b] - columns[FORMS, a]) + 2.0 * (
+            columns[CROSS, a] - columns[CROSS, b]
+        )
         slack = ROUNDING * (variances[b] + variances[a])
         loose = ROUNDING * (columns[NORMS, b] + columns[NORMS, a])
         ahead = columns[MEANS, b] - columns[MEANS, a]
@@ -110,7 +112,7 @@ def bound_others(a, beta, cut, near, widest, variances, forms, columns, lower):
         # The other way round: how far a may be ahead of b.
         if columns[EXACT, b] == 0.0 and reach > 2.0 * slack and length > 2.0 * loose:
             reach, length = reach - slack, length - loose
-            form = max(form, 0.0) + ROUNDING * (forms[b] + forms[a])
+            form = max(form, 0.0) + ROUNDING * (columns[FORMS, b] + columns[FORMS, a])
             scale = radius / math.sqrt(length)
             away = in_g - 2.0 * scale * (columns[IN_G, b] - columns[IN_G, a])
             away += scale * scale * form
@@ -122,6 +124,40 @@ def bound_others(a, beta, cut, near, widest, variances, forms, columns, lower):
             high = max(high, min(share, 1.0) * root)
             lower[b] = max(lower[b], (high - ahead) * (1.0 - 1e-12))
     columns[UPPER, a] = 0.0
+
+
+@compiled
+def start_below(beta, cut, near, regularization, slopes, in_gram, farthest, columns, lower):
+    """Fill lower bounds of all gaps: at the estimate, and from the competitor that is furthest off.
+
+    Its highest point of the ball is pulled towards the estimate until it is in the ellipsoid. Fills
+    the norms of features, too.
+    """
+    (k, dim), r, radius = slopes.shape, in_gram.shape[1], cut.radius
+    best = columns[MEANS, most(columns, MEANS, 0, k)]
+    for a in range(k):
+        b = farthest[a]
+        own, norm, length, form = 0.0, 0.0, 0.0, 0.0
+        for j in range(dim):
+            c = slopes[b, j] - slopes[a, j]
+            norm += slopes[a, j] * slopes[a, j]
+            length += c * c
+            if j < r:
+                own += slopes[a, j] * in_gram[a, j]
+                form += c * (in_gram[b, j] - in_gram[a, j])
+            else:
+                own += regularization * slopes[a, j] * slopes[a, j]
+                form += regularization * c * c
+        columns[NORMS, a], columns[FORMS, a], columns[EXACT, a] = norm, own, 0.0
+        lower[a] = best - columns[MEANS, a]
+        if length > 0.0:
+            scale = radius / math.sqrt(length)
+            along = columns[IN_G, b] - columns[IN_G, a]
+            away = near[1] + 2.0 * scale * along + scale * scale * form
+            ahead = columns[TOWARD, b] - columns[TOWARD, a] + scale * length
+            share = math.sqrt(beta / away) if away > beta else 1.0
+            high = columns[MEANS, b] - columns[MEANS, a] + share * ahead
+            lower[a] = max(lower[a], high * (1.0 - 1e-12))
 
 
 @compiled(inline="always")
@@ -151,7 +187,8 @@ def gaps(
     slopes,
     offsets,
     variances,
-    forms,
+    in_gram,
+    farthest,
     information,
     kappa,
     zero,
@@ -160,9 +197,10 @@ def gaps(
 ):
     """Fill gaps (k,) that give the same distribution as the exact ones over a ball.
 
-    Those on its support are exact, the others are lower bounds of the exact ones. ``variances`` and
-    ``forms`` (k,) are |phi|^2 in the norms of S and of G = S^-1, ``zero`` the fraction of the
-    largest gap that is noise.
+    Those on its support are exact, the others are lower bounds of the exact ones. ``variances``
+    (k,) are |phi|^2 in the norm of S, ``in_gram`` (k, r) the observed features times G,
+    ``farthest`` (k,) the competitors that can be furthest ahead on the ball, and ``zero`` is the
+    fraction of the largest gap that is noise.
     """
     k, dim = slopes.shape
     rest, radius, size = 1.0 / regularization, cut.radius, max(beta, 1e-300)
@@ -179,19 +217,15 @@ def gaps(
     near = inner(lines[CENTER], lines[CENTER]), inner(lines[CENTER], lines[ONE])
     for b in range(k):
         columns[MEANS, b] += offsets[b]
-        columns[NORMS, b] = inner(slopes[b], slopes[b])
-        columns[EXACT, b] = 0.0
-    a = most(columns, MEANS, 0, k)
-    for b in range(k):
-        lower[b] = columns[MEANS, a] - columns[MEANS, b]
-    follow = True
+    start_below(size, cut, near, regularization, slopes, in_gram, farthest, columns, lower)
+    a, follow = most(columns, MEANS, 0, k), True
     while True:
         transform(inverse, rest, slopes[a], lines[ONE])
         transform(gram, regularization, slopes[a], lines[TWO])
         multiply(slopes, lines[ONE], lines[TWO], columns, REACH, CROSS)
         for b in range(k):
             columns[LENGTH, b] = inner(slopes[b], slopes[a])
-        bound_others(a, size, cut, near, widest, variances, forms, columns, lower)
+        bound_others(a, size, cut, near, widest, variances, columns, lower)
         best, rival = 0.0, a
         while True:
             b = most(columns, UPPER, 0, k)
@@ -237,7 +271,8 @@ def gaps_of_each(
     slopes,
     offsets,
     variances,
-    forms,
+    in_gram,
+    farthest,
     information,
     kappa,
     zero,
@@ -256,7 +291,8 @@ def gaps_of_each(
             slopes,
             offsets,
             variances[i],
-            forms[i],
+            in_gram[i],
+            farthest,
             information[i],
             kappa,
             zero,
