@@ -12,6 +12,7 @@ from benchmarks import (
     classification,
     contextual,
     engine,
+    gpu,
     kernelized,
     model,
     preferences,
@@ -35,15 +36,19 @@ PARTS = {
 SEEDED = ("regret_gaussian",)
 """Those that take a number of seeds."""
 
+BY_NAME = {"gpu": gpu}
+"""Those that are run only if they are named: they need a device."""
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["regret"]:  # has options of its own, and takes hours
         regret.main(sys.argv[2:], prog_name="python -m benchmarks regret")
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS | BY_NAME))
     parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
     given = parser.parse_args()
     console = Console(width=160)
     for name in given.names or PARTS:
-        tables = PARTS[name].run(given.seeds) if name in SEEDED else PARTS[name].run()
+        part = (PARTS | BY_NAME)[name]
+        tables = part.run(given.seeds) if name in SEEDED else part.run()
         for table in tables if isinstance(tables, list) else [tables]:
             console.print(table)

@@ -90,7 +90,7 @@ def refuse_hopeless_game(game: Game) -> None:
     traits = game.traits
     if not traits.listed:
         return
-    if traits.function and (game.shows_own_reward or game.d > MOST_VALUES):
+    if game.shows_own_reward or (traits.function and game.d > MOST_VALUES):
         return
     reduced = game.linear.reduced
     seen = reduced.basis.T @ reduced.difference_basis  # (r, D)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -51,6 +51,10 @@ class Scale(Protocol):
     def norm_bound(self) -> float: ...
 
 
+Numbers = tuple[int, float, float, float, float]
+"""The form of a width and its constants."""
+
+
 class Width(ABC):
     """A schedule of the library: besides delta_t, it knows beta_t."""
 
@@ -63,9 +67,9 @@ class Width(ABC):
     def __call__(self, t: Array) -> Array:
         """Return log(1 / delta_t), shape (n,)."""
 
-    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
-        """Return beta_t, shape (n,)."""
-        return _squared_radius(scale, self(t), log_det)
+    @abstractmethod
+    def numbers(self, scale: Scale) -> Numbers:
+        """Return what beta_t is computed from, see ``compiled.linear.squared_radius``."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,9 @@ class Paper(Width):
 
     def __call__(self, t: Array) -> Array:
         return 2.0 * np.log(t)
+
+    def numbers(self, scale: Scale) -> Numbers:
+        return 0, 0.0, 2.0, scale.noise_std, _shift(scale)
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,9 @@ class Fixed(Width):
     def __call__(self, t: Array) -> Array:
         return np.full(np.shape(t), -np.log(self.failure_probability))
 
+    def numbers(self, scale: Scale) -> Numbers:
+        return 0, -log(self.failure_probability), 0.0, scale.noise_std, _shift(scale)
+
 
 @dataclass(frozen=True)
 class LikelihoodRatio(Fixed):
@@ -115,9 +125,9 @@ class LikelihoodRatio(Fixed):
     def promise(self) -> str:
         return super().promise.replace("the bound", "a bound")  # of its own, not pm.bounds
 
-    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
-        spread = scale.noise_std**2 * (2.0 * self(t) + log_det)
-        return np.asarray(spread + scale.regularization * scale.norm_bound**2)
+    def numbers(self, scale: Scale) -> Numbers:
+        shift = scale.regularization * scale.norm_bound**2
+        return 1, -log(self.failure_probability), 0.0, scale.noise_std**2, shift
 
 
 @dataclass(frozen=True)
@@ -132,8 +142,8 @@ class Deviations(Width):
     def __call__(self, t: Array) -> Array:
         return 0.5 * self.number**2 * np.ones(np.shape(t))
 
-    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
-        return np.full(len(t), (self.number * scale.noise_std) ** 2)
+    def numbers(self, scale: Scale) -> Numbers:
+        return 2, 1.0, 0.0, (self.number * scale.noise_std) ** 2, 0.0
 
 
 @dataclass(frozen=True)
@@ -152,8 +162,8 @@ class Calibrated(Width):
     def __call__(self, t: Array) -> Array:
         return np.asarray(0.5 * (self.c0 + self.c1 * np.log(t)))
 
-    def squared_radius(self, scale: Scale, t: Array, log_det: Array) -> Array:
-        return np.asarray(scale.noise_std**2 * (self.c0 + self.c1 * np.log(t)))
+    def numbers(self, scale: Scale) -> Numbers:
+        return 2, self.c0, self.c1, scale.noise_std**2, 0.0
 
 
 def paper() -> Paper:
@@ -226,16 +236,16 @@ def deviations(number: float) -> Deviations:
 
 def squared_radius(schedule: Schedule, scale: Scale, rounds: Indices, log_det: Array) -> Array:
     """Return beta_t of replicates in their rounds (n,), shape (n,)."""
-    t = rounds.astype(float)
     if isinstance(schedule, Width):
-        return schedule.squared_radius(scale, t, log_det)
+        from partial_monitoring.numerics.compiled.linear import squared_radii
+
+        return np.asarray(squared_radii(schedule.numbers(scale), rounds, log_det))
+    t = rounds.astype(float)
     name = "what the schedule confidence returns, log(1 / delta) of each replicate,"
-    return _squared_radius(scale, real_array(name, schedule(t), (len(t),)), log_det)
+    spread = 2.0 * real_array(name, schedule(t), (len(t),)) + log_det
+    return np.asarray((scale.noise_std * np.sqrt(np.maximum(spread, 0.0)) + _shift(scale)) ** 2)
 
 
-def _squared_radius(scale: Scale, logarithms: Array, log_det: Array) -> Array:
-    radius = (
-        scale.noise_std * np.sqrt(np.maximum(2.0 * logarithms + log_det, 0.0))
-        + sqrt(scale.regularization) * scale.norm_bound
-    )
-    return np.asarray(radius**2)
+def _shift(scale: Scale) -> float:
+    """Return lambda^(1/2) B."""
+    return sqrt(scale.regularization) * scale.norm_bound

@@ -14,8 +14,8 @@ from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import TABLES, Result
-from partial_monitoring.simulation.simulate import play
 from partial_monitoring.simulation.truths import Truth
 from partial_monitoring.validation import Indices
 
@@ -125,4 +125,7 @@ def put_together(runs: dict[str, Result]) -> Result:
         for key in TABLES
     }
     seconds = {name: result.seconds[RECORDED] for name, result in runs.items()}
-    return Result(first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds)
+    backend = {name: result.backend.get(RECORDED, "") for name, result in runs.items()}
+    return Result(
+        first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds, backend=backend
+    )

@@ -52,6 +52,8 @@ class Learner:
         other policies can be evaluated from the log, see :class:`partial_monitoring.Probing`.
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
+    device
+        "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
 
     Examples
     --------
@@ -72,9 +74,10 @@ class Learner:
         allow_hopeless: bool = False,
         probe: float = 0.0,
         storage: Storage | None = None,
+        device: str | None = None,
     ) -> None:
         settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
-        spec = Spec(game, policy, seed, settings, probe=probe)
+        spec = Spec(game, policy, seed, settings, probe=probe, device=device)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
@@ -271,7 +274,6 @@ class Learner:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
         (The ids of decisions that earlier versions saved are whole numbers.)
-
         In finite games it is the signal, in others a vector with the observations of the action
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
         observations; either all of them are accepted or none.

@@ -17,6 +17,7 @@ from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.policies import DEFAULT, make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.on_device import on_device, on_host
 from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
@@ -63,7 +64,7 @@ class Spec:
 
     Parameters
     ----------
-    game, policy, seed, probe
+    game, policy, seed, probe, device
         As for :class:`Learner`.
     settings
         Anything else that is kept with them, as plain data.
@@ -77,6 +78,7 @@ class Spec:
         settings: Mapping[str, Any] | None = None,
         *,
         probe: float = 0.0,
+        device: str | None = None,
     ) -> None:
         game = games.named(game)
         if policy is None or isinstance(policy, str):
@@ -85,10 +87,11 @@ class Spec:
             raise InvalidInput(
                 f"policy must be a policy such as IDS() or the name of one; got {brief(policy)}."
             )
-        self.game, self.policy = game, probing(policy, probe)
+        self.game, self.settings = game, dict(settings or {})
+        self.settings |= {} if device is None else {"device": device}
+        self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.seed = randomness.checked_seed("seed", seed)
-        self.settings = dict(settings or {})
         self.start = Session(initial_state_of(self.policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
@@ -131,7 +134,7 @@ class Spec:
         """Return the spec as plain data."""
         return {
             "game": game_to_dict(self.game),
-            "policy": policy_to_dict(self.policy),
+            "policy": policy_to_dict(on_host(self.policy)),
             "seed": self.seed,
             "settings": self.settings,
         }

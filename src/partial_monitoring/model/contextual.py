@@ -15,7 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
-from partial_monitoring.model.truths import Truths, limits, mean_outside
+from partial_monitoring.model.truths import MOST_NUMBERS, Tables, Truths, limits, mean_outside
 from partial_monitoring.validation import Array, Indices
 
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
@@ -282,6 +282,16 @@ class ContextualTruths(Truths):
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
         return np.asarray(self._signals[self._offered(action, context), action, outcome])
+
+    def tables(self) -> Tables | None:
+        game, theta = self.game, self.theta[:, None, None, :]
+        rows, features = game.observation_maps, game.features  # (contexts, k, m, d), (.., k, d)
+        if len(theta) * rows.size > MOST_NUMBERS:
+            return None
+        means = (rows[None] * theta[..., None, :]).sum(axis=-1)
+        rewards = np.where(game.available, (features[None] * theta).sum(axis=-1), -np.inf)
+        losses = rewards.max(axis=2, keepdims=True) - rewards
+        return Tables(means, self._sizes, losses, self._signals)
 
     def outside(self, low: float, high: float) -> str | None:
         return mean_outside(self.game.games, self.theta, low, high)

@@ -14,7 +14,7 @@ from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction, noise_named
-from partial_monitoring.model.truths import Truths, mean_outside
+from partial_monitoring.model.truths import MOST_NUMBERS, Tables, Truths, mean_outside
 from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices
@@ -270,6 +270,13 @@ class ListedTruths(Truths):
 
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
         return self._signals[action, outcome]
+
+    def tables(self) -> Tables | None:
+        game = self.game
+        if len(self.theta) * game.k * game.m > MOST_NUMBERS:
+            return None
+        means, losses = game.shown(self.theta)[:, None], self._gaps[:, None]
+        return Tables(means, self._sizes[None], losses, self._signals[None])
 
     def outside(self, low: float, high: float) -> str | None:
         return mean_outside([self.game], self.theta, low, high)

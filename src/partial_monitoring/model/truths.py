@@ -5,11 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.validation import Array, Indices, brief
+
+MOST_NUMBERS = 20_000_000
+"""Largest number of means that are listed beforehand."""
+
+
+class Tables(NamedTuple):
+    """What all actions show and lose, for parameters in rows."""
+
+    means: Array
+    """Of what is shown, shape (n, contexts, k, m)."""
+    sizes: Array
+    """Of the noise, shape (contexts, k)."""
+    losses: Array
+    """Against the best action, shape (n, contexts, k); infinite for actions not offered."""
+    signals: Array
+    """What actions show in each outcome of a finite game, shape (contexts, k, d, m)."""
 
 
 class Truths(ABC):
@@ -34,16 +50,21 @@ class Truths(ABC):
     def outside(self, low: float, high: float) -> str | None:
         """Say which mean of an observation is not between two bounds; None if all are."""
 
+    def tables(self) -> Tables | None:
+        """Return what all actions show and lose; None if they are not listed, or too many."""
+        return None
+
     def columns(self, action: Indices, outcome: Indices, context: Indices | None = None) -> Array:
         """Return column x of M_a for actions and outcomes (n,), the one-hot signals, (n, m)."""
         raise NotImplementedError
 
     def outcomes(self, uniforms: Array) -> Indices:
         """Return the outcomes (n,) of a finite game that uniform numbers (n, 1) draw."""
-        return np.asarray((self._limits <= uniforms).sum(axis=1))
+        return np.asarray((self.outcome_limits <= uniforms).sum(axis=1))
 
     @cached_property
-    def _limits(self) -> Array:
+    def outcome_limits(self) -> Array:
+        """The uniform number below which each outcome is drawn, shape (n, d)."""
         weights = np.maximum(self.theta, 0.0)
         return limits(weights / weights.sum(axis=1, keepdims=True))
 

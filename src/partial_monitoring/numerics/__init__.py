@@ -1,4 +1,4 @@
-"""Linear algebra, convex programs, exact arithmetic and compiled loops; knows no game.
+"""Linear algebra, convex programs, exact arithmetic, compiled loops and GPU kernels; knows no game.
 
 Every numerical danger is dealt with here, once. May import ``validation`` and ``errors`` only.
 """

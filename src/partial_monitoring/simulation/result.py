@@ -49,6 +49,8 @@ class Run:
     seconds: float = 0.0
     recorded: int = 0
     interrupted: bool = False
+    backend: str = ""
+    """Which way was taken: "compiled", or "batched: " and why."""
 
     @classmethod
     def empty(cls, seeds: int, checkpoints: int, k: int) -> Run:
@@ -95,6 +97,8 @@ class Result:
         By policy: how often each action was played, shape (seeds, checkpoints, k).
     seconds
         By policy: how long all seeds together took.
+    backend
+        By policy: "compiled" if its rounds are compiled as a whole, else "batched: " and why.
     """
 
     seeds: Indices
@@ -105,6 +109,7 @@ class Result:
     ratio: dict[str, Array]
     plays: dict[str, Indices]
     seconds: dict[str, float] = field(default_factory=dict)
+    backend: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
@@ -117,7 +122,8 @@ class Result:
             key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
         }
         seconds = {name: run.seconds for name, run in runs.items()}
-        return cls(seeds, checkpoints[:kept], theta, **tables, seconds=seconds)
+        backend = {name: run.backend for name, run in runs.items()}
+        return cls(seeds, checkpoints[:kept], theta, **tables, seconds=seconds, backend=backend)
 
     @property
     def policies(self) -> list[str]:
@@ -197,8 +203,8 @@ class Result:
         if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
             if not np.array_equal(self.theta, other.theta):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
-            tables = {key: getattr(self, key) | getattr(other, key) for key in TABLES}
-            return replace(self, **tables, seconds=self.seconds | other.seconds)
+            kept = (*TABLES, "seconds", "backend")
+            return replace(self, **{key: getattr(self, key) | getattr(other, key) for key in kept})
         if set(self.policies) != set(other.policies) or set(self.seeds) & set(other.seeds):
             raise InvalidInput(
                 "results must share their policies and have different seeds, or share their seeds "
@@ -251,6 +257,7 @@ class Result:
             "checkpoints": self.checkpoints.tolist(),
             "actions": {name: plays.shape[2] for name, plays in self.plays.items()},
             "seconds": self.seconds,
+            "backend": self.backend,
             "digest": self._digest(key),
         } | ({} if key is None else {"key": key})
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
@@ -301,7 +308,8 @@ class Result:
         listed = table["policy"].to_pylist()
         if listed != np.repeat(names, n).tolist() or seeds.dtype.kind not in "iu":
             raise ValueError("rows must belong to policies and seeds")
-        return cls(seeds, marks, theta, **tables, seconds=meta["seconds"])
+        taken = {"seconds": meta["seconds"], "backend": meta.get("backend", {})}
+        return cls(seeds, marks, theta, **tables, **taken)
 
     def _digest(self, key: str | None) -> str:
         """Return a hash of all numbers and the key, if there is one, which reveals damage."""

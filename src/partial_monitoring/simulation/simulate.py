@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,15 @@ from numpy.typing import ArrayLike
 from partial_monitoring import games as game_registry
 from partial_monitoring import policies as registry
 from partial_monitoring import randomness
-from partial_monitoring.errors import InvalidInput, is_interruption
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
-from partial_monitoring.policies.needs import initial_state_of
-from partial_monitoring.policies.policy import (
-    Policy,
-    check_choices,
-    checked_actions,
-    is_policy,
-    seen,
-    uniform_stream,
-)
+from partial_monitoring.numerics.cuda import check_device
+from partial_monitoring.policies.policy import Policy, is_policy
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.simulation.environment import Environment
-from partial_monitoring.simulation.progress import round_counter
-from partial_monitoring.simulation.result import Result, Run
+from partial_monitoring.simulation.play import play
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.simulation.truths import FixedTruth, read_truth
 from partial_monitoring.simulation.worst_case import worst_theta
 from partial_monitoring.validation import (
@@ -45,11 +37,8 @@ from partial_monitoring.validation import (
 MOST_ROUNDS = 10**12
 """Largest horizon."""
 
-MOST_SEEDS = 1_000_000
+MOST_SEEDS = 10_000_000
 """Largest number of seeds."""
-
-MOST_COUNTS = 1_000_000
-"""Largest table of plays (checkpoints times actions) that is kept for a seed."""
 
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
@@ -64,6 +53,8 @@ def simulate(
     checkpoints: ArrayLike | None = None,
     noise: str | NoiseFunction | None = None,
     probe: float = 0.0,
+    threads: int | None = None,
+    device: str | None = None,
     progress: bool = False,
 ) -> Result:
     """Play policies on a game and return their regret.
@@ -93,6 +84,12 @@ def simulate(
     probe
         The share of uniform actions that are mixed into every policy, see
         :class:`partial_monitoring.Probing`.
+    threads
+        How many threads play at the same time, all cores unless given; the numbers do not depend
+        on it. Policies that are not compiled as a whole (``result.backend`` says why) use one.
+    device
+        "cuda" to play on an NVIDIA GPU, for up to millions of seeds (``pip install
+        'partial-monitoring[cuda]'``); policies that are not compiled as a whole are refused there.
     progress
         Show a progress bar on standard error.
 
@@ -115,6 +112,10 @@ def simulate(
     rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
     numbers = seed_numbers(seeds)
     marks = checkpoint_rounds(checkpoints, rounds)
+    if threads is not None:
+        threads = whole_number("threads", threads, at_least=1)
+    if device is not None:
+        check_device(device)
     truth = read_truth(theta, game, rows=True)
     if truth.searched:
         truth = FixedTruth(worst_for(game, next(iter(chosen.values())), rounds, noise))
@@ -122,58 +123,11 @@ def simulate(
     environment = Environment(game, truths, numbers, noise, truth.function)
     runs = {}
     for name, policy in chosen.items():
-        runs[name] = play(game, policy, environment, marks, name if progress else None)
+        title = name if progress else None
+        runs[name] = play(game, policy, environment, marks, title, threads, device)
         if runs[name].interrupted:
             break
     return Result.of(numbers, marks, truths, runs)
-
-
-def play(
-    game: AnyGame,
-    policy: Policy[Any],
-    environment: Environment,
-    marks: Indices,
-    title: str | None = None,
-) -> Run:
-    """Play one policy to the last checkpoint and record it."""
-    n, horizon = len(environment.seeds), int(marks[-1])
-    state = initial_state_of(policy, game, n)
-    uniforms = uniform_stream(policy, state, environment.seeds)
-    regret, gained, ratios = np.zeros(n), np.zeros(n), np.zeros(n)
-    counted = game.k if len(marks) * game.k <= MOST_COUNTS else 0
-    plays = np.zeros((n, counted), dtype=np.int64)
-    run = Run.empty(n, len(marks), counted)
-    each = np.arange(n)
-    start = perf_counter()
-    done = 0
-    with round_counter(title, horizon) as bar:
-        try:
-            for t in range(horizon):
-                context = environment.context(t)
-                choice = policy.decide(state, uniforms(t), **seen(context))
-                if t == 0:
-                    check_choices(choice, game.k, n)
-                action = checked_actions(choice, n, game.k)
-                shown = environment.observe(action, t)
-                state = policy.update(state, action, shown, **seen(context))
-                regret += environment.gap(action, t)
-                gained += choice.gained
-                ratios += np.nan if choice.ratio is None else choice.ratio
-                if plays.size:
-                    plays[each, action] += 1
-                if t + 1 == marks[done]:
-                    run.record(done, regret, gained, ratios / (t + 1), plays)
-                    done += 1
-                if t == 0 and horizon > 1:
-                    start = perf_counter()  # the first round may load or compile code
-                bar(t + 1)
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interruption(error):
-                raise
-            run.interrupted = True
-    run.seconds = (perf_counter() - start) * (horizon / max(1, horizon - 1))
-    run.recorded = done
-    return run
 
 
 def worst_for(

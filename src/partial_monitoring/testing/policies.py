@@ -24,7 +24,7 @@ from partial_monitoring.policies.policy import (
     uniform_stream,
 )
 from partial_monitoring.simulation.environment import Environment
-from partial_monitoring.simulation.simulate import play
+from partial_monitoring.simulation.play import play
 from partial_monitoring.testing.requirements import require
 from partial_monitoring.validation import Array, whole_number
 

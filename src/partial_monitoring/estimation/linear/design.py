@@ -154,9 +154,9 @@ class Design:
         """
         features, k = self.game.features, self.game.k
         if k <= MOST_PAIRED:
-            return self._reach((features[:, None] - features[None]).reshape(k * k, -1))
+            return self.reach((features[:, None] - features[None]).reshape(k * k, -1))
         middle = features - features.mean(axis=0)
-        return self._reach(middle) + self._reach(-middle)
+        return self.reach(middle) + self.reach(-middle)
 
     @cached_property
     def gap_ceiling(self) -> Array:
@@ -205,7 +205,7 @@ class Design:
         copies[~copies] = parameters.support(-rivals) <= 1e-12 * np.abs(rivals).max(axis=1)
         return copies
 
-    def _reach(self, directions: Array) -> float:
+    def reach(self, directions: Array) -> float:
         """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
         if np.isfinite(self.game.parameters.diameter()):
             return float(self.game.parameters.support(directions).max())

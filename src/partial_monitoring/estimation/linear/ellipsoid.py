@@ -128,7 +128,8 @@ class Ellipsoid(ConfidenceSet):
             return self.cut.exact_gaps(
                 self.data.metric, self.local_center, self.beta, self.data.design
             )
-        from partial_monitoring.numerics.compiled import groups, linear
+        from partial_monitoring.numerics.compiled import gaps as gap_loops
+        from partial_monitoring.numerics.compiled import groups
 
         data, design, features = self.data, self.data.design, self.data.design.centred_features
         ellipsoids = data.means, data.inverse, self.beta
@@ -137,7 +138,7 @@ class Ellipsoid(ConfidenceSet):
                 return self._by_group(Ellipsoid.exact_gaps)
             return np.asarray(groups.exact_gaps(*ellipsoids, features, design.groups))
         if len(design.offsets) <= COMPILED:
-            return np.asarray(linear.exact_gaps(*ellipsoids, features, design.hidden_distances))
+            return np.asarray(gap_loops.exact_gaps(*ellipsoids, features, design.hidden_distances))
         n, k = data.means.shape
         gaps = np.empty((n, k))
         block = max(1, BLOCK // k)  # the same whatever the number of replicates
@@ -146,7 +147,7 @@ class Ellipsoid(ConfidenceSet):
             lengths = (pulled * features).sum(axis=1)
             for start in range(0, k, block):
                 own = slice(start, start + block)
-                gaps[row, own] = linear.furthest(
+                gaps[row, own] = gap_loops.furthest(
                     pulled[own] @ features.T,  # (block, k)
                     start,
                     lengths,
@@ -173,11 +174,12 @@ class Ellipsoid(ConfidenceSet):
 
     def _through_greedy(self, *, through_mean: bool) -> Array:
         """Compare actions with the greedy one of their group, in closed form, shape (n, k)."""
-        from partial_monitoring.numerics.compiled import groups, linear
+        from partial_monitoring.numerics.compiled import gaps as gap_loops
+        from partial_monitoring.numerics.compiled import groups
 
         data, design = self.data, self.data.design
         if len(design.groups) == 2:
-            return np.asarray(linear.greedy_gaps(*self._numbers, through_mean)[0])
+            return np.asarray(gap_loops.greedy_gaps(*self._numbers, through_mean)[0])
         if design.hidden_features.shape[1]:
             return self._by_group(lambda own: own._through_greedy(through_mean=through_mean))
         ellipsoids = self.means, data.variances, data.inverse, self.beta
@@ -203,10 +205,10 @@ class Ellipsoid(ConfidenceSet):
         return np.asarray(np.maximum(squared, 0.0))
 
     def duels(self) -> tuple[Array, Indices, Array]:
-        from partial_monitoring.numerics.compiled import linear
+        from partial_monitoring.numerics.compiled import gaps as gap_loops
 
         design = self.data.design
-        gaps, greedy, squared = linear.duels(*self._numbers)
+        gaps, greedy, squared = gap_loops.duels(*self._numbers)
         if design.always_best.any():  # such an action is the greedy one
             greedy = np.full_like(greedy, design.always_best.argmax())
             away = design.observed_features - design.observed_features[greedy[0]]

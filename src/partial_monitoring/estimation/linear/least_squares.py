@@ -25,6 +25,9 @@ from partial_monitoring.validation import Array, Indices, frozen
 REFRESH = 1000
 """Number of rounds after which everything derived is recomputed from the Gram matrix."""
 
+MOST_IN_LOOPS = 20_000
+"""Largest number of products that loops compute faster than matrix products."""
+
 REFACTOR_ALWAYS = 1e6
 """With rows whose squared length is above this many lambda, that is done in every round."""
 
@@ -204,22 +207,35 @@ def refreshed(estimate: Estimate) -> Estimate:
         return replace(estimate, means=np.broadcast_to(design.offsets, estimate.means.shape).copy())
     graded = is_ill_conditioned(estimate.gram, design.regularization)
     gram = np.where(graded[:, None, None], np.eye(r), estimate.gram)
+    fresh = replace(estimate, **_following(design, gram, estimate.vector))
+    for row in np.flatnonzero(graded):
+        _refactored(fresh, int(row))
+    return fresh
+
+
+def in_loops(design: Design) -> bool:
+    """Whether a design is so small that loops are faster than matrix products."""
+    k, m, r = design.maps.shape
+    return bool(k * max(m, 1) * r * r <= MOST_IN_LOOPS)
+
+
+def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:
+    """Return what follows from Gram matrices (n, r, r) and vectors (n, r)."""
+    if in_loops(design):
+        from partial_monitoring.numerics.compiled import linear
+
+        names = ("inverse", "log_det", "coordinates", "means", "variances", "signals")
+        own = design.maps, design.observed_features, design.offsets, design.regularization
+        return dict(zip(names, linear.refresh(*own, gram, vector), strict=True))
     # Through a root the inverse is symmetric, so that either half of it says the same.
     low = np.linalg.cholesky(gram)
     root = np.linalg.inv(low)
     inverse = np.asarray(np.swapaxes(root, 1, 2) @ root, dtype=np.float64)
     diagonals = np.diagonal(low, axis1=1, axis2=2)
-    x = applied(inverse, estimate.vector)
-    fresh = replace(
-        estimate,
-        inverse=inverse,
-        log_det=np.log(diagonals**2 / design.regularization).sum(axis=1),
-        coordinates=x,
-        **_of_actions(design, inverse, x),
-    )
-    for row in np.flatnonzero(graded):
-        _refactored(fresh, int(row))
-    return fresh
+    log_det = np.log(diagonals**2 / design.regularization).sum(axis=1)
+    x = applied(inverse, vector)
+    known = {"inverse": inverse, "log_det": log_det, "coordinates": x}
+    return known | _of_actions(design, inverse, x)
 
 
 def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
@@ -325,7 +341,7 @@ def _moved(
         estimate.signals[:, :, :shown, :shown],
         estimate.log_det,
         estimate.round,
-        1 if design.leverage > REFACTOR_ALWAYS else REFRESH,
+        refresh_period(design),
     )
     if design.shows_own_reward:
         signals = variances[:, :, None, None]
@@ -345,6 +361,11 @@ def _moved(
         triangle,
     )
     return _refresh_some(moved, due) if due.any() else moved
+
+
+def refresh_period(design: Design) -> int:
+    """Return after how many rounds estimates are refreshed."""
+    return 1 if design.leverage > REFACTOR_ALWAYS else REFRESH
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:

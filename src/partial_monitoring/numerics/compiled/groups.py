@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled import linear
+from partial_monitoring.numerics.compiled import gaps as gap_loops
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 
@@ -16,7 +16,7 @@ def exact_gaps(means, inverse, beta, centred, starts):
         start, end = starts[z], starts[z + 1]
         none = np.zeros((end - start, end - start))
         own = np.ascontiguousarray(means[:, start:end])
-        gaps[:, start:end] = linear.exact_gaps(own, inverse, beta, centred[start:end], none)
+        gaps[:, start:end] = gap_loops.exact_gaps(own, inverse, beta, centred[start:end], none)
     return gaps
 
 
@@ -26,7 +26,7 @@ def greedy_gaps(means, variances, inverse, beta, seen, starts, through_mean):
     gaps = np.empty(means.shape)
     for z in range(len(starts) - 1):
         start, end = starts[z], starts[z + 1]
-        gaps[:, start:end], _ = linear.greedy_gaps(
+        gaps[:, start:end], _ = gap_loops.greedy_gaps(
             np.ascontiguousarray(means[:, start:end]),
             np.ascontiguousarray(variances[:, start:end]),
             inverse,

@@ -13,8 +13,9 @@ from math import erfc, exp, log, pi, sqrt
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.gaps import distances
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, distances
+from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""
@@ -28,7 +29,7 @@ TERMS = 30
 DENSITY = 1.0 / sqrt(2.0 * pi)
 
 
-@compiled
+@compiled(allocates=False)
 def tail(z):
     """Return phi(z) - z Phi(-z) = E max(X - z, 0) of standard normal X, z >= 0.
 
@@ -44,14 +45,14 @@ def tail(z):
     return density / (z * rest + 1.0)
 
 
-@compiled
+@compiled(allocates=False)
 def expected_gain(mean, std):
     """Return E max(X, 0) of normal X with this mean and standard deviation."""
     gain = max(mean, 0.0)
     return gain + std * tail(abs(mean) / std) if std > 0.0 else gain
 
 
-@compiled
+@compiled(allocates=False)
 def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
     """Fill delta (k,) with what the chance to be better is worth, and return them together.
 
@@ -75,7 +76,7 @@ def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
     return most * total ** (1.0 / power)
 
 
-@compiled
+@compiled(allocates=False)
 def greedy_of(means, counted):
     """Return the first action with the largest mean among those that are counted."""
     best, top = 0, -np.inf
@@ -124,7 +125,7 @@ def forms(rows, middle, out):
                     out[start + a, i, j] = out[start + a, j, i] = entry
 
 
-@compiled
+@compiled(allocates=False)
 def explained(shown, signal):
     """Return the trace of (I + S)^-1 B for symmetric B (m, m) and S (m, m), which are overwritten.
 
@@ -144,7 +145,7 @@ def explained(shown, signal):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def shares_of_variance(delta, squared):
     """Divide delta (k,) by |u_b|^2: then squares of what is shown count by what they explain."""
     for b in range(len(delta)):
@@ -152,7 +153,7 @@ def shares_of_variance(delta, squared):
             delta[b] /= squared[b]
 
 
-@compiled
+@compiled(allocates=False)
 def apart(variances, inverse, features, columns, greedy, pulled, squared):
     """Fill squared (k,) with |phi_b - phi_greedy|^2 in the norm of W_t^-1; rounding is zero."""
     distances(variances, inverse, features, columns, greedy, pulled, squared)

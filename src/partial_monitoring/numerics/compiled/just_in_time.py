@@ -20,11 +20,13 @@ def compiled(
     *,
     fastmath: bool | set[str] = False,
     inline: str = "never",
+    allocates: bool = True,
 ) -> Any:
     """Compile a function when it is first called, and keep it for later processes if possible.
 
     ``fastmath`` is what the compiler may do with sums; ``inline`` is "always" for functions that
-    are called in one place: nothing is compiled for them alone.
+    are called in one place: nothing is compiled for them alone. Functions that allocate no arrays
+    should say so: then no references are counted, which takes most of the time of small loops.
 
     All functions share the other options, because Numba compiles its own building blocks (such as
     ``np.empty``) anew for callers with different ones. What takes long to compile: assigning
@@ -32,7 +34,7 @@ def compiled(
     arrays, arrays that are not contiguous.
     """
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
-    decorate = njit(**options | {"fastmath": fastmath, "inline": inline})
+    decorate = njit(**options | {"fastmath": fastmath, "inline": inline, "_nrt": allocates})
 
     def kept(function: Callable[..., Any]) -> Any:
         dispatcher = decorate(function)

@@ -1,6 +1,8 @@
-"""Rank-one updates and closed-form gaps, one replicate after the other."""
+"""Rank-one updates of least squares, one replicate after the other."""
 
 from __future__ import annotations
+
+from math import hypot, log, log1p, sqrt
 
 import numpy as np
 
@@ -19,7 +21,7 @@ HIGH_LEVERAGE = 1e4
 """A row that shrinks the uncertainty along it by this factor costs as many digits."""
 
 
-@compiled(fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES, allocates=False)
 def largest(values):
     """Return the largest entry."""
     top = values[0]
@@ -28,7 +30,7 @@ def largest(values):
     return top
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def transform(matrix, vector, out):
     """Fill out (r,) with matrix @ vector."""
     for p in range(len(out)):
@@ -48,7 +50,7 @@ def transform_each(matrices, vectors):
     return out
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def inner(left, right):
     """Return <left, right>."""
     total = 0.0
@@ -57,7 +59,7 @@ def inner(left, right):
     return total
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def add_outer(matrix, weight, vector, out):
     """Fill out (r, r) with matrix + weight * vector vector'; out may be the matrix itself."""
     for p in range(len(vector)):
@@ -66,7 +68,7 @@ def add_outer(matrix, weight, vector, out):
             filled[q] = row[q] + scaled * vector[q]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def copy_into(matrix, out):
     """Fill out with a matrix, entry by entry: assigning a slice takes Numba seconds to compile."""
     for p in range(out.shape[0]):
@@ -74,7 +76,7 @@ def copy_into(matrix, out):
             out[p, q] = matrix[p, q]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def products(features, columns, x, out):
     """Fill out (k,) with features @ x, features (k, r), from their columns (r, k) if there are any.
 
@@ -103,6 +105,29 @@ def products(features, columns, x, out):
             out[a] += c0[a] * x0
 
 
+@compiled(allocates=False)
+def squared_radius(width, rounds, log_det):
+    """Return beta_t of one replicate in a round; a width is (form, base, slope, factor, shift).
+
+    The forms, with l = base + slope log t: 0 for (factor (2 l + log_det)^(1/2) + shift)^2, 1 for
+    factor (2 l + log_det) + shift, and 2 for factor l.
+    """
+    form, base, slope, factor, shift = width
+    logarithm = base + slope * log(float(rounds))
+    if form == 0:
+        return (factor * sqrt(max(2.0 * logarithm + log_det, 0.0)) + shift) ** 2
+    return factor * (2.0 * logarithm + log_det) + shift if form == 1 else factor * logarithm
+
+
+@compiled
+def squared_radii(width, rounds, log_det):
+    """Return beta_t of replicates in their rounds (n,), shape (n,)."""
+    found = np.empty(len(rounds))
+    for i in range(len(rounds)):
+        found[i] = squared_radius(width, rounds[i], log_det[i])
+    return found
+
+
 @compiled
 def take_in(action, observation, maps, counts, whitening, expected, plays, sums):
     """Return the rows (n, m, r) that were seen, what they showed beyond theta_0, plays and sums.
@@ -125,7 +150,56 @@ def take_in(action, observation, maps, counts, whitening, expected, plays, sums)
     return rows, residual, plays, sums
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
+def take_in_row(
+    w,
+    residual,
+    maps,
+    seen,
+    columns,
+    gram,
+    inverse,
+    vector,
+    coordinates,
+    means,
+    variances,
+    signals,
+    x,
+    pulls,
+    show,
+):
+    """Let one replicate take in what one row w (r,) showed beyond theta_0; return <w, W_t^-1 w>.
+
+    With x = W_t^-1 w and c = 1 + <w, x>: the inverse loses x x' / c, the log-determinant gains
+    log c, and every product with features or maps loses the outer product of their products with
+    x, divided by c. Everything is changed in place; x (r,), pulls (k,) and show (m,) are scratch.
+    """
+    empty = True
+    for p in range(len(w)):
+        empty = empty and w[p] == 0.0
+    if empty:
+        return 0.0
+    transform(inverse, w, x)
+    gain = inner(w, x)
+    c = 1.0 + gain
+    step, share = (residual - inner(w, coordinates)) / c, 1.0 / c
+    products(seen, columns, x, pulls)
+    for a in range(len(means)):
+        means[a] += step * pulls[a]
+        variances[a] = max(variances[a] - share * pulls[a] * pulls[a], 0.0)
+    if len(show):
+        for a in range(len(means)):
+            transform(maps[a], x, show)
+            add_outer(signals[a], -share, show, signals[a])
+    add_outer(inverse, -share, x, inverse)
+    add_outer(gram, 1.0, w, gram)
+    for p in range(len(w)):
+        vector[p] += w[p] * residual
+        coordinates[p] += step * x[p]
+    return gain
+
+
+@compiled
 def update(
     rows,
     residual,
@@ -145,99 +219,174 @@ def update(
 ):
     """Return gram, inverse, ..., rounds after one observation per replicate, and which to refresh.
 
-    With x = W_t^-1 w and c = 1 + <w, x> for a row w (n, m, r) of the action's map: the inverse
-    loses x x' / c, the log-determinant gains log c, and every product with features or maps loses
-    the outer product of their products with x, divided by c. Where c is large nearly everything is
+    Where a row (n, m, r) shrinks what is unknown along it by a large factor, nearly everything is
     lost, and what is left is rounding: such a row has high leverage. Replicates that observed one
     are refreshed, and all of them after a period of rounds.
     """
     n, m, r = rows.shape
     k, many = maps.shape[0], maps.shape[1]
-    new_gram, new_inverse = np.empty((n, r, r)), np.empty((n, r, r))
-    new_vector, new_log_det = vector.copy(), log_det.copy()
-    new_coordinates = coordinates.copy()
-    new_rounds = np.empty(n, np.int64)
+    gram, inverse, vector, log_det = gram.copy(), inverse.copy(), vector.copy(), log_det.copy()
+    coordinates, rounds = coordinates.copy(), rounds.copy()
+    means, variances, signals = means.copy(), variances.copy(), signals.copy()
     due = np.empty(n, np.bool_)
-    new_means, new_variances = means.copy(), variances.copy()
-    new_signals = signals.copy()
-    x = np.empty(r)
-    pulls = np.empty(k)
-    show = np.empty(many)
+    x, pulls, show = np.empty(r), np.empty(k), np.empty(many)
     for i in range(n):
-        w_t, w_inverse = gram[i], inverse[i]
-        own_vector, own_coordinates = new_vector[i], new_coordinates[i]
-        own_means, own_variances, own_signals = new_means[i], new_variances[i], new_signals[i]
-        new_rounds[i] = rounds[i] + 1
         due[i] = rounds[i] % period == 0
-        moved = False
+        rounds[i] += 1
         for j in range(m):
-            w = rows[i, j]
-            empty = True
-            for p in range(r):
-                empty = empty and w[p] == 0.0
-            if empty:
-                continue
-            moved = True
-            transform(w_inverse, w, x)
-            gain = inner(w, x)
-            c = 1.0 + gain
-            due[i] = due[i] or not c < HIGH_LEVERAGE
-            step = (residual[i, j] - inner(w, own_coordinates)) / c
-            share = 1.0 / c
-            products(seen, columns, x, pulls)
-            for a in range(k):
-                own_means[a] += step * pulls[a]
-                own_variances[a] = max(own_variances[a] - share * pulls[a] * pulls[a], 0.0)
-            if many:
-                for a in range(k):
-                    transform(maps[a], x, show)
-                    add_outer(own_signals[a], -share, show, own_signals[a])
-            add_outer(w_inverse, -share, x, new_inverse[i])
-            add_outer(w_t, 1.0, w, new_gram[i])
-            # The next row starts from here.
-            w_t, w_inverse = new_gram[i], new_inverse[i]
-            for p in range(r):
-                own_vector[p] += w[p] * residual[i, j]
-                own_coordinates[p] += step * x[p]
-            new_log_det[i] += np.log1p(gain)
-        if not moved:
-            copy_into(gram[i], new_gram[i])
-            copy_into(inverse[i], new_inverse[i])
+            gain = take_in_row(
+                rows[i, j],
+                residual[i, j],
+                maps,
+                seen,
+                columns,
+                gram[i],
+                inverse[i],
+                vector[i],
+                coordinates[i],
+                means[i],
+                variances[i],
+                signals[i],
+                x,
+                pulls,
+                show,
+            )
+            due[i] = due[i] or not 1.0 + gain < HIGH_LEVERAGE
+            log_det[i] += log1p(gain)
     return (
-        new_gram,
-        new_inverse,
-        new_vector,
-        new_coordinates,
-        new_means,
-        new_variances,
-        new_signals,
-        new_log_det,
-        new_rounds,
+        gram,
+        inverse,
+        vector,
+        coordinates,
+        means,
+        variances,
+        signals,
+        log_det,
+        rounds,
         due,
     )
 
 
+@compiled(allocates=False)
+def refresh_one(
+    maps,
+    seen,
+    offsets,
+    regularization,
+    gram,
+    vector,
+    inverse,
+    coordinates,
+    means,
+    variances,
+    signals,
+    root,
+    x,
+    show,
+):
+    """Compute all that follows from the Gram matrix of one replicate; return log det W_t / lambda.
+
+    With W_t = L L' the inverse is L^-T L^-1; through the root it is symmetric, so that either half
+    says the same. ``root`` (r, r), x (r,) and show (m,) are scratch.
+    """
+    r, log_det = len(vector), 0.0
+    for p in range(r):
+        for q in range(p + 1):
+            entry = gram[p, q]
+            for s in range(q):
+                entry -= root[p, s] * root[q, s]
+            root[p, q] = sqrt(entry) if p == q else entry / root[q, q]
+        log_det += log(root[p, p] ** 2 / regularization)
+    for q in range(r):  # the root becomes its inverse, column by column
+        for p in range(q, r):
+            entry = 1.0 if p == q else 0.0
+            for s in range(q, p):
+                entry -= root[p, s] * x[s]
+            x[p] = entry / root[p, p]
+        for p in range(q, r):
+            inverse[p, q] = x[p]
+    for p in range(r):
+        for q in range(p + 1):
+            root[p, q] = inverse[p, q]
+    for p in range(r):
+        for q in range(p + 1):
+            entry = 0.0
+            for s in range(p, r):
+                entry += root[s, p] * root[s, q]
+            inverse[p, q] = inverse[q, p] = entry
+    transform(inverse, vector, coordinates)
+    for a in range(len(means)):
+        transform(inverse, seen[a], x)
+        means[a] = offsets[a] + inner(seen[a], coordinates)
+        variances[a] = inner(seen[a], x)
+        for i in range(len(show)):
+            transform(inverse, maps[a, i], x)
+            for j in range(len(show)):
+                signals[a, i, j] = inner(maps[a, j], x)
+    return log_det
+
+
 @compiled
-def half_log_dets(signals):
-    """Return 1/2 log det(I + S) for matrices S >= 0 of shape (n, k, m, m), shape (n, k).
+def refresh(maps, seen, offsets, regularization, gram, vector):
+    """Return inverse, log_det, coordinates, means, variances and signals of n replicates."""
+    n, r = vector.shape
+    k, m = maps.shape[0], maps.shape[1]
+    inverse, coordinates, log_det = np.empty((n, r, r)), np.empty((n, r)), np.empty(n)
+    means, variances, signals = np.empty((n, k)), np.empty((n, k)), np.empty((n, k, m, m))
+    root, x, show = np.empty((r, r)), np.empty(r), np.empty(m)
+    for i in range(n):
+        log_det[i] = refresh_one(
+            maps,
+            seen,
+            offsets,
+            regularization,
+            gram[i],
+            vector[i],
+            inverse[i],
+            coordinates[i],
+            means[i],
+            variances[i],
+            signals[i],
+            root,
+            x,
+            show,
+        )
+    return inverse, log_det, coordinates, means, variances, signals
+
+
+@compiled(allocates=False)
+def half_log_det(signal, rest):
+    """Return 1/2 log det(I + S) for one matrix S >= 0 (m, m); ``rest`` (m, m) is scratch.
 
     Elimination in I + S turns S into S - s s' / (1 + S_jj); kept apart from I it keeps its digits,
     however small it is.
     """
+    m = len(signal)
+    if m == 1:
+        return 0.5 * log1p(max(signal[0, 0], 0.0))
+    if m == 2:
+        minor = signal[0, 0] * signal[1, 1] - signal[0, 1] * signal[1, 0]
+        return 0.5 * log1p(max(signal[0, 0] + signal[1, 1] + minor, 0.0))
+    total = 0.0
+    copy_into(signal, rest)
+    for j in range(m):
+        pivot = max(rest[j, j], 0.0)
+        total += 0.5 * log1p(pivot)
+        for p in range(j + 1, m):
+            share = rest[p, j] / (1.0 + pivot)
+            for q in range(j + 1, m):
+                rest[p, q] -= share * rest[j, q]
+    return total
+
+
+@compiled
+def half_log_dets(signals):
+    """Return 1/2 log det(I + S) for matrices S >= 0 of shape (n, k, m, m), shape (n, k)."""
     n, k, m, _ = signals.shape
-    out = np.empty((n, k))
-    rest = np.empty((m, m))
+    out, rest = np.empty((n, k)), np.empty((m, m))
     for i in range(n):
         for a in range(k):
-            out[i, a] = 0.0
-            copy_into(signals[i, a], rest)
-            for j in range(m):
-                pivot = max(rest[j, j], 0.0)
-                out[i, a] += 0.5 * np.log1p(pivot)
-                for p in range(j + 1, m):
-                    share = rest[p, j] / (1.0 + pivot)
-                    for q in range(j + 1, m):
-                        rest[p, q] -= share * rest[j, q]
+            out[i, a] = half_log_det(signals[i, a], rest)
     return out
 
 
@@ -260,132 +409,10 @@ def rotate_in(triangles, rows, residual):
                 if line[p] == 0.0:
                     continue
                 own = turned[i, p]
-                length = np.hypot(own[p], line[p])
+                length = hypot(own[p], line[p])
                 cosine, sine = own[p] / length, line[p] / length
                 for q in range(p, r + 1):
                     kept = cosine * own[q] + sine * line[q]
                     line[q] = cosine * line[q] - sine * own[q]
                     own[q] = kept
     return turned
-
-
-@compiled(fastmath=FAST)
-def exact_gaps(means, inverse, beta, centred, apart):
-    """Return max over b of means_b - means_a + beta^(1/2) |phi_b - phi_a|, shape (n, k).
-
-    ``centred`` (k, r) are the features minus their mean, which no difference sees: what they have
-    in common would only cost digits. ``apart`` (k, k) is the squared distance in directions that no
-    observation sees, over lambda.
-    """
-    n, k = means.shape
-    r = centred.shape[1]
-    gaps = np.zeros((n, k))
-    pulled = np.empty((k, r))
-    lengths = np.empty(k)
-    for i in range(n):
-        radius = np.sqrt(beta[i])
-        for a in range(k):
-            transform(inverse[i], centred[a], pulled[a])
-            lengths[a] = inner(pulled[a], centred[a])
-        for a in range(k):
-            for b in range(a + 1, k):
-                cross = 0.0
-                for p in range(r):
-                    cross += pulled[a, p] * centred[b, p]
-                both = lengths[a] + lengths[b]
-                squared = both - 2.0 * cross
-                squared = (squared if squared > ROUNDING * both else 0.0) + apart[a, b]
-                width = radius * np.sqrt(squared)
-                ahead = means[i, b] - means[i, a]
-                gaps[i, a] = max(gaps[i, a], ahead + width)
-                gaps[i, b] = max(gaps[i, b], width - ahead)
-    return gaps
-
-
-@compiled(fastmath=FAST)
-def furthest(cross, start, lengths, means, radius, unseen, regularization):
-    """Return the gaps (q,) of actions from ``start`` on, from their products with all (q, k)."""
-    q, k = cross.shape
-    gaps = np.empty(q)
-    reach = np.empty(k)
-    for a in range(q):
-        own, products_of_own = start + a, cross[a]
-        for b in range(k):
-            both = lengths[own] + lengths[b]
-            squared = both - 2.0 * products_of_own[b]
-            reach[b] = squared if squared > ROUNDING * both else 0.0
-        for p in range(unseen.shape[1]):
-            for b in range(k):
-                reach[b] += (unseen[b, p] - unseen[own, p]) ** 2 / regularization
-        for b in range(k):
-            reach[b] = means[b] + radius * np.sqrt(reach[b])
-        gaps[a] = max(largest(reach) - means[own], 0.0)
-    return gaps
-
-
-@compiled(fastmath=FAST)
-def distances(variances, inverse, seen, columns, g, pulled, out):
-    """Fill out (k,) with |phi_a - phi_g|^2 in the norm of W_t^-1; ``pulled`` (r,) is scratch.
-
-    Written with differences, so that it is exactly zero for copies of g.
-    """
-    transform(inverse, seen[g], pulled)
-    products(seen, columns, pulled, out)
-    own, cross = variances[g], out[g]
-    for a in range(len(out)):
-        out[a] = max((variances[a] - own) + 2.0 * (cross - out[a]), 0.0)
-
-
-@compiled(fastmath=FAST)
-def greedy_gaps(
-    means, variances, inverse, beta, seen, columns, unseen, regularization, through_mean
-):
-    """Return gaps relative to the greedy action g, shape (n, k), and g, shape (n,).
-
-    With delta = max_b means_b - means_g + width_b, where width_b = beta^(1/2) |phi_b - phi_g|, the
-    gap of an action is delta + means_g - means_a, plus width_a unless ``through_mean``; that of g
-    is delta.
-    """
-    n, k = means.shape
-    r, rest = seen.shape[1], unseen.shape[1]
-    gaps = np.empty((n, k))
-    greedy = np.empty(n, np.int64)
-    pulled = np.empty(r)
-    widths = np.empty(k)
-    for i in range(n):
-        g = 0
-        for a in range(1, k):
-            if means[i, a] > means[i, g]:
-                g = a
-        greedy[i] = g
-        distances(variances[i], inverse[i], seen, columns, g, pulled, widths)
-        for p in range(rest):
-            for a in range(k):
-                widths[a] += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
-        own, out, best = means[i], gaps[i], means[i, g]
-        for a in range(k):
-            widths[a] = np.sqrt(beta[i] * widths[a])
-        for a in range(k):
-            out[a] = own[a] + widths[a]
-        delta = max(largest(out) - best, 0.0)
-        for a in range(k):
-            out[a] = delta + best - own[a]
-        if not through_mean:
-            for a in range(k):
-                out[a] = delta + max(best - own[a] + widths[a], 0.0)
-        out[g] = delta
-    return gaps, greedy
-
-
-@compiled(fastmath=FAST)
-def duels(means, variances, inverse, beta, seen, columns, unseen, regularization):
-    """Return item gaps (n, k), greedy items (n,) and psi of their duels with every item (n, k)."""
-    n, k = means.shape
-    gaps, greedy = greedy_gaps(
-        means, variances, inverse, beta, seen, columns, unseen, regularization, True
-    )
-    psi = np.empty((n, k))
-    pulled = np.empty(seen.shape[1])
-    for i in range(n):
-        distances(variances[i], inverse[i], seen, columns, greedy[i], pulled, psi[i])
-    return gaps, greedy, psi

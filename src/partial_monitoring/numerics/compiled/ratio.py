@@ -11,7 +11,7 @@ TIE = 1e-13
 """Ratios closer than this fraction are tied, and the lower index wins."""
 
 
-@compiled
+@compiled(allocates=False)
 def ratio(gap, information, kappa):
     """Return gap^kappa / information with 0/0 = 0 and 1/0 = inf."""
     if gap <= 0.0:
@@ -23,7 +23,7 @@ def ratio(gap, information, kappa):
     return gap**kappa / information
 
 
-@compiled
+@compiled(allocates=False)
 def best_share(d1, i1, d2, i2, kappa):
     """Return the probability of the second action that minimises the ratio of a pair.
 
@@ -37,7 +37,7 @@ def best_share(d1, i1, d2, i2, kappa):
     return min(1.0, max(0.0, share))
 
 
-@compiled
+@compiled(allocates=False)
 def anchored(gaps, information, anchor, kappa):
     """Return (partner, share) of the best pair that contains the anchor."""
     d1, i1 = gaps[anchor], information[anchor]
@@ -51,7 +51,7 @@ def anchored(gaps, information, anchor, kappa):
     return partner, share
 
 
-@compiled(fastmath=EXTREMES)
+@compiled(fastmath=EXTREMES, allocates=False)
 def least_slope(gaps, information, slope, psi):
     """Return the least slope * D_a - psi * I_a."""
     least = np.inf
@@ -60,7 +60,7 @@ def least_slope(gaps, information, slope, psi):
     return least
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def first_least(gaps, information, slope, psi, limit):
     """Return the first action with slope * D_a - psi * I_a up to a limit.
 
@@ -76,7 +76,7 @@ def first_least(gaps, information, slope, psi, limit):
     return best
 
 
-@compiled
+@compiled(allocates=False)
 def usable_numbers(values):
     """Whether no number is negative or not finite."""
     bad = 0
@@ -85,7 +85,7 @@ def usable_numbers(values):
     return bad == 0
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def minimize(gaps, information, kappa):
     """Return (first, second, share of the second) of a distribution with the least ratio.
 
@@ -131,7 +131,7 @@ def minimize(gaps, information, kappa):
     return first, second, share
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def minimize_row(gaps, information, kappa, exact, zero, d, i):
     """Solve one problem: (first, second, share, ratio, usable); d and i (k,) are scratch."""
     if not (usable_numbers(gaps) and usable_numbers(information)):

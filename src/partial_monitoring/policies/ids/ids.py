@@ -105,6 +105,12 @@ class IDS(EstimatingPolicy):
             action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
         )
 
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        from partial_monitoring.policies.ids.program import ids_program
+
+        return ids_program(self, state)
+
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what is proven of these parts, on a game or wherever the theory holds."""
         words: str = getattr(self.confidence, "promise", "")

@@ -31,15 +31,6 @@ def log_det(game: Any, confidence: ConfidenceSet) -> Array:
     Zero for actions that show nothing new about Theta, whatever they show of known directions (E3).
     """
     signals: Array = confidence.signals
-    m = signals.shape[-1]
-    if m == 0:
-        return np.zeros(signals.shape[:2])
-    if m == 1:
-        return np.asarray(0.5 * np.log1p(np.maximum(signals[:, :, 0, 0], 0.0)))
-    if m == 2:
-        trace = signals[..., 0, 0] + signals[..., 1, 1]
-        minor = signals[..., 0, 0] * signals[..., 1, 1] - signals[..., 0, 1] * signals[..., 1, 0]
-        return np.asarray(0.5 * np.log1p(np.maximum(trace + minor, 0.0)))
     from partial_monitoring.numerics.compiled.linear import half_log_dets
 
     return np.asarray(half_log_dets(signals))

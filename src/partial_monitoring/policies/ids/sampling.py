@@ -20,6 +20,7 @@ from partial_monitoring.policies.ids import ratio as ratios
 from partial_monitoring.policies.ids.context_kernel import contextual as contextual
 from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe as frank_wolfe
 from partial_monitoring.policies.policy import draw, point_mass
+from partial_monitoring.policies.program import NotCompiled
 from partial_monitoring.validation import Array, Indices, non_negative_number, set_fields
 
 SamplingRule = Callable[[Array, Array], Array]
@@ -72,6 +73,10 @@ class Rule(ABC):
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         """Return distributions, shape (..., k)."""
 
+    def numbers(self) -> tuple[int, float, bool, float]:
+        """Return the rule for compiled rounds: its number there, kappa, all pairs, tradeoff."""
+        raise NotCompiled("the sampling rule is not compiled")
+
     def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         """Return the distributions of n problems, shape (n, k), given E_t."""
         return Mixture.of(self(gaps, information), gaps, information)
@@ -90,6 +95,9 @@ class PairRule(Rule):
         d, i = ratios.as_arrays(gaps, information)
         k = d.shape[-1]
         return self.pairs(d.reshape(-1, k), i.reshape(-1, k)).distribution(k).reshape(d.shape)
+
+    def numbers(self) -> tuple[int, float, bool, float]:
+        return 0, self.kappa, self.minimizes_ratio, 0.0
 
     def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         return self.pairs(gaps, information)
@@ -133,6 +141,9 @@ class E2D(Rule):
     def __post_init__(self) -> None:
         set_fields(self, tradeoff=non_negative_number("tradeoff", self.tradeoff))
 
+    def numbers(self) -> tuple[int, float, bool, float]:
+        return 2, 2.0, True, float(self.tradeoff)
+
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         d, i = ratios.checked(gaps, information)
         return _dirac(d - self.tradeoff * i)
@@ -153,6 +164,9 @@ class AnytimeE2D(Rule):
     """
 
     explores_for_others = True
+
+    def numbers(self) -> tuple[int, float, bool, float]:
+        return 3, 2.0, True, 0.0
 
     def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         gained = 0.5 * confidence.log_det
@@ -228,6 +242,11 @@ class Own(Rule):
     """A function of the user's, whose answers are checked."""
 
     function: SamplingRule
+
+    def numbers(self) -> tuple[int, float, bool, float]:
+        if self.function is deterministic:
+            return 1, 2.0, True, 0.0
+        raise NotCompiled("the sampling rule is a function of your own")
 
     def __call__(self, gaps: ArrayLike, information: ArrayLike) -> Array:
         own: Callable[..., Any] = self.function

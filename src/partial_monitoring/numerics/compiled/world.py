@@ -1,0 +1,137 @@
+"""What a simulated environment shows and charges, one replicate at a time, inside compiled loops.
+
+Row i of a table with one row per replicate is that of replicate i; a table with a single row is
+that of all of them. Games without contexts have one.
+"""
+
+# mypy: ignore-errors
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled import random
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+
+GAUSSIAN, BERNOULLI, SIGN, NONE, OUTCOME = range(5)
+"""How observations are drawn."""
+
+POLICY, NOISE, CONTEXT = np.uint64(1), np.uint64(2), np.uint64(3)
+"""The purposes of random numbers, as in ``randomness``; each has a row of its own, in this
+order."""
+
+
+class World(NamedTuple):
+    """True parameters that answer actions, for n replicates."""
+
+    seeds: np.ndarray
+    """Shape (n,), uint64."""
+    numbers: np.ndarray
+    """The streams of random numbers, shape (n, 3, random.ROW), uint64; they move on."""
+    kind: int
+    """How observations are drawn."""
+    width: int
+    """The number of random numbers of an observation."""
+    means: np.ndarray
+    """Of what is shown, shape (rows, contexts, k, m)."""
+    sizes: np.ndarray
+    """Of the noise, shape (contexts, k)."""
+    losses: np.ndarray
+    """Against the best action, shape (rows, contexts, k)."""
+    outcomes: np.ndarray
+    """The uniform number below which each outcome is drawn, shape (rows, outcomes)."""
+    signals: np.ndarray
+    """What actions show in each outcome, shape (contexts, k, outcomes, m)."""
+    contexts: np.ndarray
+    """The uniform number below which each context is drawn, shape (contexts,), or empty."""
+
+
+class Totals(NamedTuple):
+    """Sums over the rounds that were played."""
+
+    regret: np.ndarray
+    """Shape (n,)."""
+    gained: np.ndarray
+    """The information of the actions, shape (n,)."""
+    ratios: np.ndarray
+    """Information ratios, shape (n,)."""
+    plays: np.ndarray
+    """How often each action was played, shape (n, k), or (n, 0) if that is not counted."""
+
+
+@compiled(allocates=False)
+def start_round(world, i, t):
+    """Prepare the random numbers of replicate i for round t (counted from 0)."""
+    if t % random.BLOCK == 0:
+        for purpose in range(3):
+            random.restart(world.numbers[i, purpose])
+
+
+@compiled(allocates=False)
+def drawn(limits, number):
+    """Return how many of the increasing limits a uniform number has passed."""
+    place = 0
+    for j in range(len(limits)):
+        place += limits[j] <= number
+    return place
+
+
+@compiled(allocates=False)
+def context(world, i, t):
+    """Return the context of round t; 0 if there are none."""
+    if len(world.contexts) == 0:
+        return 0
+    block = np.uint64(t // random.BLOCK)
+    number = random.uniform(world.numbers[i, 2], world.seeds[i], CONTEXT, block)
+    return drawn(world.contexts, number)
+
+
+@compiled(allocates=False)
+def uniform_for_policy(world, i, t):
+    """Return the next uniform number of the policy in round t."""
+    block = np.uint64(t // random.BLOCK)
+    return random.uniform(world.numbers[i, 0], world.seeds[i], POLICY, block)
+
+
+@compiled(allocates=False)
+def observe(world, i, z, action, t, out):
+    """Fill out (m,) with what an action shows in round t, in context z."""
+    own, seed, block = world.numbers[i, 1], world.seeds[i], np.uint64(t // random.BLOCK)
+    m, kind = len(out), world.kind
+    if kind == OUTCOME:
+        number = random.uniform(own, seed, NOISE, block)
+        outcome = drawn(world.outcomes[i if len(world.outcomes) > 1 else 0], number)
+        for j in range(m):
+            out[j] = world.signals[z, action, outcome, j]
+        return
+    means = world.means[i if len(world.means) > 1 else 0, z, action]
+    size = world.sizes[z, action]
+    for j in range(world.width):
+        mean = means[j] if j < m else 0.0
+        if kind == GAUSSIAN:
+            shown = mean + size * random.normal(own, seed, NOISE, block)
+        elif kind == BERNOULLI:
+            shown = 1.0 if random.uniform(own, seed, NOISE, block) < mean else 0.0
+        elif kind == SIGN:
+            number = random.uniform(own, seed, NOISE, block)
+            shown = 1.0 if number < (1.0 + mean) / 2.0 else -1.0
+        else:
+            shown = mean
+        if j < m:
+            out[j] = shown
+
+
+@compiled(allocates=False)
+def loss(world, i, z, action):
+    """Return what an action loses against the best one."""
+    return world.losses[i if len(world.losses) > 1 else 0, z, action]
+
+
+@compiled(allocates=False)
+def count(totals, i, action, lost, gained, ratio):
+    """Add a round to the totals of replicate i."""
+    totals.regret[i] += lost
+    totals.gained[i] += gained
+    totals.ratios[i] += ratio
+    if totals.plays.shape[1] > 0:
+        totals.plays[i, action] += 1

@@ -1,0 +1,48 @@
+"""What a policy offers whose rounds are compiled as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from partial_monitoring.policies.policy import Policy
+from partial_monitoring.validation import Indices
+
+
+class NotCompiled(Exception):
+    """Why a policy is played by its batched formulas, as the end of a sentence."""
+
+
+class Program(Protocol):
+    """A policy in compiled code, with what all replicates know."""
+
+    draws: int
+    """How many uniform numbers a round takes."""
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        """Play replicates ``first`` to before ``last`` until round ``stop``.
+
+        From the rounds (n,) that they have reached, which move on, as do the totals and the random
+        numbers of the world. Threads may play different replicates at the same time.
+        """
+        ...
+
+
+def program_of(policy: Policy[Any], state: Any) -> Program:
+    """Return the program of a policy in its initial state, or say why there is none."""
+    offered = getattr(policy, "program", None)
+    if offered is None or _changed_since(type(policy), "program"):
+        raise NotCompiled(f"{type(policy).__name__} has no compiled rounds")
+    found: Program = offered(state)
+    return found
+
+
+def _changed_since(kind: type, name: str) -> bool:
+    """Whether a subclass of the one that defines a method says how it decides or learns."""
+    for parent in kind.__mro__:
+        if name in vars(parent):
+            return False
+        if any(own in vars(parent) for own in ("init", "decide", "update", "choose")):
+            return True
+    return True

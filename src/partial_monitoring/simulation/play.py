@@ -1,0 +1,227 @@
+"""Play one policy on all seeds: in compiled code where it has some, else by batched formulas."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput, is_interruption
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.needs import initial_state_of
+from partial_monitoring.policies.policy import (
+    Policy,
+    check_choices,
+    checked_actions,
+    seen,
+    uniform_stream,
+)
+from partial_monitoring.policies.program import NotCompiled, Program, program_of
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.progress import round_counter
+from partial_monitoring.simulation.result import Run
+from partial_monitoring.simulation.world import no_totals, world_of
+from partial_monitoring.validation import Indices
+
+MOST_COUNTS = 1_000_000
+"""Largest table of plays (checkpoints times actions) that is kept for a seed."""
+
+COMPILED, ON_DEVICE = "compiled", "compiled for the GPU"
+"""The backends of policies whose rounds are compiled as a whole."""
+
+SLICE = 0.1
+"""Seconds that compiled code plays at a time; then progress is shown, and it can be stopped."""
+
+SHARES = 4
+"""The number of tasks that each thread gets in a slice, so that none waits long for the last."""
+
+
+def play(
+    game: AnyGame,
+    policy: Policy[Any],
+    environment: Environment,
+    marks: Indices,
+    title: str | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+) -> Run:
+    """Play one policy to the last checkpoint and record it; ``threads`` are all cores unless given.
+
+    The numbers do not depend on the way that is taken, nor on the threads.
+    """
+    state = initial_state_of(policy, game, len(environment.seeds))
+    try:
+        program, world = program_of(policy, state), world_of(environment)
+    except NotCompiled as why:
+        if device is not None:
+            name = type(policy).__name__
+            raise InvalidInput(f"{name} cannot be played on a GPU here: {why}.") from None
+        run = play_batched(game, policy, environment, marks, title, state)
+        run.backend = f"batched: {why}"
+        return run
+    if device is not None:
+        return play_on_device(game, program, world, marks, title)
+    return play_compiled(game, program, world, marks, title, threads)
+
+
+def play_compiled(
+    game: AnyGame,
+    program: Program,
+    world: Any,
+    marks: Indices,
+    title: str | None = None,
+    threads: int | None = None,
+) -> Run:
+    """Play a program on the cores of this machine."""
+    n = len(world.seeds)
+    totals = no_totals(n, counted_actions(game, marks))
+    reached = np.zeros(n, dtype=np.int64)
+    with shared_out(n, threads) as each:
+
+        def advance(stop: int) -> None:
+            each(lambda first, last: program.play(world, totals, reached, stop, first, last))
+
+        return in_slices(advance, lambda: None, totals, marks, title, COMPILED)
+
+
+def play_on_device(
+    game: AnyGame, program: Program, world: Any, marks: Indices, title: str | None = None
+) -> Run:
+    """Play a program on a GPU."""
+    from partial_monitoring.numerics.cuda.play import OnDevice
+
+    totals = no_totals(len(world.seeds), counted_actions(game, marks))
+    played = OnDevice(program, world, totals)  # type: ignore[no-untyped-call]
+    return in_slices(played.advance, played.collect, totals, marks, title, ON_DEVICE)
+
+
+def in_slices(
+    advance: Callable[[int], None],
+    collect: Callable[[], None],
+    totals: Any,
+    marks: Indices,
+    title: str | None,
+    backend: str,
+) -> Run:
+    """Record a run that a function advances to a given round, in slices that end with marks.
+
+    Another one collects the totals there.
+    """
+    n, horizon = len(totals.regret), int(marks[-1])
+    run = Run.empty(n, len(marks), totals.plays.shape[1])
+    run.backend = backend
+    done, rounds, t, start = 0, 1, 0, perf_counter()
+    with round_counter(title, horizon) as bar, stoppable(run):
+        while t < horizon:
+            began, stop = perf_counter(), min(t + rounds, int(marks[done]))
+            advance(stop)
+            took = perf_counter() - began
+            if t == 0:
+                start = perf_counter()  # the first round may load or compile code
+            else:
+                rounds = int(np.clip((stop - t) * SLICE / max(took, 1e-9), 1, 2 * rounds + 64))
+            t = stop
+            if t == marks[done]:
+                collect()
+                run.record(done, totals.regret, totals.gained, totals.ratios / t, totals.plays)
+                done += 1
+            bar(t)
+    run.seconds, run.recorded = _seconds(start, horizon), done
+    return run
+
+
+def play_batched(
+    game: AnyGame,
+    policy: Policy[Any],
+    environment: Environment,
+    marks: Indices,
+    title: str | None = None,
+    state: Any = None,
+) -> Run:
+    """Play a policy round by round, all seeds at once."""
+    n, horizon = len(environment.seeds), int(marks[-1])
+    if state is None:
+        state = initial_state_of(policy, game, n)
+    uniforms = uniform_stream(policy, state, environment.seeds)
+    totals = no_totals(n, counted_actions(game, marks))
+    run = Run.empty(n, len(marks), totals.plays.shape[1])
+    each = np.arange(n)
+    done, start = 0, perf_counter()
+    with round_counter(title, horizon) as bar, stoppable(run):
+        for t in range(horizon):
+            context = environment.context(t)
+            choice = policy.decide(state, uniforms(t), **seen(context))
+            if t == 0:
+                check_choices(choice, game.k, n)
+            action = checked_actions(choice, n, game.k)
+            shown = environment.observe(action, t)
+            state = policy.update(state, action, shown, **seen(context))
+            totals.regret[:] += environment.gap(action, t)
+            totals.gained[:] += choice.gained
+            totals.ratios[:] += np.nan if choice.ratio is None else choice.ratio
+            if totals.plays.size:
+                totals.plays[each, action] += 1
+            if t + 1 == marks[done]:
+                means = totals.ratios / (t + 1)
+                run.record(done, totals.regret, totals.gained, means, totals.plays)
+                done += 1
+            if t == 0:
+                start = perf_counter()
+            bar(t + 1)
+    run.seconds, run.recorded = _seconds(start, horizon), done
+    return run
+
+
+def counted_actions(game: AnyGame, marks: Indices) -> int:
+    """Return of how many actions plays are counted: all, or none if that takes too much memory."""
+    return game.k if len(marks) * game.k <= MOST_COUNTS else 0
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def shared_out(
+    count: int, threads: int | None
+) -> Iterator[Callable[[Callable[[int, int], None]], None]]:
+    """Share replicates out among threads: gives a function that calls another with ranges of them.
+
+    It returns when all of them are done, also if one failed or was interrupted.
+    """
+    workers = min(cores() if threads is None else threads, count)
+    if workers == 1:
+        yield lambda task: task(0, count)
+        return
+    limits = np.linspace(0, count, min(count, SHARES * workers) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(workers, "partial-monitoring") as pool:
+
+        def each(task: Callable[[int, int], None]) -> None:
+            for _ in pool.map(task, limits[:-1], limits[1:]):
+                pass
+
+        yield each
+
+
+@contextmanager
+def stoppable(run: Run) -> Iterator[None]:
+    """Let the keyboard interrupt a run, which keeps what is recorded."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interruption(error):
+            raise
+        run.interrupted = True
+
+
+def _seconds(start: float, horizon: int) -> float:
+    """Return the seconds of all rounds, given when the first was over."""
+    return (perf_counter() - start) * (horizon / max(1, horizon - 1))
