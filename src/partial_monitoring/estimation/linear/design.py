@@ -169,14 +169,20 @@ class Design:
             return np.concatenate([part.gap_ceiling for part in self.parts])
         return np.broadcast_to(self.largest_gap, self.offsets.shape)
 
-    def pair_ceiling(self, group: int) -> Array:
-        """Return max over Theta of <phi_b - phi_a, theta> for pairs of a group, shape (q, q)."""
-        return self.parts[group].pair_ceiling(0) if self.parts else self._pair_ceiling
-
     @cached_property
-    def _pair_ceiling(self) -> Array:
+    def pair_ceilings(self) -> Array:
+        """Max over Theta of <phi_b - phi_a, theta> for pairs of a group, row a, shape (k, q).
+
+        The first column is that of the first action of the group, q the size of the largest.
+        """
+        if self.parts:
+            ceilings = np.zeros((len(self.offsets), int(np.diff(self.groups).max())))
+            for start, part in zip(self.groups, self.parts, strict=False):
+                own = part.pair_ceilings
+                ceilings[start : start + len(own), : len(own)] = own
+            return frozen(ceilings)
         features = self.game.features
-        return np.stack([self.game.parameters.support(features - phi) for phi in features])
+        return frozen(np.stack([self.game.parameters.support(features - phi) for phi in features]))
 
     @cached_property
     def pareto(self) -> ParetoActions:

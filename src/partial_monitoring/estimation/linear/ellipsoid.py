@@ -158,24 +158,16 @@ class Ellipsoid(ConfidenceSet):
                 )
         return gaps
 
+    def lazy_gaps(self, information: Array, kappa: float, zero: float) -> Array | None:
+        known = self.data.metric, self.local_center, self.beta, self.data.design
+        return self.cut.lazy_gaps(*known, self.lengths**2, information, kappa, zero)
+
     def relaxed_gaps(self) -> Array:
         if self.cut.whole:
             return self._through_greedy(through_mean=False)
-        if len(self.groups) > 2:
-            return self._by_group(Ellipsoid.relaxed_gaps)
-        design, greedy = self.data.design, self.means.argmax(axis=1)
-        up, down = np.zeros_like(self.means), np.zeros_like(self.means)
-        for g in np.unique(greedy):
-            rows = greedy == g
-            away = design.slopes - design.slopes[g]
-            shift = design.offsets - design.offsets[g]
-            own = self.of(rows)
-            up[rows] = own.local_supports(away)[0] + shift
-            down[rows] = own.local_supports(-away)[0] - shift
-        delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
-        gaps = delta + np.maximum(down, 0.0)
-        np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
-        return np.asarray(gaps)
+        return self.cut.relaxed_gaps(
+            self.data.metric, self.local_center, self.beta, self.data.design
+        )
 
     def greedy_gaps(self) -> Array:
         return self._through_greedy(through_mean=True)

@@ -22,8 +22,7 @@ from partial_monitoring.policies.ids import information as information_gains
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.gaps import GapEstimate
 from partial_monitoring.policies.ids.information import InformationGain
-from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
-from partial_monitoring.policies.ids.lazy_gaps import lazily
+from partial_monitoring.policies.ids.lazy_gaps import lazily, pays
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Generalized, Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
@@ -147,8 +146,7 @@ class IDS(EstimatingPolicy):
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
-        many = information.shape[1] >= LAZY_FROM
-        if many and rule.minimizes_ratio and confidence.uncut is confidence:
+        if rule.minimizes_ratio and pays(confidence):
             lazy, answers = lazily(confidence, information, rule)
             gaps = asked("gap", self.gap, lazy)
             if not answers or gaps is answers[-1]:

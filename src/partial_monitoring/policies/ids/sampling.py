@@ -65,6 +65,8 @@ class Rule(ABC):
     minimizes_ratio: ClassVar[bool] = False
     """Whether the answer is right as soon as the gaps on its support are, the others being lower
     bounds."""
+    kappa: float = 2.0
+    """The exponent of the ratio."""
     explores_for_others: ClassVar[bool] = False
     """Whether it may explore in a context where one action is always best."""
 
