@@ -81,6 +81,8 @@ from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
 from .simulation.comparison import Comparison as Comparison
+from .simulation.regret_map import RegretMap as RegretMap
+from .simulation.regret_map import regret_map as regret_map
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
 

@@ -69,9 +69,11 @@ def test_what_random_decisions_leave(seed: int) -> None:
     for _ in range(12):
         signs = rng.integers(-1, 2, size=len(shape.pairs)).astype(np.int8)
         actions, pairs = left(shape, {e: int(s) for e, s in enumerate(signs) if s})
-        found = patterns.left(signs)
-        assert list(found.actions) == actions
-        assert list(found.pairs) == pairs
+        (number,) = patterns.numbers(signs[None])
+        found = patterns.table.left[number]
+        count = len(shape.actions)
+        assert [a for a, own in zip(shape.actions, found, strict=False) if own] == actions
+        assert np.flatnonzero(found[count:]).tolist() == pairs
 
 
 @pytest.mark.parametrize("policy", ["cbp", "randcbp"])
@@ -88,17 +90,17 @@ def test_patterns_that_two_threads_solve_at_once_are_right(monkeypatch: pytest.M
     asked = [np.zeros((1, len(shape.pairs)), dtype=np.int8) for _ in range(3)]
     asked[1][:, 0], asked[2][:, 0] = 1, -1
     expected = [Patterns(shape).masks(signs) for signs in asked]
-    patterns, solve = Patterns(shape), Patterns.left
+    patterns, solve = Patterns(shape), Patterns._prove
     copies = []
 
-    def interrupted(own: Patterns, signs: np.ndarray) -> object:
-        """Another thread asks for the same pattern, and a third one copies what is there."""
+    def interrupted(own: Patterns, signs: np.ndarray, target: int) -> None:
+        """The same pattern is asked for again, and another thread copies what is there."""
         monkeypatch.undo()
         patterns.masks(signs[None])
         copies.append(copy.deepcopy(patterns))
-        return solve(own, signs)
+        solve(own, signs, target)
 
-    monkeypatch.setattr(Patterns, "left", interrupted)
+    monkeypatch.setattr(Patterns, "_prove", interrupted)
     for own in (patterns, patterns, *copies):
         for signs, masks in zip(asked, expected, strict=True):
             for found, right in zip(own.masks(signs), masks, strict=True):

@@ -1,6 +1,7 @@
-"""Play one learner on the simulated device beside one without, and print how they compare.
+"""Play one learner on a device beside one without, and print what both decided as JSON.
 
-``NUMBA_ENABLE_CUDASIM=1 python -m tests.tools.device_play NAME ROUNDS``
+``python -m tests.tools.device_play NAME ROUNDS``, on a machine with a GPU, or simulated with
+``NUMBA_ENABLE_CUDASIM=1``. How many actions are the same is said on standard error.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import config
 
 import partial_monitoring as pm
 from tests.tools import simulator
@@ -71,11 +73,14 @@ def played(learner: Any, rounds: int) -> list[list[float]]:
 
 
 def main(name: str, rounds: int) -> None:
-    simulator.prepare()
+    if config.ENABLE_CUDASIM:
+        simulator.prepare()
     game, policy = CASES[name][0](), CASES[name][1]()
     host = played(pm.Learner(game, policy, seed=3), rounds)
     learner = pm.Learner(game, policy, seed=3, device="cuda")
     device = played(learner, rounds)
+    same = sum(one[0] == two[0] for one, two in zip(host, device, strict=True))
+    print(f"{name}: {same} of {rounds} actions are the same", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.json"
         learner.save(path)

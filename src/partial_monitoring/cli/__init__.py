@@ -9,6 +9,7 @@ from partial_monitoring.cli.common import OneSentence
 from partial_monitoring.cli.demo import demo
 from partial_monitoring.cli.experiments import policies, report, run, simulate
 from partial_monitoring.cli.games import advise, analyze, games, show
+from partial_monitoring.cli.maps import map_regret
 
 
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,6 +29,7 @@ def main() -> None:
     Compare policies:
       pm policies                               the policies that come with the library
       pm simulate dynamic_pricing --theta 0.2,0.5,0.3
+      pm map dynamic_pricing --plot map.png     where a policy is weak, over all distributions
       pm run experiment.toml                    run an experiment file; finished runs are kept
       pm report RESULTS                         write a page with curves, tables and verdicts
 
@@ -38,5 +40,5 @@ def main() -> None:
     """
 
 
-for command in (games, show, analyze, advise, policies, simulate, run, report, demo):
+for command in (games, show, analyze, advise, policies, simulate, map_regret, run, report, demo):
     main.add_command(command)

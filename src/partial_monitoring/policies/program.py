@@ -32,7 +32,17 @@ class Program(Protocol):
 def program_of(policy: Policy[Any], state: Any) -> Program:
     """Return the program of a policy in its initial state, or say why there is none."""
     offered = getattr(policy, "program", None)
-    if offered is None:
+    if offered is None or _changed_since(type(policy), "program"):
         raise NotCompiled(f"{type(policy).__name__} has no compiled rounds")
     found: Program = offered(state)
     return found
+
+
+def _changed_since(kind: type, name: str) -> bool:
+    """Whether a subclass of the one that defines a method says how it decides or learns."""
+    for parent in kind.__mro__:
+        if name in vars(parent):
+            return False
+        if any(own in vars(parent) for own in ("init", "decide", "update", "choose")):
+            return True
+    return True

@@ -86,7 +86,7 @@ def play_compiled(
         def advance(stop: int) -> None:
             each(lambda first, last: program.play(world, totals, reached, stop, first, last))
 
-        return in_slices(advance, totals, marks, title, COMPILED)
+        return in_slices(advance, lambda: None, totals, marks, title, COMPILED)
 
 
 def play_on_device(
@@ -97,13 +97,21 @@ def play_on_device(
 
     totals = no_totals(len(world.seeds), counted_actions(game, marks))
     played = OnDevice(program, world, totals)  # type: ignore[no-untyped-call]
-    return in_slices(played.play, totals, marks, title, ON_DEVICE)
+    return in_slices(played.advance, played.collect, totals, marks, title, ON_DEVICE)
 
 
 def in_slices(
-    advance: Callable[[int], None], totals: Any, marks: Indices, title: str | None, backend: str
+    advance: Callable[[int], None],
+    collect: Callable[[], None],
+    totals: Any,
+    marks: Indices,
+    title: str | None,
+    backend: str,
 ) -> Run:
-    """Record a run that a function advances to a given round, in slices that end with marks."""
+    """Record a run that a function advances to a given round, in slices that end with marks.
+
+    Another one collects the totals there.
+    """
     n, horizon = len(totals.regret), int(marks[-1])
     run = Run.empty(n, len(marks), totals.plays.shape[1])
     run.backend = backend
@@ -119,6 +127,7 @@ def in_slices(
                 rounds = int(np.clip((stop - t) * SLICE / max(took, 1e-9), 1, 2 * rounds + 64))
             t = stop
             if t == marks[done]:
+                collect()
                 run.record(done, totals.regret, totals.gained, totals.ratios / t, totals.plays)
                 done += 1
             bar(t)

@@ -102,10 +102,10 @@ class CatalogueState:
         from partial_monitoring.numerics.cuda.catalogue import Round
 
         design, confidence = self.design, self.confidence(schedule)
-        improving = rule == layout.IMPROVEMENT
+        improving, inverse = rule == layout.IMPROVEMENT, self.estimate.inverse[0]
         now = Round(
             (affine_estimate(self.estimate) if improving else confidence.center)[0],
-            design.basis @ self.estimate.inverse[0] @ design.basis.T,
+            inverse if design.identity else design.basis @ inverse @ design.basis.T,
             rule,
             kappa,
             float(confidence.beta[0]),

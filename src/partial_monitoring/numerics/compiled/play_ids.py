@@ -78,9 +78,17 @@ class Known(NamedTuple):
     means: np.ndarray
     variances: np.ndarray
     signals: np.ndarray
-    """Shape (n, k, m, m), or (n, k, 0, 0) if actions show their own reward."""
+    """Shape (n, k, m, m); with one entry if actions show their own reward, whose variances it
+    is."""
+
+
+class Data(NamedTuple):
+    """What n replicates have seen, changed in place."""
+
     plays: np.ndarray
+    """How often each action was observed, shape (n, k)."""
     sums: np.ndarray
+    """Sums of its observations, shape (n, k, m)."""
 
 
 class Rule(NamedTuple):
@@ -98,6 +106,8 @@ class Rule(NamedTuple):
     """Rounds after which an estimate is refreshed."""
     most: float
     """Up to this trace of its Gram matrix that is done in the loop."""
+    rows: int
+    """The number of rows whose signals are kept: m, or 0 if actions show their own reward."""
 
 
 class Scratch(NamedTuple):
@@ -115,7 +125,7 @@ class Scratch(NamedTuple):
     shown: np.ndarray
     """Shape (m,)."""
     show: np.ndarray
-    """Shape (m,), or (0,) if actions show their own reward."""
+    """Shape (m,)."""
     rest: np.ndarray
     """Shape (m, m)."""
     root: np.ndarray
@@ -123,28 +133,10 @@ class Scratch(NamedTuple):
 
 
 @compiled(allocates=False)
-def scratch_row(scratch, i):
-    """Return the room of replicate i, out of that of many."""
-    return Scratch(
-        scratch.gaps[i],
-        scratch.information[i],
-        scratch.one[i],
-        scratch.two[i],
-        scratch.pulled[i],
-        scratch.x[i],
-        scratch.shown[i],
-        scratch.show[i],
-        scratch.rest[i],
-        scratch.root[i],
-    )
-
-
-@compiled(allocates=False)
-def fill_information(known, i, scratch):
-    """Fill the information of all actions of replicate i, 1/2 log det(I + S)."""
-    own_reward = len(scratch.show) == 0
+def fill_information(known, rule, i, scratch):
+    """Fill the information of all actions of row i, 1/2 log det(I + S)."""
     for a in range(len(scratch.information)):
-        if own_reward:
+        if rule.rows == 0:
             scratch.information[a] = 0.5 * log1p(max(known.variances[i, a], 0.0))
         else:
             scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
@@ -152,7 +144,7 @@ def fill_information(known, i, scratch):
 
 @compiled(allocates=False)
 def fill_gaps(actions, known, rule, i, beta, scratch):
-    """Fill the gaps of all actions of replicate i; the ellipsoid is not cut by Theta."""
+    """Fill the gaps of all actions of row i; the ellipsoid is not cut by Theta."""
     gaps, means, inverse = scratch.gaps, known.means[i], known.inverse[i]
     if rule.gap == EXACT:
         gap_loops.exact_gaps_of(
@@ -236,13 +228,11 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
 
 
 @compiled(allocates=False)
-def take_in(actions, known, i, action, scratch):
-    """Let replicate i take in what an action showed; return the largest leverage of a row."""
+def take_in(actions, known, rule, i, action, scratch):
+    """Let row i take in what an action showed; return the largest leverage of one of its rows."""
     most = 0.0
-    known.plays[i, action] += 1
     for j in range(actions.maps.shape[1]):
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
-        known.sums[i, action, j] += shown
         gain = take_in_row(
             actions.maps[action, j],
             shown * actions.whitening[action] - actions.expected[action, j],
@@ -258,7 +248,7 @@ def take_in(actions, known, i, action, scratch):
             known.signals[i],
             scratch.x,
             scratch.one,
-            scratch.show,
+            scratch.show[: rule.rows],
         )
         most = max(most, gain)
         known.log_det[i] += log1p(gain)
@@ -267,7 +257,7 @@ def take_in(actions, known, i, action, scratch):
 
 @compiled(allocates=False)
 def refresh(actions, known, rule, i, scratch):
-    """Compute anew what follows from the data of replicate i; False if it cannot be done here."""
+    """Compute anew what follows from the data of row i; False if it cannot be done here."""
     trace = 0.0
     for p in range(known.gram.shape[1]):
         trace += known.gram[i, p, p]
@@ -287,48 +277,48 @@ def refresh(actions, known, rule, i, scratch):
         known.signals[i],
         scratch.root,
         scratch.x,
-        scratch.show,
+        scratch.show[: rule.rows],
     )
     return True
 
 
 @compiled(allocates=False)
-def play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due):
-    """Play replicate i until round ``stop``, or until it is due to be refreshed."""
+def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
+    """Play replicate i until round ``stop``, or until it is due to be refreshed.
+
+    What it knows is in some row, on a processor in its own one.
+    """
     gaps, information = scratch.gaps, scratch.information
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
         uniform = worlds.uniform_for_policy(world, i, t)
-        fill_information(known, i, scratch)
+        rounds, log_det = known.round[row], known.log_det[row]
+        fill_information(known, rule, row, scratch)
         if actions.best >= 0:
             action, ratio = actions.best, 0.0
         else:
-            beta = squared_radius(rule.width, known.round[i], known.log_det[i])
-            fill_gaps(actions, known, rule, i, beta, scratch)
+            beta = squared_radius(rule.width, rounds, log_det)
+            fill_gaps(actions, known, rule, row, beta, scratch)
             action, ratio, _ = choose(
-                gaps,
-                information,
-                rule,
-                known.round[i],
-                known.log_det[i],
-                uniform,
-                scratch.one,
-                scratch.two,
+                gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
         gained = information[action]
         worlds.observe(world, i, 0, action, t, scratch.shown)
-        leverage = take_in(actions, known, i, action, scratch)
+        leverage = take_in(actions, known, rule, row, action, scratch)
         worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
+        data.plays[i, action] += 1
+        for j in range(actions.rows[action]):
+            data.sums[i, action, j] += scratch.shown[j]
         reached[i] = t + 1
-        known.round[i] += 1
-        stale = (known.round[i] - 1) % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-        if stale and not refresh(actions, known, rule, i, scratch):
+        known.round[row] = rounds + 1
+        stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+        if stale and not refresh(actions, known, rule, row, scratch):
             due[i] = True
             return
 
 
 @compiled(allocates=False)
-def play(world, totals, reached, stop, first, last, actions, known, rule, scratch, due):
+def play(world, totals, data, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        play_one(world, totals, reached, stop, i, actions, known, rule, scratch, due)
+        play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)

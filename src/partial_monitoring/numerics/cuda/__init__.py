@@ -26,5 +26,5 @@ def check_device(device: object) -> None:
     if not there:
         raise InvalidInput(
             "device 'cuda' needs an NVIDIA GPU and numba-cuda; install it with: "
-            "pip install 'partial-monitoring[cuda]'."
+            "pip install numba-cuda."
         )

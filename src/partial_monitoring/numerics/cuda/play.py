@@ -1,35 +1,19 @@
 """Whole simulations on a GPU: the compiled rounds of one replicate, one thread each.
 
-The functions that play are those of the processor; numba-cuda compiles the same source. What a
-replicate knows lies beside what its neighbours know, number by number, so that threads that read
-together read from one place.
+The functions that play are those of the processor; numba-cuda compiles the same source. Arrays with
+one row per replicate lie so that neighbours are side by side, number by number: threads that read
+together read from one place. A thread keeps what its replicate knows in memory of its own.
 """
 
 # mypy: ignore-errors
-
-from functools import cache
 
 import numpy as np
 from numba import cuda
 
 from partial_monitoring.numerics.cuda.blocks import SIMULATED
 
-THREADS = 4 if SIMULATED else 128
+THREADS = 4 if SIMULATED else 64
 """Threads of a block."""
-
-
-@cache
-def kernel_for(play_one, scratch_row, rule):
-    """Return the kernel that plays with these options, which are constants of it."""
-
-    @cuda.jit
-    def kernel(world, totals, reached, stop, actions, known, scratch, due):
-        i = cuda.grid(1)
-        if i < reached.shape[0] and reached[i] < stop:
-            own = scratch_row(scratch, i)
-            play_one(world, totals, reached, stop, i, actions, known, rule, own, due)
-
-    return kernel
 
 
 def spread(values):
@@ -53,64 +37,51 @@ def shared(values):
     return type(values)(*moved)
 
 
-def room(scratch, count):
-    """Return scratch for some replicates, one row each."""
-    arrays = (cuda.device_array((count, *own.shape), own.dtype, order="F") for own in scratch)
-    return type(scratch)(*arrays)
+def world_on_device(world):
+    """Return a world on the device: tables with one row per replicate, or the same for all."""
+    n, moved = len(world.seeds), []
+    for own in world:
+        if isinstance(own, np.ndarray):
+            each = len(own) == n > 1
+            own = cuda.to_device(np.asfortranarray(own) if each else np.ascontiguousarray(own))
+        moved.append(own)
+    return type(world)(*moved)
 
 
 def fetch(values, into):
     """Copy the arrays of a named tuple from the device into those of the host."""
     for own, host in zip(values, into, strict=True):
-        if isinstance(host, np.ndarray) and host.size:
+        if host.size:
             host[...] = own.copy_to_host()
 
 
 class OnDevice:
-    """A program whose replicates are played on the device, and that of the host beside it."""
+    """A program whose replicates are played on the device."""
 
     def __init__(self, program, world, totals):
-        self.program, self.host, self.totals = program, world, totals
+        self.program, self.totals = program, totals
         n = len(world.seeds)
-        self.kernel = kernel_for(program.loops.play_one, program.loops.scratch_row, program.rule)
-        same = {"kind": world.kind, "width": world.width}
-        tables = {
-            name: spread_or_shared(getattr(world, name), n)
-            for name in world._fields
-            if name not in same
-        }
-        self.world = type(world)(**tables, **same)
-        self.sums, self.known = spread(totals), spread(program.known)
-        self.actions, self.scratch = shared(program.actions), room(program.scratch(), n)
+        self.world, self.sums = world_on_device(world), spread(totals)
+        self.states = [spread(own) for own in program.states]
+        self.constants = [shared(own) for own in program.constants]
         self.reached = cuda.to_device(np.zeros(n, dtype=np.int64))
         self.due = cuda.to_device(np.zeros(n, dtype=bool))
+        self.kernel = program.kernel()[(n + THREADS - 1) // THREADS, THREADS]
 
-    def play(self, stop):
-        """Play all replicates until a round; the totals are then those of the host, too."""
-        n = self.reached.shape[0]
+    def advance(self, stop):
+        """Play all replicates until a round."""
         while True:
-            self.kernel[(n + THREADS - 1) // THREADS, THREADS](
-                self.world,
-                self.sums,
-                self.reached,
-                stop,
-                self.actions,
-                self.known,
-                self.scratch,
-                self.due,
-            )
+            states = (*self.states, *self.constants)
+            self.kernel(self.world, self.sums, self.reached, stop, *states, self.due)
             rows = np.flatnonzero(self.due.copy_to_host())
             if len(rows) == 0:
-                break
-            fetch(self.known, self.program.known)
+                return
+            for own, host in zip(self.states, self.program.states, strict=True):
+                fetch(own, host)
             self.program.settle(rows)
-            self.known = spread(self.program.known)
-            self.due.copy_to_device(np.zeros(n, dtype=bool))
+            self.states = [spread(own) for own in self.program.states]
+            self.due.copy_to_device(np.zeros(len(self.due), dtype=bool))
+
+    def collect(self):
+        """Bring the totals to the host."""
         fetch(self.sums, self.totals)
-
-
-def spread_or_shared(values, n):
-    """Return a table on the device: one row per replicate, or the same for all."""
-    if len(values) == n > 1:
-        return cuda.to_device(np.asfortranarray(values))
-    return cuda.to_device(np.ascontiguousarray(values))

@@ -32,8 +32,10 @@ from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
 from partial_monitoring.policies.finite.patterns import Patterns, Signs
+from partial_monitoring.policies.finite.program import CBPProgram
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.program import NotCompiled
 from partial_monitoring.validation import Array, Indices
 
 TIE = 1e-8
@@ -83,7 +85,8 @@ class CBP:
     Regret of order n^(1/2) on easy and n^(2/3) on hard games, up to logarithms. First every action
     that is needed (in A, or an observer) is played once. If decisions contradict each other, which
     is rare, those that held before stay. Decisions report no gaps, information or estimate: CBP
-    has none. Linear programs are solved once per pattern of decided comparisons.
+    has none. Linear programs are solved for new patterns of decided comparisons, until what the
+    earlier ones showed settles those, too.
 
     Examples
     --------
@@ -142,10 +145,26 @@ class CBP:
         """Return f(t) = alpha^(1/3) t^(2/3) log(t)^(1/3), shape (n,)."""
         return np.cbrt(self.alpha * np.log(t) * np.square(t, dtype=float))
 
+    def weights(self, bound: Array) -> tuple[Array, Array]:
+        """Return the weights of random widths below bounds (n,), added up, and of all: here none.
+
+        Shapes (n, levels - 1) and (n,).
+        """
+        return np.zeros((len(bound), 0)), np.zeros(len(bound))
+
+    def program(self, state: CBPState) -> CBPProgram:
+        """Return rounds in compiled code, from the initial state."""
+        return self._program(state, 0)
+
     def confidence_set(self, state: CBPState) -> Ellipsoid:
         """Return the confidence set of least squares, which ``Learner.status`` reports."""
         estimate = counted(state.design, state.plays, state.sums)
         return Ellipsoid.around(estimate, schedules.paper())
+
+    def _program(self, state: CBPState, draws: int) -> CBPProgram:
+        if type(self) not in (CBP, RandCBP):
+            raise NotCompiled(f"{type(self).__name__} has no compiled rounds")
+        return CBPProgram(self, state.patterns, len(state.round), draws, TIE)
 
     def _refuse(self, available: Array | None) -> None:
         """Sets P and E are those of the whole game, which may not be there to be played."""
@@ -213,6 +232,9 @@ class RandCBP(CBP):
         """Return the number of uniform numbers that a round needs."""
         return 1 if self.coupled else len(state.geometry.pairs)
 
+    def program(self, state: CBPState) -> CBPProgram:
+        return self._program(state, self.draws(state))
+
     def decide(self, state: CBPState, uniforms: Array, available: Array | None = None) -> Choices:
         self._refuse(available)
         signs = decided(state, self.factors(state.round, uniforms))
@@ -228,11 +250,16 @@ class RandCBP(CBP):
         """Return Z for every uniform number (n, q), shape (n, q)."""
         from partial_monitoring.numerics.compiled import comparisons
 
-        bound = self.bound(t)
-        drawn = comparisons.sample_factors(
-            bound, uniforms, float(self.spread), self.levels, float(self.top)
-        )
-        return np.asarray(drawn)
+        bound, factors = self.bound(t), np.empty(uniforms.shape)
+        comparisons.sample_factors(uniforms, bound, *self.weights(bound), factors)
+        return factors
+
+    def weights(self, bound: Array) -> tuple[Array, Array]:
+        from partial_monitoring.numerics.compiled import comparisons
+
+        cumulative, scale = np.empty((len(bound), self.levels - 1)), np.empty(len(bound))
+        comparisons.accumulate(bound, float(self.spread), float(self.top), cumulative, scale)
+        return cumulative, scale
 
 
 def decided(state: CBPState, factors: Array) -> Signs:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from threading import RLock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,32 +22,44 @@ from partial_monitoring.analysis.advantage import Advantage, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.policies.finite.geometry import Geometry, Mask
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 Signs = NDArray[np.int8]
-Target = tuple[int, int | None]
 
-
-class Left(NamedTuple):
-    """What a pattern leaves."""
-
-    actions: tuple[int, ...]
-    """P(t): actions that can still be best, none if the decisions contradict each other."""
-    pairs: tuple[int, ...]
-    """E(t): numbers of the pairs of neighbours that can still be best together."""
+ROOM = 16
+"""The number of patterns (a power of two), and of proofs, for which there is room at first."""
 
 
 class Patterns:
-    """What every pattern of a game leaves; each pattern is solved once and remembered.
+    """What every pattern of a game leaves; each pattern is considered once and remembered.
 
     Threads may share it: what is remembered about a pattern is complete. Copies start anew.
     """
 
     def __init__(self, geometry: Geometry) -> None:
+        from partial_monitoring.numerics.compiled.sign_table import Proofs, Table
+
         self.geometry = geometry
-        self._known: dict[bytes, tuple[Mask, Mask, bool]] = {}
-        self._points: dict[Target, Signs] = {}
-        self._clashes: dict[Target, Signs] = {}
+        own, k, pairs = list(geometry.actions), geometry.game.k, len(geometry.pairs)
+        total = len(own) + pairs
+        ends = [[own.index(a), own.index(b)] for a, b in geometry.pairs]
+        self._ends = np.array(ends, dtype=np.int64).reshape(pairs, 2)
+        # Which actions can be played while a target is left, and which observe it: (targets, k).
+        self._near = np.concatenate([np.eye(k, dtype=bool)[own], geometry.neighborhoods])
+        self._seen = np.concatenate([np.zeros((len(own), k), dtype=bool), geometry.observers])
+        nothing = np.zeros((total, ROOM, pairs), dtype=np.int8)
+        self._proofs = Proofs(nothing, nothing.copy(), np.zeros((total, 2), dtype=np.int64))
+        self.table = Table(
+            slots=np.full(2 * ROOM, -1, dtype=np.int64),
+            signs=np.zeros((ROOM, pairs), dtype=np.int8),
+            left=np.zeros((ROOM, total), dtype=bool),
+            candidates=np.zeros((ROOM, k), dtype=bool),
+            observers=np.zeros((ROOM, k), dtype=bool),
+            consistent=np.zeros(ROOM, dtype=bool),
+            known=0,
+        )
+        """All patterns that are known."""
+        self._adding = RLock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Patterns, (self.geometry,)
@@ -57,76 +70,59 @@ class Patterns:
         P(t) together with the neighbourhoods of E(t), shape (n, k); the observers of E(t), shape
         (n, k); and whether anything is left at all, shape (n,).
         """
-        n, count = signs.shape
-        if count == 0:
-            codes, inverse = [b""], np.zeros(n, dtype=np.intp)
-        else:
-            whole = np.ascontiguousarray(signs).view(np.dtype((np.void, count)))[:, 0]
-            rows, inverse = np.unique(whole, return_inverse=True)
-            codes = [row.tobytes() for row in rows]
-        for code in codes:
-            if code not in self._known:
-                self._known[code] = self._solved(code)
-        known = [self._known[code] for code in codes]
-        candidates, observers, consistent = zip(*known, strict=True)
-        return (
-            np.array(candidates)[inverse],
-            np.array(observers)[inverse],
-            np.array(consistent)[inverse],
-        )
+        numbers = self.numbers(signs)
+        table = self.table
+        return table.candidates[numbers], table.observers[numbers], table.consistent[numbers]
 
-    def _solved(self, code: bytes) -> tuple[Mask, Mask, bool]:
-        """Solve a new pattern: candidates (k,), observers (k,), whether anything is left."""
-        left = self.left(np.frombuffer(code, dtype=np.int8))
-        shape, pairs = self.geometry, list(left.pairs)
-        candidates = np.asarray(shape.neighborhoods[pairs].any(axis=0))
-        candidates[list(left.actions)] = True
-        observers = np.asarray(shape.observers[pairs].any(axis=0))
-        return candidates, observers, bool(left.actions)
+    def numbers(self, signs: Signs) -> Indices:
+        """Return the numbers of patterns (n, pairs) in the table, shape (n,), and add new ones."""
+        from partial_monitoring.numerics.compiled import sign_table
 
-    def left(self, signs: Signs) -> Left:
-        """Return what one pattern (pairs,) leaves.
+        numbers = np.empty(len(signs), dtype=np.int64)
+        with self._adding:
+            lacking = sign_table.FULL
+            while lacking != sign_table.DONE:
+                known, i, lacking = sign_table.add_all(
+                    self.table, self._ends, self._proofs, signs, numbers
+                )
+                self._complete(known)
+                if lacking == sign_table.FULL:
+                    self.table = sign_table.grown(self.table)
+                elif lacking != sign_table.DONE:
+                    self._prove(signs[i], lacking)
+        return numbers
 
-        An action that loses a decided comparison is out at once, and so is a decided pair; both
-        ends of a pair that is left are left themselves.
+    def _complete(self, known: int) -> None:
+        """Say of new patterns which actions they leave; now ``known`` patterns can be read."""
+        table, new = self.table, slice(self.table.known, known)
+        left = table.left[new]
+        table.candidates[new] = left @ self._near
+        table.observers[new] = left @ self._seen
+        table.consistent[new] = left[:, : len(self.geometry.actions)].any(axis=1)
+        self.table = table._replace(known=known)
+
+    def _prove(self, signs: Signs, target: int) -> None:
+        """Find out whether a target meets the region of a pattern (pairs,) in full dimension.
+
+        Either there is a point, which serves all patterns that it fits; or some of the decisions
+        together miss the target, and so do all patterns that have them.
         """
-        shape = self.geometry
-        if not signs.any():
-            return Left(shape.actions, tuple(range(len(shape.pairs))))
-        # The one with the larger loss: i for a positive sign, j for a negative one.
-        beaten = {
-            pair[int(sign < 0)] for pair, sign in zip(shape.pairs, signs, strict=True) if sign
-        }
-        actions = tuple(a for a in shape.actions if a not in beaten and self._meets(signs, a))
-        pairs = tuple(
-            e
-            for e, (a, b) in enumerate(shape.pairs)
-            if signs[e] == 0 and a in actions and b in actions and self._meets(signs, a, b)
-        )
-        return Left(actions, pairs)
-
-    def _meets(self, signs: Signs, a: int, b: int | None = None) -> bool:
-        """Whether the cell of a, or its face with b, meets the region in full dimension.
-
-        A point of the cell (or face) that is known and fits the pattern proves that it does; known
-        decisions that together miss the cell, and are part of the pattern, prove that it does not.
-        Otherwise a program is solved, whose answer gives one more such proof.
-        """
-        nothing = np.zeros((0, len(signs)), dtype=np.int8)
-        points = self._points.get((a, b), nothing)
-        if ((signs == 0) | (signs == points)).all(axis=1).any():
-            return True
-        clashes = self._clashes.get((a, b), nothing)
-        if ((clashes == 0) | (clashes == signs)).all(axis=1).any():
-            return False
+        shape, own = self.geometry, len(self.geometry.actions)
+        a, b = (shape.actions[target], None) if target < own else shape.pairs[target - own]
         found = self._advantage(signs, a, b)
-        if found.value > TOLERANCE:
-            self._points[a, b] = np.vstack([points, self._signs_at(found.theta)])
-            return True
-        needed = np.zeros(len(signs), dtype=bool)
-        needed[np.flatnonzero(signs)] = found.mixture[len(self.geometry.actions) :] > 0
-        self._clashes[a, b] = np.vstack([clashes, np.where(needed, signs, 0)])
-        return False
+        misses = int(found.value <= TOLERANCE)
+        if misses:
+            needed = np.zeros(len(signs), dtype=bool)
+            needed[np.flatnonzero(signs)] = found.mixture[own:] > 0
+            proof = np.where(needed, signs, 0)
+        else:
+            proof = np.where(signs == 0, self._signs_at(found.theta), signs)
+        row = self._proofs.known[target, misses]
+        if row == self._proofs[misses].shape[1]:
+            points, clashes = (np.tile(each, (1, 2, 1)) for each in self._proofs[:2])
+            self._proofs = self._proofs._replace(points=points, clashes=clashes)
+        self._proofs[misses][target, row] = proof
+        self._proofs.known[target, misses] += 1
 
     def _advantage(self, signs: Signs, a: int, b: int | None) -> Advantage:
         """Return the largest t by which a (tied with b) can win while all decisions hold by t.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
@@ -38,14 +39,25 @@ class LeastSquaresProgram:
 
     def __post_init__(self) -> None:
         self.actions = actions_of(self.estimate.design, paired=self.rule.gap == 0)
-        self.known = known_of(self.estimate)
+        self.known, self.data = known_of(self.estimate)
 
     @property
-    def loops(self) -> Any:
-        """The compiled functions."""
-        from partial_monitoring.numerics.compiled import play_ids
+    def states(self) -> tuple[Any, ...]:
+        """What differs between replicates, as named tuples of arrays."""
+        return self.known, self.data
 
-        return play_ids
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What they share."""
+        return (self.actions,)
+
+    def kernel(self) -> Any:
+        """Return the loops for a GPU."""
+        from partial_monitoring.numerics.cuda.play_ids import kernel_for
+
+        if self.estimate.design.rank == 0:
+            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
+        return kernel_for(self.rule, *self.actions.maps.shape)
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
@@ -54,10 +66,12 @@ class LeastSquaresProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
+        from partial_monitoring.numerics.compiled import play_ids
+
         due = np.zeros(len(reached), dtype=bool)
         own = self.actions, self.known, self.rule, self.scratch(), due
         while True:
-            self.loops.play(world, totals, reached, stop, first, last, *own)
+            play_ids.play(world, totals, self.data, reached, stop, first, last, *own)
             if not due.any():
                 return
             self.settle(np.flatnonzero(due))
@@ -68,15 +82,17 @@ class LeastSquaresProgram:
         fresh = refreshed(self.learned(rows))
         for name in ("inverse", "log_det", "coordinates", "means", "variances"):
             getattr(self.known, name)[rows] = getattr(fresh, name)
-        if self.known.signals.size:
+        if self.rule.rows:
             self.known.signals[rows] = fresh.signals
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
-        own = {name: getattr(self.known, name)[rows] for name in self.known._fields}
-        if not own["signals"].size:
-            own["signals"] = own["variances"][:, :, None, None]
-        return Estimate(design=self.estimate.design, triangle=self.estimate.triangle[rows], **own)
+        own = self.known._asdict() | self.data._asdict()
+        some = {name: array[rows] for name, array in own.items()}
+        if not self.rule.rows:
+            some["signals"] = some["variances"][:, :, None, None]
+        triangle = self.estimate.triangle[rows]
+        return Estimate(design=self.estimate.design, triangle=triangle, **some)
 
 
 def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
@@ -112,6 +128,7 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
             tradeoff,
             refresh_period(design),
             ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0,
+            0 if design.shows_own_reward else design.maps.shape[1],
         ),
     )
 
@@ -139,15 +156,14 @@ def actions_of(design: Design, *, paired: bool) -> Any:
     )
 
 
-def known_of(estimate: Estimate) -> Any:
-    """Return what replicates know for compiled loops, which may change it."""
-    from partial_monitoring.numerics.compiled.play_ids import Known
+def known_of(estimate: Estimate) -> tuple[Any, Any]:
+    """Return what replicates know and have seen for compiled loops, which may change it."""
+    from partial_monitoring.numerics.compiled.play_ids import Data, Known
 
-    own = {field.name: getattr(estimate, field.name) for field in fields(estimate)}
-    arrays = {name: np.array(own[name], order="C") for name in Known._fields}
+    known = {name: np.array(getattr(estimate, name), order="C") for name in Known._fields}
     if estimate.design.shows_own_reward:
-        arrays["signals"] = np.zeros((*arrays["variances"].shape, 0, 0))
-    return Known(**arrays)
+        known["signals"] = np.zeros((len(estimate.round), 1, 1, 1))
+    return Known(**known), Data(estimate.plays.copy(), estimate.sums.copy())
 
 
 def scratch_for(actions: Any, *, paired: bool) -> Any:
@@ -155,6 +171,5 @@ def scratch_for(actions: Any, *, paired: bool) -> Any:
     from partial_monitoring.numerics.compiled.play_ids import Scratch
 
     k, m, r = actions.maps.shape
-    show = 0 if m == 1 and np.array_equal(actions.maps[:, 0], actions.seen) else m
-    sizes = (k,), (k,), (k,), (k,), (k if paired else 1, r), (r,), (m,), (show,), (m, m), (r, r)
+    sizes = (k,), (k,), (k,), (k,), (k if paired else 1, r), (r,), (m,), (m,), (m, m), (r, r)
     return Scratch(*map(np.empty, sizes))

@@ -1,0 +1,164 @@
+"""Patterns of signs, and what they leave of a game: a table that compiled code reads.
+
+It is hashed with open addresses. Patterns are only added, and a reader knows how many there were
+when it was handed the table: later ones, which may be written at the same time, it takes for
+unknown. What a pattern leaves follows from proofs, each of which serves many patterns.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+
+MIXING = -7046029254386353131
+"""An odd number (2^64 by the golden ratio) whose multiples differ in their high bits."""
+
+DONE, FULL = -1, -2
+"""Nothing is lacking, or room in the table."""
+
+
+class Proofs(NamedTuple):
+    """What is known about targets, with room for more."""
+
+    points: np.ndarray
+    """The signs at points of a target, which is left by all they fit, (targets, room, pairs)."""
+    clashes: np.ndarray
+    """Signs of which a target has no point, shape (targets, room, pairs)."""
+    known: np.ndarray
+    """How many points and clashes there are, shape (targets, 2)."""
+
+
+class Table(NamedTuple):
+    """Patterns in the order in which they were added, with room for more."""
+
+    slots: np.ndarray
+    """The numbers of patterns, -1 where there is none, shape (twice the room,), a power of two."""
+    signs: np.ndarray
+    """The patterns, shape (room, pairs)."""
+    left: np.ndarray
+    """The targets, first actions and then pairs, that are left, shape (room, targets)."""
+    candidates: np.ndarray
+    """The actions that can be played, shape (room, k)."""
+    observers: np.ndarray
+    """The actions that observe what is left, shape (room, k)."""
+    consistent: np.ndarray
+    """Whether any action is left, shape (room,)."""
+    known: int
+    """How many patterns there are."""
+
+
+def grown(table: Table) -> Table:
+    """Return a table with twice the room."""
+    slots = np.full(2 * len(table.slots), -1, dtype=np.int64)
+    rows = (np.concatenate([own, np.zeros_like(own)]) for own in table[1:-1])
+    wider = Table._make([slots, *rows, table.known])
+    for number in range(table.known):
+        wider.slots[slot_of(wider, number, wider.signs, number)] = number
+    return wider
+
+
+@compiled(allocates=False)
+def find(table, signs, i):
+    """Return the number of pattern i of signs (n, pairs), -1 if it is unknown."""
+    number = table.slots[slot_of(table, table.known, signs, i)]
+    return number if number < table.known else -1
+
+
+@compiled(allocates=False)
+def slot_of(table, known, signs, i):
+    """Return the slot of pattern i of signs (n, pairs), or the one that says it is unknown."""
+    count = signs.shape[1]
+    last = len(table.slots) - 1
+    code = 0
+    for e in range(count):
+        code = 3 * code + signs[i, e]
+    slot = ((code * MIXING) >> 32) & last
+    while True:
+        number = table.slots[slot]
+        if number < 0 or number >= known:
+            return slot
+        e = 0
+        while e < count and table.signs[number, e] == signs[i, e]:
+            e += 1
+        if e == count:
+            return slot
+        slot = (slot + 1) & last
+
+
+@compiled(allocates=False)
+def add_all(table, ends, proofs, signs, numbers):
+    """Fill numbers (n,) with those of the patterns (n, pairs); add unknown ones and what is left.
+
+    ``ends`` (pairs, 2) are the targets that are the actions of a pair. Stops at the first pattern
+    that lacks room or a proof. Returns how many patterns are known, which one lacks something, and
+    what: the target without a proof, or ``FULL``.
+    """
+    known = table.known
+    for i in range(len(numbers)):
+        slot = slot_of(table, known, signs, i)
+        if not 0 <= table.slots[slot] < known:
+            if known == len(table.consistent):
+                return known, i, FULL
+            lacking = leave(table, ends, proofs, signs, i, known)
+            if lacking != DONE:
+                return known, i, lacking
+            for e in range(signs.shape[1]):
+                table.signs[known, e] = signs[i, e]
+            table.slots[slot] = known
+            known += 1
+        numbers[i] = table.slots[slot]
+    return known, len(numbers), DONE
+
+
+@compiled(inline="always", allocates=False)
+def leave(table, ends, proofs, signs, i, number):
+    """Write which targets pattern i leaves to row ``number``; return the first without a proof.
+
+    An action that loses a decided comparison is out at once, and so is a decided pair; both ends
+    of a pair that is left are left themselves. If nothing is decided, everything is left.
+    """
+    left, count, total = table.left, len(ends), table.left.shape[1]
+    actions, decided = total - count, False
+    for target in range(total):
+        left[number, target] = True
+    for e in range(count):
+        if signs[i, e] != 0:
+            decided = True
+            left[number, actions + e] = False
+            left[number, ends[e, 0 if signs[i, e] > 0 else 1]] = False  # the larger loss
+    for target in range(total if decided else 0):
+        if target >= actions:
+            for end in range(2):
+                if not left[number, ends[target - actions, end]]:
+                    left[number, target] = False
+        if left[number, target]:
+            proven = meets(proofs, signs, i, target)
+            if proven < 0:
+                return target
+            left[number, target] = proven == 1
+    return DONE
+
+
+@compiled(inline="always", allocates=False)
+def meets(proofs, signs, i, target):
+    """Return whether a target meets the region of pattern i: 1 or 0, or -1 without a proof."""
+    count = signs.shape[1]
+    points, clashes = proofs.points, proofs.clashes
+    for row in range(proofs.known[target, 0]):
+        e = 0
+        while e < count and (signs[i, e] == 0 or signs[i, e] == points[target, row, e]):
+            e += 1
+        if e == count:
+            return 1
+    for row in range(proofs.known[target, 1]):
+        e = 0
+        while e < count and (
+            clashes[target, row, e] == 0 or clashes[target, row, e] == signs[i, e]
+        ):
+            e += 1
+        if e == count:
+            return 0
+    return -1

@@ -1,0 +1,66 @@
+"""Information-directed sampling on a GPU, see ``compiled.play_ids``."""
+
+# mypy: ignore-errors
+
+from functools import cache
+
+from numba import cuda, float64, int64
+
+from partial_monitoring.numerics.compiled.play_ids import Known, Scratch, play_one
+
+
+@cache
+def kernel_for(rule, k, m, r):
+    """Return the kernel for these options and sizes, which are constants of it."""
+    paired, signals = (k if rule.gap == 0 else 1), (k if rule.rows else 1)
+    rows, side = max(m, 1), max(r, 1)
+
+    @cuda.jit
+    def kernel(world, totals, reached, stop, known, data, actions, due):
+        i = cuda.grid(1)
+        if i >= reached.shape[0] or reached[i] >= stop:
+            return
+        own = Known(
+            cuda.local.array(1, int64),
+            cuda.local.array((1, side, side), float64),
+            cuda.local.array((1, side, side), float64),
+            cuda.local.array(1, float64),
+            cuda.local.array((1, side), float64),
+            cuda.local.array((1, side), float64),
+            cuda.local.array((1, k), float64),
+            cuda.local.array((1, k), float64),
+            cuda.local.array((1, signals, rows, rows), float64),
+        )
+        scratch = Scratch(
+            cuda.local.array(k, float64),
+            cuda.local.array(k, float64),
+            cuda.local.array(k, float64),
+            cuda.local.array(k, float64),
+            cuda.local.array((paired, side), float64),
+            cuda.local.array(side, float64),
+            cuda.local.array(rows, float64),
+            cuda.local.array(rows, float64),
+            cuda.local.array((rows, rows), float64),
+            cuda.local.array((side, side), float64),
+        )
+        move(known, i, own, 0)
+        play_one(world, totals, data, reached, stop, i, actions, own, 0, rule, scratch, due)
+        move(own, 0, known, i)
+
+    return kernel
+
+
+@cuda.jit(device=True)
+def move(known, i, into, j):
+    """Copy what row i knows into row j of other arrays."""
+    into.round[j], into.log_det[j] = known.round[i], known.log_det[i]
+    for p in range(known.vector.shape[1]):
+        into.vector[j, p], into.coordinates[j, p] = known.vector[i, p], known.coordinates[i, p]
+        for q in range(known.vector.shape[1]):
+            into.gram[j, p, q], into.inverse[j, p, q] = known.gram[i, p, q], known.inverse[i, p, q]
+    for a in range(known.means.shape[1]):
+        into.means[j, a], into.variances[j, a] = known.means[i, a], known.variances[i, a]
+    for a in range(known.signals.shape[1]):
+        for p in range(known.signals.shape[2]):
+            for q in range(known.signals.shape[3]):
+                into.signals[j, a, p, q] = known.signals[i, a, p, q]

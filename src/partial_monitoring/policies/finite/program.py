@@ -1,0 +1,84 @@
+"""CBP and RandCBP in compiled code, with linear programs for patterns that were not met before."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from partial_monitoring.policies.finite.patterns import Patterns
+from partial_monitoring.validation import Array, Indices
+
+ROUNDS = 512
+"""The most rounds whose bounds, rates and weights are tabled at a time."""
+
+
+class Schedule(Protocol):
+    """What depends on the number of a round only; see :class:`partial_monitoring.CBP`."""
+
+    def bound(self, t: Indices) -> Array: ...
+
+    def rate(self, t: Indices) -> Array: ...
+
+    def weights(self, bound: Array) -> tuple[Array, Array]: ...
+
+
+class CBPProgram:
+    """Rounds of replicates that know nothing yet; ``draws`` and ``tie`` are as in ``play_cbp``.
+
+    A replicate that meets a new pattern waits until it is solved for all of them.
+    """
+
+    def __init__(
+        self, schedule: Schedule, patterns: Patterns, replicates: int, draws: int, tie: float
+    ) -> None:
+        from partial_monitoring.numerics.compiled import play_cbp
+
+        self.schedule, self.patterns, self.draws = schedule, patterns, draws
+        own, n = patterns.geometry, replicates
+        pairs, k, m = own.vectors.shape
+        squares, roots = own.weights**2, np.cbrt(own.weights) ** 2
+        self.shape = play_cbp.Shape(own.vectors, own.sizes, squares, roots, 1.0 - tie, draws)
+        undecided = np.zeros((n, pairs), dtype=np.int8)
+        self.state = play_cbp.State(
+            plays=np.zeros((n, k), dtype=np.int64),
+            sums=np.zeros((n, k, m)),
+            share=np.full((n, k), np.inf),
+            error=np.full((n, k), np.inf),
+            scores=np.tile(np.where(own.useful, np.inf, squares), (n, 1)),
+            difference=np.full((n, pairs), np.nan),
+            width=np.full((n, pairs), np.nan),
+            signs=undecided,
+            pending=np.zeros(n, dtype=np.bool_),
+            held=patterns.numbers(undecided),
+            drawn=undecided.copy(),
+            started=np.zeros(n, dtype=np.int64),
+            shown=np.zeros((n, m)),
+        )
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        from partial_monitoring.numerics.compiled import play_cbp
+
+        state, own = self.state, reached[first:last]
+        while (begin := int(own.min())) < stop:
+            end = min(stop, begin + ROUNDS)
+            rounds = self._rounds(begin, end)
+            while own.min() < end:
+                table = self.patterns.table
+                play_cbp.play(
+                    world, totals, reached, end, first, last, self.shape, rounds, table, state
+                )
+                stopped = first + np.flatnonzero(own < end)
+                if len(stopped):
+                    met = np.concatenate([state.signs[stopped], state.drawn[stopped]])
+                    self.patterns.numbers(met)
+
+    def _rounds(self, begin: int, end: int) -> Any:
+        """Return the table of rounds from ``begin`` to before ``end`` (counted from 0)."""
+        from partial_monitoring.numerics.compiled import play_cbp
+
+        t = np.arange(begin + 1, end + 1)
+        bound = self.schedule.bound(t)
+        return play_cbp.Rounds(begin, bound, self.schedule.rate(t), *self.schedule.weights(bound))
