@@ -14,6 +14,7 @@ from benchmarks import (
     engine,
     gpu,
     kernelized,
+    live,
     model,
     play,
     preferences,
@@ -23,6 +24,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "live": live,
     "model": model,
     "classification": classification,
     "engine": engine,

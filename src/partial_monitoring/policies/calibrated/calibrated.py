@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, is_unlisted
@@ -35,8 +34,6 @@ class CalibratedState:
         Signals are counted in listed contexts only. When another one comes, what was counted
         becomes a least-squares estimate, and the rule for Gaussian feedback goes on from there.
         """
-        if context is None and self.game.traits.contexts:
-            raise InvalidInput("context must be given, the game has contexts.")
         if not is_unlisted(context) or self.rule != AnticipatingIndex():
             return self
         rule, counted = gaussian_rule(self.game), self.known.least_squares()
@@ -117,7 +114,7 @@ class Calibrated:
     ) -> CalibratedState:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
-        return replace(state, known=known)
+        return CalibratedState(state.game, state.rule, known)
 
     def program(self, state: CalibratedState) -> Program:
         """Return the compiled rounds of the rule, or say why there are none."""
