@@ -7,6 +7,7 @@ from functools import cache
 from numba import cuda, float64, int64
 
 from partial_monitoring.numerics.compiled.play_ids import Known, Scratch, play_one
+from partial_monitoring.numerics.cuda.play import threaded
 
 
 @cache
@@ -15,7 +16,7 @@ def kernel_for(rule, k, m, r):
     paired, signals = (k if rule.gap == 0 else 1), (k if rule.rows else 1)
     rows, side = max(m, 1), max(r, 1)
 
-    @cuda.jit
+    @threaded
     def kernel(world, totals, reached, stop, known, data, actions, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:

@@ -27,6 +27,9 @@ from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import NotCompiled
 from partial_monitoring.validation import Indices
 
+MOST_NUMBERS = 20_000
+"""Largest number of numbers that a thread of a GPU keeps."""
+
 Mask = NDArray[np.bool_]
 
 GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
@@ -61,9 +64,17 @@ class LeastSquaresProgram:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
 
-        if self.estimate.design.rank == 0:
+        return kernel_for(self.rule, *self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """k, m and r, which must fit into the memory of a thread."""
+        k, m, r = self.actions.maps.shape
+        if r == 0:
             raise InvalidInput("nothing can be learned in this game; play it on the processor.")
-        return kernel_for(self.rule, *self.actions.maps.shape)
+        if k * m * m + 4 * r * r + 6 * k + (k * r if self.rule.gap == 0 else 0) > MOST_NUMBERS:
+            raise InvalidInput("the game is too large for a GPU's threads; play it elsewhere.")
+        return k, m, r
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
@@ -181,7 +192,9 @@ class ImprovementProgram(LeastSquaresProgram):
         )
 
     def kernel(self) -> Any:
-        raise InvalidInput("improvements are not played on a GPU yet.")
+        from partial_monitoring.numerics.cuda.play_improvement import kernel_for
+
+        return kernel_for(self.rule, *self._sizes)
 
 
 def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
