@@ -60,11 +60,12 @@ class LeastSquaresProgram:
         """What they share."""
         return (self.actions,)
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
 
-        return kernel_for(self.rule, *self._sizes)
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -165,7 +166,7 @@ class CutProgram(LeastSquaresProgram):
             world, totals, self.data, reached, stop, *rows, *own, due, unproven
         )
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
 
 
@@ -191,10 +192,11 @@ class ImprovementProgram(LeastSquaresProgram):
             world, totals, self.data, reached, stop, *rows, *own
         )
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         from partial_monitoring.numerics.cuda.play_improvement import kernel_for
 
-        return kernel_for(self.rule, *self._sizes)
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
 
 
 def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
