@@ -118,7 +118,8 @@ def simulate(
         check_device(device)
     truth = read_truth(theta, game, rows=True)
     if truth.searched:
-        truth = FixedTruth(worst_for(game, next(iter(chosen.values())), rounds, noise))
+        first = next(iter(chosen.values()))
+        truth = FixedTruth(worst_for(game, first, rounds, noise, threads, device))
     truths = truth.draw(game, numbers)
     environment = Environment(game, truths, numbers, noise, truth.function)
     runs = {}
@@ -131,14 +132,20 @@ def simulate(
 
 
 def worst_for(
-    game: AnyGame, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
+    game: AnyGame,
+    policy: Policy[Any],
+    horizon: int,
+    noise: str | NoiseFunction | None,
+    threads: int | None = None,
+    device: str | None = None,
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""
 
     def regret(theta: Array, seed: int) -> Array:
         numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
         environment = Environment(game, game.from_coordinates(theta), numbers, noise)
-        run = play(game, policy, environment, np.array([horizon]))
+        marks = np.array([horizon])
+        run = play(game, policy, environment, marks, threads=threads, device=device)
         if run.interrupted:
             raise KeyboardInterrupt
         return run.regret[:, 0]
