@@ -74,6 +74,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (bandit(), pm.Calibrated(guard=1.0), "guard must be None"),
     (bandit(), pm.Probing(), "policy on a device must be pm.IDS"),
     (bandit(), pm.IDS(gap=pm.gaps.mean, regularization=1e-9), "must not be so large"),
+    (pm.games.linear_bandit(np.eye(2, 1025)), None, "must be at most 1024 per action; got 1025"),
 ]
 
 

@@ -14,6 +14,7 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.numerics.cuda import check_device
+from partial_monitoring.numerics.cuda.layout import LARGEST
 from partial_monitoring.policies.calibrated.calibrated import Calibrated, rule_for
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
@@ -79,6 +80,11 @@ class OnDevice:
                 f"device {self.device!r} plays linear bandits, games without contexts whose "
                 f"actions show their own reward with Gaussian noise; got {brief(game)}."
             )
+        if game.d > LARGEST:
+            raise InvalidInput(
+                f"features on device {self.device!r} must be at most {LARGEST} per action; "
+                f"got {game.d}."
+            )
         if replicates != 1:
             raise InvalidInput(f"device {self.device!r} plays one run at a time; got {replicates}.")
         rule = rule_of(self.inner, game)
@@ -89,7 +95,7 @@ class OnDevice:
                 f"relaxed gaps on device {self.device!r} need the parameters pm.AllParameters, "
                 f"which do not cut confidence sets; got {brief(game.parameters)}."
             )
-        return PlacedState(state, rule, number, as_rule(rule.sampling).kappa)  # type: ignore[attr-defined]
+        return PlacedState(state, rule, number, as_rule(rule.sampling).kappa)
 
     def decide(
         self,

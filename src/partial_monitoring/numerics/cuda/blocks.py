@@ -29,7 +29,8 @@ PRODUCTS_EACH = 1 if SIMULATED else 6
 
 ALL_LANES = 0xFFFFFFFF
 
-resident: Any = cuda.jit if SIMULATED else cuda.jit(max_registers=64)
+_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 64}
+resident: Any = cuda.jit(**_LIMITS)
 """Compile a kernel whose blocks all run at the same time: one of them finds room anywhere."""
 
 REAL, WHOLE = float64, int64

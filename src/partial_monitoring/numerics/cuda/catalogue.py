@@ -156,9 +156,7 @@ class _Device:
         inverse = self.inbox[layout.SENT + VECTORS * d :].reshape(d, d)
 
         def forms(matrix: Any, row: int) -> Callable[[], None]:
-            return prepared(
-                products.quadratic, many, SQUARED, self.features, matrix, table, row, k
-            )
+            return prepared(products.quadratic, many, SQUARED, self.features, matrix, table, row, k)
 
         def improvements() -> list[Callable[[], None]]:
             parts = cuda.device_array((pairs, max(1, many // pairs), tile, tile), precision)

@@ -5,6 +5,9 @@ from __future__ import annotations
 ANCHORS = 2
 """Actions expected to be greedy: if one of them is, no second read is needed."""
 
+LARGEST = 1024
+"""Most features of an action: the vectors that they are multiplied with are in shared memory."""
+
 # What the host sends in one copy, before theta, x and the anchors' vectors and W_t^-1:
 SHARE, BETA, CEILING, RULE, KAPPA, NOISE, ROUND, REACH, ROUNDING, ANCHORED = range(10)
 SENT = ANCHORED + ANCHORS

@@ -1,8 +1,8 @@
 """Passes over the table with one number per action: gaps, and the pair with the least ratio.
 
-Every pass is a reduction over all blocks, after which each block does for itself what follows from
-it: they compute the same. The pair rule is that of ``compiled.ratio``: each pass finds the action on
-which the ratio improves most.
+Every pass is a reduction over all blocks, after which each block computes for itself what follows
+from it, all of them the same. The pair rule is that of ``compiled.ratio``: each pass finds the
+action on which the ratio improves most.
 """
 
 from __future__ import annotations
@@ -83,6 +83,10 @@ TINY = 1e-300
 
 MOST_PASSES = 10_000
 
+AHEAD = 4
+"""Actions of a thread whose numbers are read before the first of them is used; the last action is
+read again where there are no more."""
+
 
 class Passes(NamedTuple):
     """What is compiled for one precision."""
@@ -102,7 +106,7 @@ def squared_distance(variances, cross, a, g):
 
 @lru_cache(maxsize=2)
 def passes_for(name: str) -> Passes:
-    """Return the passes over numbers "float32" or "float64"; roots and logarithms are as precise."""
+    """Return the passes over "float32" or "float64" numbers, which say how precise roots are."""
     real = getattr(numba, name)
 
     @cuda.jit(device=True)
@@ -136,9 +140,14 @@ def passes_for(name: str) -> Passes:
         else:
             means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
             root, low = sqrt(sent[BETA]), inf
-            for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-                width = root * sqrt(real(squared_distance(variances, cross, a, g)))
-                low = min(low, -(means[a] + width))
+            most = cuda.local.array(AHEAD, REAL)
+            for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
+                for u in range(AHEAD):
+                    a = min(start + u * cuda.gridsize(1), k - 1)
+                    apart = squared_distance(variances, cross, a, g)
+                    most[u] = means[a] + root * sqrt(real(apart))
+                for u in range(AHEAD):
+                    low = min(low, -most[u])
             found, _ = least_of_block(low, 0, 0.0, values, places)
         if cuda.threadIdx.x == 0:
             out[KEPT + LIFTS * cuda.gridDim.x + cuda.blockIdx.x] = found
@@ -246,21 +255,27 @@ def look(kappa, gaps, gains, k, answer):
     per_gain = 1.0 / max(answer[MOST], TINY)
     d1, i1 = scaled_gap(gaps, first, answer), scaled_gain(gains, first, answer)
     low, where = inf, k
-    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-        gap, i, value = REAL(gaps[a]), gains[a] * per_gain, inf
-        d = gap * per_gap if gap > zero else 0.0
-        if mode == SLOPED:
-            value = slope * d - psi * i
-        elif mode == ZEROS:
-            value = d
-        else:
-            p = best_share(d1, i1, d, i, kappa)
-            if p > 0.0:
-                value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa)
-        if value < low:
-            if value < low - tie:
-                where = a
-            low = value
+    own_gaps, own_gains = cuda.local.array(AHEAD, REAL), cuda.local.array(AHEAD, REAL)
+    for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
+        for u in range(AHEAD):
+            a = min(start + u * cuda.gridsize(1), k - 1)
+            own_gaps[u], own_gains[u] = gaps[a], gains[a]
+        for u in range(AHEAD):
+            a, gap, i = min(start + u * cuda.gridsize(1), k - 1), own_gaps[u], own_gains[u]
+            value, i = inf, i * per_gain
+            d = gap * per_gap if gap > zero else 0.0
+            if mode == SLOPED:
+                value = slope * d - psi * i
+            elif mode == ZEROS:
+                value = d
+            else:
+                p = best_share(d1, i1, d, i, kappa)
+                if p > 0.0:
+                    value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa)
+            if value < low:
+                if value < low - tie:
+                    where = a
+                low = value
     return low, where
 
 

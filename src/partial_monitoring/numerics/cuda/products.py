@@ -1,7 +1,7 @@
 """Matrix products with the features of all actions: quadratic forms, and sums of squares.
 
-A block computes a tile of a product, and every thread ``EACH`` rows and columns of it, in registers:
-in two halves, so that neighbouring threads read neighbouring numbers.
+A block computes a tile of a product, and every thread some rows and columns of it, in registers: in
+two halves, so that neighbouring threads read neighbouring numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from partial_monitoring.numerics.cuda.blocks import (
     resident,
     wait_for_all,
 )
-from partial_monitoring.numerics.cuda.layout import GAINS, GREEDY, SENT, VECTORS
-from partial_monitoring.numerics.cuda.reads import LARGEST, words_of
+from partial_monitoring.numerics.cuda.layout import GAINS, GREEDY, LARGEST, SENT, VECTORS
+from partial_monitoring.numerics.cuda.reads import words_of
 
 ROW_STEP = 2 if SIMULATED else 8
 """Rows that neighbouring threads read: they then write to different banks of shared memory."""
@@ -120,9 +120,7 @@ def products_for(name: str, d: int) -> Products:
                         for e in range(t, tile * tile, SQUARED):
                             p, q = left * tile + e // tile, right * tile + e % tile
                             inside = p < d and q < d
-                            block[e // tile, e % tile] = (
-                                real(matrix[p, q]) if inside else real(0.0)
-                            )
+                            block[e // tile, e % tile] = real(matrix[p, q]) if inside else real(0.0)
                         kept = True
                     cuda.syncthreads()
                     for start in range(0, tile, UNROLLED):

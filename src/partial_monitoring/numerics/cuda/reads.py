@@ -55,9 +55,6 @@ AT_ONCE = max(1, LANES // VECTORS)
 DEPTH = 2
 """Words of each of these rows that a lane reads at once."""
 
-LARGEST = 1024
-"""Most features of an action: their vectors are in shared memory."""
-
 
 class Words(NamedTuple):
     """Features as the device reads them: words of eight bytes, which are two single numbers."""
@@ -116,7 +113,7 @@ class Reads(NamedTuple):
 def reads_for(name: str, d: int) -> Reads:
     """Return the kernels for features "float32" or "float64" of length d."""
     real, lift = getattr(numba, name), passes_for(name).lift
-    word_type, _, held, added, number = words_of(name)
+    _, _, held, _, number = words_of(name)
     width = -(-d // held)
     columns, padded = -(-width // LANES), width * held
     read_all = reader(name, width, VECTORS, AT_ONCE, min(DEPTH, columns))
