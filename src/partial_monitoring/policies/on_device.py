@@ -20,7 +20,7 @@ from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draw
+from partial_monitoring.policies.policy import Choices, Policy
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.validation import Array, Indices, brief
 
@@ -106,7 +106,7 @@ class OnDevice:
     ) -> Choices:
         if available is not None:
             raise InvalidInput(f"available cannot be given on device {self.device!r}.")
-        uniforms = uniforms.reshape(1)  # the default policy is given rows
+        uniform = float(uniforms.reshape(1)[0])  # the default policy is given rows
         best = state.known.shelf.always_best
         schedule = state.rule.confidence
         answer, confidence = state.known.decide(schedule, state.number, state.kappa)
@@ -121,8 +121,9 @@ class OnDevice:
         count = 1 if one == two else 2
         candidates = np.array([[one, two][:count]])
         distribution = np.array([[1.0 - share, share] if count == 2 else [1.0]])
+        chosen = two if share > 0.0 and uniform >= 1.0 - share else one
         return Choices(
-            candidates[0, draw(distribution, uniforms)],
+            np.array([chosen]),
             distribution,
             np.array([lost[:count]]),
             np.array([told[:count]]),

@@ -143,6 +143,7 @@ class _Device:
         self.blocks, self.table = blocks, table
         outbox = cuda.to_device(np.zeros(layout.KEPT + layout.BLOCK_ROWS * blocks))
         self.outbox = outbox[: layout.KEPT + 2 * blocks]
+        self.found = cuda.pinned_array(self.outbox.shape)
         turn = cuda.to_device(np.zeros(2, dtype=np.int32))
         reads, products = reads_for(precision, d), products_for(precision, d)
         self._sweep = prepared(
@@ -184,9 +185,9 @@ class _Device:
             for launch in self._improvements():
                 launch()
         self._pair()
-        found = self.outbox.copy_to_host()
+        self.outbox.copy_to_host(self.found)
         self.known = known
-        return self._answer(found, now, fresh)
+        return self._answer(self.found, now, fresh)
 
     def _send(self, now: Round, step: Step | None) -> None:
         """Send the numbers of a round, with the vectors of the actions that may be greedy."""
