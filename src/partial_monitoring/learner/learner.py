@@ -118,12 +118,11 @@ class Learner:
         return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
 
     def _facts(self) -> dict[str, str]:
-        session = self._session
         return {
             "game": brief(self.game),
             "policy": name_of(self.policy),
-            "round": str(session.round),
-            "open": str(len(session.open)),
+            "round": str(self.round),
+            "open": str(len(self._session.open)),
         }
 
     # -- what it uses ------------------------------------------------------------------------
@@ -396,7 +395,6 @@ class Learner:
     def load(cls, path: str | Path) -> Learner:
         """Read a learner that was saved; a file that is damaged or not consistent is refused."""
         spec, session, events = files.read(path)
-        learner, storage = cls.__new__(cls), Memory()
-        storage.append(events)
-        learner._begin(spec, session, storage)
+        learner = cls.__new__(cls)
+        learner._begin(spec, session, Memory(events))
         return learner

@@ -81,7 +81,8 @@ class ProfileState:
             whole: Any = self.model.game
             whole.check_offered(own, action)
         known, table = self.known(), self.model.table
-        index.update_each(table, known, own, action, observation, scratch(table, known))
+        stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
+        index.update_each(table, known, own, action, observation, stale, room)
         return self.with_known(known)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
@@ -91,7 +92,9 @@ class ProfileState:
         known, table = self.known(), self.model.table
         if rivals is not None:
             table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
-        index.refresh(table, known, stale, scratch(table, known))
+        n, room = len(stale), scratch(table, known)
+        none = np.full(n, -1), np.zeros((n, 0))
+        index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
         return self.with_known(known)
 
     def known(self) -> Known:

@@ -55,7 +55,7 @@ of a direction: c, S c, and the maximiser minus the centre of the ball;
 of a multiplier: the factors of B, y, z, and scratch."""
 
 
-@compiled
+@compiled(allocates=False)
 def factor(mu, shift, rows, lower, inverted):
     """Factor shift I + mu T = L diag(pivots) L' into rows: L below its diagonal, and 1 / pivots."""
     drop = 0.0
@@ -68,7 +68,7 @@ def factor(mu, shift, rows, lower, inverted):
         drop = beside * rows[lower, j]
 
 
-@compiled
+@compiled(allocates=False)
 def solve(rows, x):
     """Replace a row x by the solution of B y = x."""
     size = rows.shape[1]
@@ -82,7 +82,7 @@ def solve(rows, x):
         rows[x, j] = entry
 
 
-@compiled
+@compiled(allocates=False)
 def pull(rows, x, y):
     """Fill a row y with T x."""
     size, before = rows.shape[1], 0.0
@@ -92,7 +92,7 @@ def pull(rows, x, y):
         before = rows[BESIDE, j] * rows[x, j]
 
 
-@compiled
+@compiled(allocates=False)
 def product(rows, x, y):
     """Return <x, T y> of two rows."""
     total, before = 0.0, 0.0
@@ -103,7 +103,7 @@ def product(rows, x, y):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def bound(mu, beta, radius, rows):
     """Return the support value of the ellipsoid for mu, above the estimate, and its place.
 
@@ -151,7 +151,7 @@ def bound(mu, beta, radius, rows):
     return mu * gain + step * reach, over * scale, change * scale + over / beta
 
 
-@compiled
+@compiled(allocates=False)
 def top_of_ball(beta, radius, rows):
     """Return the support value of the ball, above the estimate, and |x - x_hat|_G^2 / beta there.
 
@@ -172,7 +172,7 @@ def top_of_ball(beta, radius, rows):
     return ahead + radius * length, outside / beta
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def support(beta, radius, floor, close, rows):
     """Return max <c, x - x_hat> over both sets in the direction c of the rows.
 
@@ -210,7 +210,7 @@ def support(beta, radius, floor, close, rows):
     return best
 
 
-@compiled
+@compiled(allocates=False)
 def face(middle, inverse, regularization, x, reflectors, rows):
     """Turn to the coordinates of a replicate: S = diag(inverse, I / regularization), x = x_hat."""
     size, dim = len(inverse), len(x)
@@ -224,7 +224,7 @@ def face(middle, inverse, regularization, x, reflectors, rows):
     factor(1.0, 0.0, rows, LOWER, INVERTED)
 
 
-@compiled
+@compiled(allocates=False)
 def bring(slopes, reflectors, rows, columns):
     """Fill the features (k, D) in the coordinates of a replicate, S times them, and <phi, a>."""
     count, dim = slopes.shape
@@ -241,7 +241,7 @@ def bring(slopes, reflectors, rows, columns):
         columns[TOWARD, b] = toward
 
 
-@compiled
+@compiled(allocates=False)
 def bound_pairs(beta, radius, a, start, end, dim, columns):
     """Fill upper bounds of how far actions of a group may be ahead of a, from both bodies."""
     for b in range(start, end):
@@ -260,7 +260,7 @@ def bound_pairs(beta, radius, a, start, end, dim, columns):
         columns[UPPER, b] = columns[MEANS, b] - mean + min(narrow, wide)
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def project(cut, inverse, regularization, scratch, x):
     """Replace x (D,) by the nearest point of the ball in the norm of G.
 
@@ -297,7 +297,7 @@ def project(cut, inverse, regularization, scratch, x):
     return True
 
 
-@compiled
+@compiled(allocates=False)
 def aim(a, b, rows, columns):
     """Set the direction of the rows to that from action a to action b."""
     dim = rows.shape[1]
@@ -307,7 +307,7 @@ def aim(a, b, rows, columns):
         rows[PULLED, j] = columns[dim + at, b] - columns[dim + at, a]
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out):
     """Fill exact or relaxed gaps within groups, by supports of differences; they are all proven.
 

@@ -83,7 +83,7 @@ def make_scratch(cut: Cut, r: int, k: int) -> Scratch:
     )
 
 
-@compiled
+@compiled(allocates=False)
 def fill_means(x, slopes, offsets, columns):
     """Fill the rewards at a point x (D,)."""
     for a in range(len(slopes)):
@@ -93,7 +93,7 @@ def fill_means(x, slopes, offsets, columns):
         columns[MEANS, a] = total
 
 
-@compiled
+@compiled(allocates=False)
 def most(columns, row, start, end):
     """Return the first action of a group with the largest entry in a row."""
     best = start
@@ -103,7 +103,7 @@ def most(columns, row, start, end):
     return best
 
 
-@compiled
+@compiled(allocates=False)
 def keep_rivals(a, g, relaxed, start, end, columns):
     """Leave out the action itself, and with relaxed gaps all but the greedy one g, unless it is a.
 
@@ -116,7 +116,7 @@ def keep_rivals(a, g, relaxed, start, end, columns):
                 columns[UPPER, b] = 0.0
 
 
-@compiled
+@compiled(allocates=False)
 def relax(g, start, end, gaps):
     """Add the gap of the greedy action g of a group to the others."""
     for a in range(start, end):

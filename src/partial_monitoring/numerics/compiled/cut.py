@@ -7,7 +7,7 @@ from partial_monitoring.numerics.compiled.bodies import BALL, POLYHEDRON
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def project(cut, inverse, regularization, scratch, x):
     """Replace x (D,) by the nearest point of Theta in the norm of G; whether that was found.
 
@@ -21,7 +21,7 @@ def project(cut, inverse, regularization, scratch, x):
     return found
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out):
     """Fill out (k,) with exact or relaxed gaps within groups, over Theta cut by the ellipsoid.
 

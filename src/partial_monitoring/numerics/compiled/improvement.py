@@ -208,7 +208,10 @@ def improvement_of_one(
     gaps,
     information,
 ):
-    """Fill gaps (k,) and information (k,) of one replicate, see ``improvement``."""
+    """Fill gaps (k,) and information (k,) of one replicate, see ``improvement``.
+
+    Without signals every action shows its own reward, and the variances are the signals.
+    """
     k, _, r = maps.shape
     squared, delta, pulled, half, total, part, shown, signal = scratch
     for p in range(r):
@@ -235,7 +238,10 @@ def improvement_of_one(
     multiply(inverse, part, total)
     for a in range(k):
         form(maps[a], total, half, shown)
-        copy_into(signals[a], signal)
+        if len(signals) > 0:
+            copy_into(signals[a], signal)
+        else:
+            signal[0, 0] = variances[a]
         information[a] = explained(shown, signal)
 
 

@@ -33,14 +33,6 @@ def one(known, i):
 
 
 @compiled(allocates=False)
-def refresh(table, known, stale, scratch):
-    """Bring the stale replicates up to date; see ``profile``."""
-    for i in range(len(stale)):
-        if stale[i]:
-            profile(table, one(known, i), scratch)
-
-
-@compiled(allocates=False)
 def decide(rule, positions, pareto, means, worth, t, costs, saved):
     """Return the action (of k) with the largest index in one replicate in round t (from 1).
 
@@ -102,20 +94,30 @@ def grows(t, growth):
 
 
 @compiled(allocates=False)
-def update(table, own, t, z, action, observation, scratch):
-    """Learn from the observation (m,) of an action in context z and round t (from 1)."""
+def take_in(table, own, t, z, action, observation):
+    """Take in the observation (m,) of an action in context z and round t (from 1).
+
+    Return whether the estimate is stale.
+    """
     own.seen[z] += 1
     stale = count(table, table.positions[z, action], observation, own)
     if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
         stale = grows(t, table.growth) or stale
-    if stale:
-        profile(table, own, scratch)
+    return stale
 
 
 @compiled(allocates=False)
-def update_each(table, known, context, action, observation, scratch):
-    """Learn from the observations (n, m) of actions (n,) in contexts (n,)."""
+def update_each(table, known, context, action, observation, stale, scratch):
+    """Learn from the observations (n, m) of actions (n,), -1 for none, in contexts (n,).
+
+    Estimates that are stale (n,) are brought up to date in any case. Both in one function: each
+    that calls ``profile`` takes seconds to compile.
+    """
     for i in range(len(action)):
-        t = known.round[i]
-        update(table, one(known, i), t, context[i], action[i], observation[i], scratch)
-        known.round[i] = t + 1
+        own, due = one(known, i), stale[i]
+        if action[i] >= 0:
+            t = known.round[i]
+            due = take_in(table, own, t, context[i], action[i], observation[i]) or due
+            known.round[i] = t + 1
+        if due:
+            profile(table, own, scratch)

@@ -58,7 +58,7 @@ def make_lazy_scratch(cut: Cut, r: int, k: int) -> Scratch:
     return small._replace(lines=np.zeros((17, dim)), columns=np.zeros((13, k)))
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def multiply(features, one, two, columns, row, other):
     """Fill two rows with the products of all features (k, D) with two vectors (D,)."""
     k, dim = features.shape
@@ -71,7 +71,7 @@ def multiply(features, one, two, columns, row, other):
         columns[other, b] = second
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def transform(matrix, rest, x, out):
     """Fill out (D,) with diag(matrix, rest I) x."""
     r = len(matrix)
@@ -84,7 +84,7 @@ def transform(matrix, rest, x, out):
         out[j] = entry
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def bound_others(a, beta, cut, near, widest, variances, columns, lower):
     """Bound how far others may be ahead of a from above, and their own gaps from below.
 
@@ -126,7 +126,7 @@ def bound_others(a, beta, cut, near, widest, variances, columns, lower):
     columns[UPPER, a] = 0.0
 
 
-@compiled
+@compiled(allocates=False)
 def start_below(beta, cut, near, regularization, slopes, in_gram, farthest, columns, lower):
     """Fill lower bounds of all gaps: at the estimate, and from the competitor that is furthest off.
 
@@ -160,7 +160,7 @@ def start_below(beta, cut, near, regularization, slopes, in_gram, farthest, colu
             lower[a] = max(lower[a], high * (1.0 - 1e-12))
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def raise_others(cut, slopes, offsets, scratch, lower):
     """Raise lower bounds of gaps to those at the best point."""
     lines, columns = scratch.lines, scratch.columns
@@ -176,7 +176,7 @@ def raise_others(cut, slopes, offsets, scratch, lower):
             lower[b] = max(lower[b], best - columns[REACH, b])
 
 
-@compiled
+@compiled(allocates=False)
 def gaps(
     cut,
     gram,
@@ -260,7 +260,7 @@ def gaps(
             return usable
 
 
-@compiled
+@compiled(allocates=False)
 def gaps_of_each(
     cut,
     gram,

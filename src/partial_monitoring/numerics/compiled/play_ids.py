@@ -283,36 +283,41 @@ def refresh(actions, known, rule, i, scratch):
 
 
 @compiled(allocates=False)
-def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
-    """Play replicate i until round ``stop``, or until it is due to be refreshed.
+def finish_round(
+    world, totals, data, reached, t, i, actions, known, rule, scratch, action, gained, ratio
+):
+    """Show what an action shows, and take it in; False if the replicate is due to be refreshed."""
+    worlds.observe(world, i, 0, action, t, scratch.shown)
+    leverage = take_in(actions, known, rule, i, action, scratch)
+    worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
+    data.plays[i, action] += 1
+    for j in range(actions.rows[action]):
+        data.sums[i, action, j] += scratch.shown[j]
+    reached[i] = t + 1
+    rounds = known.round[i]
+    known.round[i] = rounds + 1
+    stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+    return not stale or refresh(actions, known, rule, i, scratch)
 
-    What it knows is in some row, on a processor in its own one.
-    """
+
+@compiled(allocates=False)
+def play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due):
+    """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     gaps, information = scratch.gaps, scratch.information
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
         uniform = worlds.uniform_for_policy(world, i, t)
-        rounds, log_det = known.round[row], known.log_det[row]
-        fill_information(known, rule, row, scratch)
-        if actions.best >= 0:
-            action, ratio = actions.best, 0.0
-        else:
+        rounds, log_det = known.round[i], known.log_det[i]
+        fill_information(known, rule, i, scratch)
+        action, ratio = actions.best, 0.0
+        if action < 0:
             beta = squared_radius(rule.width, rounds, log_det)
-            fill_gaps(actions, known, rule, row, beta, scratch)
+            fill_gaps(actions, known, rule, i, beta, scratch)
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        gained = information[action]
-        worlds.observe(world, i, 0, action, t, scratch.shown)
-        leverage = take_in(actions, known, rule, row, action, scratch)
-        worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
-        data.plays[i, action] += 1
-        for j in range(actions.rows[action]):
-            data.sums[i, action, j] += scratch.shown[j]
-        reached[i] = t + 1
-        known.round[row] = rounds + 1
-        stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-        if stale and not refresh(actions, known, rule, row, scratch):
+        own = actions, known, rule, scratch, action, information[action], ratio
+        if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return
 
@@ -321,4 +326,4 @@ def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, s
 def play(world, totals, data, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)
+        play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due)

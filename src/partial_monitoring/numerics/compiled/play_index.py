@@ -7,6 +7,7 @@ import numpy as np
 from partial_monitoring.numerics.compiled import index
 from partial_monitoring.numerics.compiled import world as worlds
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.profile import profile
 
 
 @compiled(allocates=False)
@@ -23,7 +24,8 @@ def play_one(world, totals, reached, stop, i, table, known, row, rule, scratch, 
             rule, table.positions[z], table.pareto, own.means, own.worth, rounds, costs, saved
         )
         worlds.observe(world, i, z, action, t, shown)
-        index.update(table, own, rounds, z, action, shown, scratch)
+        if index.take_in(table, own, rounds, z, action, shown):
+            profile(table, own, scratch)
         lost = worlds.loss(world, i, z, action)
         worlds.count(totals, i, action, lost, table.unit * saved[action], np.nan)
         reached[i] = t + 1

@@ -23,7 +23,7 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.rays import SLACK, C, Z, ray_path, support
 
 
-@compiled
+@compiled(allocates=False)
 def whiten(inverse, regularization, root):
     """Fill the lower triangular F (D, D) with F F' = diag(inverse, I / regularization)."""
     r, dim = len(inverse), len(root)
@@ -45,7 +45,7 @@ def whiten(inverse, regularization, root):
         root[j, j] = 1.0 / math.sqrt(regularization)
 
 
-@compiled
+@compiled(allocates=False)
 def whiten_facets(inverse, regularization, facets, root, rows):
     """Fill F and the facets times F (f, D)."""
     whiten(inverse, regularization, root)
@@ -59,7 +59,7 @@ def whiten_facets(inverse, regularization, facets, root, rows):
                     rows[i, j] += entry * root[h, j]
 
 
-@compiled
+@compiled(allocates=False)
 def aim(directions, t, root, lines):
     """Fill the line C with direction t times F."""
     dim = len(root)
@@ -72,7 +72,7 @@ def aim(directions, t, root, lines):
                 lines[C, j] += entry * root[h, j]
 
 
-@compiled
+@compiled(allocates=False)
 def is_inside(x, facets, bounds):
     """Whether a point (D,) violates no facet."""
     for i in range(len(bounds)):
@@ -84,7 +84,7 @@ def is_inside(x, facets, bounds):
     return True
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def project(cut, inverse, regularization, scratch, x):
     """Replace x (D,) by the nearest point of the polyhedron; whether that was found.
 
@@ -125,7 +125,7 @@ def project(cut, inverse, regularization, scratch, x):
     return done
 
 
-@compiled
+@compiled(allocates=False)
 def face(inverse, regularization, x, facets, bounds, root, rows, sides):
     """Turn to the whitened coordinates of a replicate with its estimate x (D,)."""
     whiten_facets(inverse, regularization, facets, root, rows)
@@ -136,7 +136,7 @@ def face(inverse, regularization, x, facets, bounds, root, rows, sides):
         sides[SLACK, i] = max(bounds[i] - total, 0.0)
 
 
-@compiled
+@compiled(allocates=False)
 def bound_pairs(beta, a, start, end, dim, ceilings, columns):
     """Fill upper bounds of how far actions of a group may be ahead of a.
 
@@ -155,7 +155,7 @@ def bound_pairs(beta, a, start, end, dim, ceilings, columns):
         columns[UPPER, b] = min(wide, ceilings[a, b - start])
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out):
     """Fill exact or relaxed gaps within groups, by supports of differences.
 

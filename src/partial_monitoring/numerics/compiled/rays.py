@@ -35,7 +35,7 @@ CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def solve_in_place(square, size, work, first, second):
     """Solve a system of equations for two right-hand sides by Cholesky's method, in place.
 
@@ -70,7 +70,7 @@ def solve_in_place(square, size, work, first, second):
     return True
 
 
-@compiled
+@compiled(allocates=False)
 def squares(lines, x):
     """Return |x|^2 of a line."""
     total = 0.0
@@ -79,7 +79,7 @@ def squares(lines, x):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def product(rows, i, lines, x):
     """Return the product of row i with a line."""
     total = 0.0
@@ -88,7 +88,7 @@ def product(rows, i, lines, x):
     return total
 
 
-@compiled
+@compiled(allocates=False)
 def ray_path(reach, last, rows, sides, lines, square, active):
     """Follow the path until |z|^2 = reach or u = last; fill the line Z and the multipliers.
 
@@ -192,7 +192,7 @@ def ray_path(reach, last, rows, sides, lines, square, active):
     return 0.0, False
 
 
-@compiled(inline="always")
+@compiled(inline="always", allocates=False)
 def support(beta, rows, sides, lines, square, active):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 

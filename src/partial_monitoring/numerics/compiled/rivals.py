@@ -60,8 +60,9 @@ def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
         return 0.0
     total = 0.0
     for b in range(len(means)):
-        total += (delta[b] / most) ** power
-    return most * total ** (1.0 / power)
+        share = delta[b] / most
+        total += share if power == 1.0 else share**power
+    return most * (total if power == 1.0 else total ** (1.0 / power))
 
 
 @compiled(allocates=False)

@@ -13,7 +13,7 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import FAST
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def tridiagonalize(matrix, reflectors, diagonal, beside, work):
     """Fill the diagonal of T and what is beside it from a symmetric matrix (r, r).
 
@@ -56,7 +56,7 @@ def tridiagonalize(matrix, reflectors, diagonal, beside, work):
                 reflectors[p, q] -= one * work[q] + two * reflectors[j, q]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def reflect(reflectors, j, x):
     """Replace x by its reflection (I - tau_j v_j v_j') x."""
     size = len(reflectors)
@@ -68,14 +68,14 @@ def reflect(reflectors, j, x):
         x[p] -= along * reflectors[j, p]
 
 
-@compiled
+@compiled(allocates=False)
 def turn(reflectors, x):
     """Replace the first r entries of x by Q' x."""
     for j in range(len(reflectors) - 2):
         reflect(reflectors, j, x)
 
 
-@compiled
+@compiled(allocates=False)
 def turn_back(reflectors, x):
     """Replace the first r entries of x by Q x."""
     for j in range(len(reflectors) - 3, -1, -1):

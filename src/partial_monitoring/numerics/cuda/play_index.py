@@ -8,6 +8,7 @@ from numba import boolean, cuda, float64, int64
 
 from partial_monitoring.numerics.compiled.play_index import play_one
 from partial_monitoring.numerics.compiled.profile import Known, Scratch
+from partial_monitoring.numerics.cuda.play import threaded
 
 
 @cache
@@ -18,7 +19,7 @@ def kernel_for(rule, contexts, actions, r, s, e, k, m):
     whole game, and entries of an observation.
     """
 
-    @cuda.jit
+    @threaded
     def kernel(world, totals, reached, stop, known, table, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:

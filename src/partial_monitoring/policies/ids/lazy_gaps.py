@@ -25,8 +25,12 @@ ON_A_BALL = 40
 
 def pays(confidence: ConfidenceSet) -> bool:
     """Whether gaps may be computed lazily, and there are enough actions for that."""
-    whole = confidence.uncut is confidence
-    return confidence.k >= (FROM if whole else ON_A_BALL)
+    return many(confidence.k, whole=confidence.uncut is confidence)
+
+
+def many(k: int, *, whole: bool) -> bool:
+    """Whether there are enough actions for lazy gaps, on R^d or not."""
+    return k >= (FROM if whole else ON_A_BALL)
 
 
 def lazily(

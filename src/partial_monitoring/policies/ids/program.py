@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
@@ -17,12 +19,18 @@ from partial_monitoring.estimation.linear.least_squares import (
     refresh_period,
     refreshed,
 )
+from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
-from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
+from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import NotCompiled
 from partial_monitoring.validation import Indices
+
+MOST_NUMBERS = 20_000
+"""Largest number of numbers that a thread of a GPU keeps."""
+
+Mask = NDArray[np.bool_]
 
 GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
 """The gap estimates of compiled rounds, numbered as there."""
@@ -32,6 +40,7 @@ GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
 class LeastSquaresProgram:
     """Compiled rounds of all replicates, and what these know."""
 
+    policy: Any
     estimate: Estimate
     rule: Any
     """The options, a ``Rule`` of the loops."""
@@ -51,13 +60,22 @@ class LeastSquaresProgram:
         """What they share."""
         return (self.actions,)
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
 
-        if self.estimate.design.rank == 0:
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """k, m and r, which must fit into the memory of a thread."""
+        k, m, r = self.actions.maps.shape
+        if r == 0:
             raise InvalidInput("nothing can be learned in this game; play it on the processor.")
-        return kernel_for(self.rule, *self.actions.maps.shape)
+        if k * m * m + 4 * r * r + 6 * k + (k * r if self.rule.gap == 0 else 0) > MOST_NUMBERS:
+            raise InvalidInput("the game is too large for a GPU's threads; play it elsewhere.")
+        return k, m, r
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
@@ -66,24 +84,57 @@ class LeastSquaresProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
+        due, unproven = np.zeros((2, len(reached)), dtype=bool)
+        run = self.loops(world, totals, reached, due, unproven)
+        while True:
+            run(stop, first, last)
+            if due.any():
+                self.settle(np.flatnonzero(due))
+            for row in np.flatnonzero(unproven):
+                self.decide(world, totals, reached, int(row))
+            if not (due.any() or unproven.any()):
+                return
+            due[:] = unproven[:] = False
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        """Return a function that plays replicates from the first to before the last until a round.
+
+        It marks those that are due to be refreshed, or whose next round is not proven.
+        """
         from partial_monitoring.numerics.compiled import play_ids
 
-        due = np.zeros(len(reached), dtype=bool)
         own = self.actions, self.known, self.rule, self.scratch(), due
-        while True:
-            play_ids.play(world, totals, self.data, reached, stop, first, last, *own)
-            if not due.any():
-                return
-            self.settle(np.flatnonzero(due))
-            due[:] = False
+        return lambda stop, *rows: play_ids.play(
+            world, totals, self.data, reached, stop, *rows, *own
+        )
 
     def settle(self, rows: Indices) -> None:
         """Compute anew what follows from the data of replicates that the loops leave to us."""
-        fresh = refreshed(self.learned(rows))
-        for name in ("inverse", "log_det", "coordinates", "means", "variances"):
-            getattr(self.known, name)[rows] = getattr(fresh, name)
-        if self.rule.rows:
-            self.known.signals[rows] = fresh.signals
+        self._keep(rows, refreshed(self.learned(rows)))
+
+    def decide(self, world: Any, totals: Any, reached: Indices, row: int) -> None:
+        """Play the next round of one replicate by the batched formulas."""
+        from partial_monitoring.numerics.compiled import world as worlds
+
+        t, rows = int(reached[row]), np.array([row])
+        state = LinearState(self.learned(rows))
+        uniform = worlds.uniform_for_policy(world, row, t)
+        choice = self.policy.decide(state, np.array([uniform]))
+        action, shown = int(choice.action[0]), np.zeros(self.actions.maps.shape[1])
+        worlds.observe(world, row, 0, action, t, shown)
+        lost = worlds.loss(world, row, 0, action)
+        worlds.count(totals, row, action, lost, choice.gained[0], choice.ratio[0])
+        self._keep(rows, state.after(choice.action, shown[None]).estimate)
+        reached[row] = t + 1
+
+    def _keep(self, rows: Indices, estimate: Estimate) -> None:
+        """Store the estimates of some replicates."""
+        for own in self.states:
+            for name in own._fields:
+                if name != "signals" or self.rule.rows:
+                    getattr(own, name)[rows] = getattr(estimate, name)
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
@@ -95,33 +146,77 @@ class LeastSquaresProgram:
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
 
 
+class CutProgram(LeastSquaresProgram):
+    """Compiled rounds where Theta cuts E_t."""
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        from partial_monitoring.numerics.compiled import bodies, play_cut
+
+        design = self.estimate.design
+        (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
+        assert cut is not None
+        rewards = play_cut.Rewards(
+            np.array(design.slopes), design.groups, np.empty(dim), np.empty(k)
+        )
+        room = bodies.make_scratch(cut, design.rank, k)
+        own = self.actions, self.known, self.rule, self.scratch(), rewards, cut, room
+        return lambda stop, *rows: play_cut.play(
+            world, totals, self.data, reached, stop, *rows, *own, due, unproven
+        )
+
+    def kernel(self, world: Any, totals: Any) -> Any:
+        raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
+
+
+class ImprovementProgram(LeastSquaresProgram):
+    """Compiled rounds of expected improvements."""
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        from partial_monitoring.numerics.compiled.play_improvement import Rivals
+
+        design = self.estimate.design
+        counted = np.array(design.rivals[0])
+        return self.actions, Rivals(counted, design.groups, np.ones(1), float(design.noise_std))
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        from partial_monitoring.numerics.compiled import improvement, play_improvement
+
+        weights = improvement.scratch_for(*self.actions.maps.shape)
+        own = *self.constants, self.known, self.rule, self.scratch(), weights, due
+        return lambda stop, *rows: play_improvement.play(
+            world, totals, self.data, reached, stop, *rows, *own
+        )
+
+    def kernel(self, world: Any, totals: Any) -> Any:
+        from partial_monitoring.numerics.cuda.play_improvement import kernel_for
+
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
+
+
 def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
-    estimate = getattr(state, "estimate", None)
-    if not isinstance(estimate, Estimate):
-        raise NotCompiled("the estimate is not that of least squares")
-    design = estimate.design
-    if policy.gap not in GAPS:
-        raise NotCompiled("the gap estimate is not compiled")
-    if policy.information is not information.log_det:
-        raise NotCompiled("the information gain is not compiled")
+    if type(state) is not LinearState:
+        raise NotCompiled("the estimate is not that of a game without contexts and kernels")
+    estimate, design = state.estimate, state.design
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
-    if design.parts:
-        raise NotCompiled("there are contexts")
-    if not design.cut.whole:
-        raise NotCompiled("the gaps are cut by Theta")
     rule = as_rule(policy.sampling)
-    if policy.gap is gaps.exact and rule.minimizes_ratio and design.game.k >= LAZY_FROM:
-        raise NotCompiled("exact gaps of so many actions are computed only where they matter")
+    build = _program_for(policy, design, lazy=rule.minimizes_ratio)
     code, kappa, exact, tradeoff = rule.numbers()
-    return LeastSquaresProgram(
+    return build(
+        policy,
         estimate,
         Rule(
             policy.confidence.numbers(design),
-            GAPS[policy.gap],
+            GAPS.get(policy.gap, -1),
             code,
             kappa,
             exact,
@@ -131,6 +226,29 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
             0 if design.shows_own_reward else design.maps.shape[1],
         ),
     )
+
+
+def _program_for(policy: Any, design: Design, *, lazy: bool) -> type[LeastSquaresProgram]:
+    """Return the kind of program that computes these gaps and this information, or say why none."""
+    from partial_monitoring.numerics.compiled.improvement import LOOPS
+
+    parts = policy.gap, policy.information
+    if parts == (gaps.improvement, information.improvement):
+        k, _, r = design.maps.shape
+        if k * r * r > LOOPS:
+            raise NotCompiled("products of matrices are faster for so many actions")
+        return ImprovementProgram
+    if policy.gap not in GAPS:
+        raise NotCompiled("the gap estimate is not compiled")
+    if policy.information is not information.log_det:
+        raise NotCompiled("the information gain is not compiled")
+    if policy.gap is gaps.exact and lazy and many(design.game.k, whole=design.cut.whole):
+        raise NotCompiled("exact gaps of so many actions are computed only where they matter")
+    if design.cut.whole:
+        return LeastSquaresProgram
+    if design.cut.numbers(design) is None:
+        raise NotCompiled("Theta is a set of your own")
+    return CutProgram
 
 
 def actions_of(design: Design, *, paired: bool) -> Any:
