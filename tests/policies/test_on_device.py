@@ -30,7 +30,7 @@ def simulated(name: str, rounds: int) -> dict[str, Any]:
     return found
 
 
-FEW = {"relaxed": 25, "mean_ball": 6, "mean_simplex": 6, "kappa": 6, "default_plain": 6}
+FEW = {"relaxed": 25, "few": 8, "mean_ball": 6, "mean_simplex": 6, "kappa": 6, "default_plain": 6}
 MANY = {"relaxed": 200, "mean": 30, "mean_ball": 60, "mean_simplex": 30, "kappa": 30}
 MANY |= {"default": 40, "default_plain": 20}
 

@@ -216,6 +216,7 @@ class _Device:
         most = min(SHORTLIST, len(tops))
         order = np.argpartition(tops, most - 1)[:most]
         places = best[order].astype(np.int64)
+        places = places[places < len(self.host)]  # blocks without rows found none
         first, second = int(kept[layout.FIRST]), int(kept[layout.SECOND])
         self.shortlist = np.unique(np.append(places, (first, second)))
         reads = 1 + int(kept[layout.SLOT] == layout.ANCHORS)
