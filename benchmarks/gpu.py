@@ -187,10 +187,13 @@ def simulations(seeds: int, horizon: int) -> Table:
     phi = np.random.default_rng(0).normal(size=(10, 3))
     plain = pm.games.linear_bandit(phi, pm.AllParameters(3))
     prices = pm.games.dynamic_pricing(range(1, 6))
+    quick = pm.IDS(gap=pm.gaps.relaxed, sampling=pm.sampling.approximate)
     theta, buyers = np.full(3, 3**-0.5), [0.1, 0.2, 0.3, 0.3, 0.1]
     rows: list[tuple[str, Any, Any, str, Any]] = [
         ("k = 10, d = 3", plain, theta, "relaxed", pm.IDS(gap=pm.gaps.relaxed)),
+        ("k = 10, d = 3", plain, theta, "relaxed, approximate", quick),
         ("k = 10, d = 3", plain, theta, "exact", pm.IDS()),
+        ("k = 10, d = 3 on a ball", pm.games.linear_bandit(phi), theta, "default", pm.Calibrated()),
         ("five prices", prices, buyers, "default", pm.Calibrated()),
     ]
     for title, game, truth, name, policy in rows:
