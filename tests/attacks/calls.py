@@ -33,7 +33,15 @@ SETS = {
 
 MADE_BY_THE_LIBRARY = {
     *("Advice", "Analysis", "Bounds", "Choices", "Comparison", "ContextualAnalysis"),
-    *("ContextualBounds", "Decision", "DuelAnalysis", "Halfspaces", "Result", "Status"),
+    *(
+        "ContextualBounds",
+        "Decision",
+        "DuelAnalysis",
+        "Halfspaces",
+        "RegretMap",
+        "Result",
+        "Status",
+    ),
     *("functions.Known", "readings.Reading", "sampling.Pairs", "confidence.ConfidenceSet"),
     "kernels.FromSklearn",
 }
@@ -171,6 +179,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "sampling.exact": RATIOS,
     "sampling.frank_wolfe": {**CONTEXTS, "steps": 20},
     "sampling.generalized": {"kappa": 2.0},
+    "regret_map": {"game": "apple_tasting", "policy": "greedy", "points": 3, **RUN},
     "save_game": {"game": APPLES, "path": "written.json"},
     "simulate": {"game": "apple_tasting", "policies": "greedy", "theta": [0.7, 0.3], **RUN},
     "write_report": {"comparisons": comparisons, "folder": "report", "figures": False},

@@ -18,6 +18,7 @@ from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.numerics.compiled import profile, signal_likelihood
 from tests.oracles.every_game import environment_of, learned
 from tests.oracles.profile import DAMPING, GAMES, Oracle, Tie, weight
+from tests.oracles.signal_games import DEGENERATE
 from tests.strategies import signal_counts, signal_games
 
 Array = np.ndarray
@@ -248,18 +249,6 @@ def test_equal_rivals_are_no_reason_to_compare_more_of_them() -> None:
 
 
 # -- degenerate games ------------------------------------------------------------------------------
-
-DEGENERATE: dict[str, Any] = {
-    "one action": pm.FiniteGame([[1, 0]], ["ab"]),
-    "nothing shown": pm.FiniteGame([[1, 0], [0, 1]], ["aa", "bb"]),
-    "one outcome": pm.FiniteGame([[1], [0]], ["a", "b"]),
-    "all the same": pm.FiniteGame([[1, 0], [1, 0]], ["ab", "aa"]),
-    "always best": pm.FiniteGame([[1, 1], [0, 1], [1, 0]], ["aa", "ab", "ab"]),
-    "no rewards": pm.FiniteGame([[0, 0], [0, 0]], ["ab", "aa"]),
-    "no rows": pm.Game(
-        [[1, 0], [0, 1]], np.zeros((2, 0, 2)), pm.Box([0, 0], [1, 1]), noise="bernoulli"
-    ),
-}
 
 
 @pytest.mark.parametrize("name", DEGENERATE)

@@ -16,9 +16,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int]]]:
     record: list[tuple[str, list[int]]] = []
     original = Configuration.play
 
-    def play(cell: Configuration, seeds: Any) -> Result:
+    def play(cell: Configuration, seeds: Any, threads: int | None = None) -> Result:
         record.append((cell.key, seeds.tolist()))
-        return original(cell, seeds)
+        return original(cell, seeds, threads)
 
     monkeypatch.setattr(Configuration, "play", play)
     return record

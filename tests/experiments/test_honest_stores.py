@@ -22,7 +22,7 @@ from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.store import Store, stored_comparisons
 from partial_monitoring.experiments.workers import Task, WorkersLost
 from partial_monitoring.report.page import describe
-from partial_monitoring.simulation import simulate as simulation
+from partial_monitoring.simulation import play as simulation
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import AlwaysDies

@@ -12,23 +12,8 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
-
-LIBRARY = {name: build() for name, build in pm.games.GAMES.items()}
-SIGNALS: dict[str, Any] = {
-    **{name: game for name, game in LIBRARY.items() if signal_model(game) is not None},
-    "sign duels": pm.games.dueling(np.eye(3), feedback="sign"),
-    "sign duels on a graph": pm.games.graph_dueling(feedback="sign"),
-    "sign duels in contexts": pm.ContextualGame(
-        [
-            pm.games.dueling(np.eye(3)[list(own)], feedback="sign", items=own)
-            for own in ((0, 1), (1, 2))
-        ]
-    ),
-    "pricing with five prices": pm.games.dynamic_pricing(range(1, 6)),
-}
-"""Every game of the library that the anticipating index plays."""
+from tests.oracles.signal_games import SIGNALS
 
 CALIBRATED = pm.Calibrated()
 

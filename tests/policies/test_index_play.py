@@ -15,8 +15,7 @@ from partial_monitoring.simulation import play as runs
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.truths import read_truth
 from partial_monitoring.simulation.world import no_totals, world_of
-from tests.estimation.test_profile import DEGENERATE
-from tests.policies.test_index_live import SIGNALS
+from tests.oracles.signal_games import DEGENERATE, SIGNALS
 
 CALIBRATED = pm.Calibrated()
 
