@@ -279,11 +279,11 @@ def test_values_without_a_certificate_are_never_too_small(
     from partial_monitoring.numerics import conic
     from partial_monitoring.numerics.compiled import polyhedron
 
-    path, solve = polyhedron.pair_supports, conic.minimize_conic
+    path, solve = polyhedron.supports_of_each, conic.minimize_conic
 
     def unproven(*args: Any) -> Any:
-        values, certified, points = path(*args)
-        return values + 100.0, np.zeros_like(certified), points
+        values, missed, points = path(*args)
+        return values + 100.0, np.ones_like(missed), points
 
     def distorted(objective: Array, cones: Any) -> Any:
         best = solve(objective, cones)
@@ -299,7 +299,7 @@ def test_values_without_a_certificate_are_never_too_small(
     confidence = learner.policy.confidence_set(learner._session.state)  # type: ignore[attr-defined]
     directions = np.random.default_rng(0).standard_normal((20, 3))
     exact = confidence.support(directions)
-    monkeypatch.setattr(polyhedron, "pair_supports", unproven)
+    monkeypatch.setattr(polyhedron, "supports_of_each", unproven)
     monkeypatch.setattr(conic, "minimize_conic", distorted)
     found = confidence.support(directions)
     assert (found >= exact - 1e-9).all()

@@ -200,8 +200,7 @@ def seed_numbers(seeds: int | Iterable[int], most: int = MOST_SEEDS) -> Indices:
     numbers = [randomness.checked_seed("seeds", seed) for seed in islice(seeds, most + 1)]
     if not 0 < len(numbers) <= most or len(set(numbers)) < len(numbers):
         raise InvalidInput(
-            f"seeds must be different whole numbers, 1 to {most:,} of them; got "
-            f"{brief(numbers)}."
+            f"seeds must be different whole numbers, 1 to {most:,} of them; got {brief(numbers)}."
         )
     return np.array(numbers, dtype=np.int64)
 
