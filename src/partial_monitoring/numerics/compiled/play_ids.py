@@ -133,13 +133,14 @@ class Scratch(NamedTuple):
 
 
 @compiled(allocates=False)
-def fill_information(known, rule, i, scratch):
-    """Fill the information of all actions of row i, 1/2 log det(I + S)."""
-    for a in range(len(scratch.information)):
-        if rule.rows == 0:
-            scratch.information[a] = 0.5 * log1p(max(known.variances[i, a], 0.0))
-        else:
-            scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
+def information_of(known, rows, i, action, rest):
+    """Return the information of an action of row i, 1/2 log det(I + S); ``rest`` is scratch.
+
+    ``rows`` is the number of rows whose signals are kept, 0 if actions show their own reward.
+    """
+    if rows == 0:
+        return 0.5 * log1p(max(known.variances[i, action], 0.0))
+    return half_log_det(known.signals[i, action], rest)
 
 
 @compiled(allocates=False)
@@ -228,7 +229,7 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
 
 
 @compiled(allocates=False)
-def take_in(actions, known, rule, i, action, scratch):
+def take_in(actions, known, rows, i, action, scratch):
     """Let row i take in what an action showed; return the largest leverage of one of its rows."""
     most = 0.0
     for j in range(actions.maps.shape[1]):
@@ -248,7 +249,7 @@ def take_in(actions, known, rule, i, action, scratch):
             known.signals[i],
             scratch.x,
             scratch.one,
-            scratch.show[: rule.rows],
+            scratch.show[:rows],
         )
         most = max(most, gain)
         known.log_det[i] += log1p(gain)
@@ -256,12 +257,15 @@ def take_in(actions, known, rule, i, action, scratch):
 
 
 @compiled(allocates=False)
-def refresh(actions, known, rule, i, scratch):
-    """Compute anew what follows from the data of row i; False if it cannot be done here."""
+def refresh(actions, known, most, rows, i, scratch):
+    """Compute anew what follows from the data of row i; False if it cannot be done here.
+
+    It can up to some trace of the Gram matrix.
+    """
     trace = 0.0
     for p in range(known.gram.shape[1]):
         trace += known.gram[i, p, p]
-    if trace > rule.most:
+    if trace > most:
         return False
     known.log_det[i] = refresh_one(
         actions.maps,
@@ -277,9 +281,23 @@ def refresh(actions, known, rule, i, scratch):
         known.signals[i],
         scratch.root,
         scratch.x,
-        scratch.show[: rule.rows],
+        scratch.show[:rows],
     )
     return True
+
+
+@compiled(allocates=False)
+def learn(world, data, i, z, action, t, actions, known, row, rule, scratch):
+    """Observe an action and take it in; False if the row is to be refreshed, not here."""
+    worlds.observe(world, i, z, action, t, scratch.shown)
+    leverage = take_in(actions, known, rule.rows, row, action, scratch)
+    data.plays[i, action] += 1
+    for j in range(actions.rows[action]):
+        data.sums[i, action, j] += scratch.shown[j]
+    rounds = known.round[row]
+    known.round[row] = rounds + 1
+    stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+    return not stale or refresh(actions, known, rule.most, rule.rows, row, scratch)
 
 
 @compiled(allocates=False)

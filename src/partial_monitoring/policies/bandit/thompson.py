@@ -17,7 +17,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from partial_monitoring import randomness
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
@@ -45,9 +44,11 @@ class Sampling:
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
         """Return the rewards of one draw for each replicate, shape (n, k)."""
+        from partial_monitoring.numerics.compiled.normal import normals
+
         wide = self.width == "confidence"
         c = np.sqrt(confidence.beta)[:, None] if wide else confidence.noise_std
-        return confidence.sample(randomness.normals(uniforms), self.factor * c)
+        return confidence.sample(normals(np.ascontiguousarray(uniforms)), self.factor * c)
 
     def check_draws(self) -> None:
         """Check the options."""
