@@ -13,7 +13,7 @@ from partial_monitoring.policies.finite.patterns import ROOM, Patterns
 from partial_monitoring.policies.finite.program import CBPProgram
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import play, play_batched
-from partial_monitoring.simulation.result import Run
+from partial_monitoring.simulation.run import Run
 from tests.oracles.finite_games import NAMED, random_game
 
 FIVE_PRICES = pm.games.dynamic_pricing([1, 2, 3, 4, 5], cost=2)

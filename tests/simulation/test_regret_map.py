@@ -10,7 +10,7 @@ from pyarrow import parquet
 import partial_monitoring as pm
 from partial_monitoring.simulation import map_picture, regret_map
 from partial_monitoring.simulation.grids import grid_over
-from partial_monitoring.simulation.result import Run
+from partial_monitoring.simulation.run import Run
 
 
 @pytest.fixture(scope="module")

@@ -107,11 +107,11 @@ class Configuration:
         """The content key under which stores of format 1 keep the runs."""
         return content_key(self.definition(1))
 
-    def play(self, seeds: Indices) -> Result:
+    def play(self, seeds: Indices, threads: int | None = None) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
         theta = self.truth.draw(self.game, seeds)
         environment = Environment(self.game, theta, seeds, self.noise, self.truth.function)
-        run = play(self.game, self.policy, environment, self.checkpoints)
+        run = play(self.game, self.policy, environment, self.checkpoints, threads=threads)
         if run.interrupted:
             raise KeyboardInterrupt
         return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})

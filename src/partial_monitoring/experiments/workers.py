@@ -48,23 +48,23 @@ class Task:
     version: str = partial_monitoring.__version__
     """Version of the library under which the results are stored."""
 
-    def play(self) -> Result:
+    def play(self, threads: int | None = 1) -> Result:
         """Play the runs, if this process has the required version."""
         if self.version != partial_monitoring.__version__:
             raise WorkersLost(
                 f"workers must have partial-monitoring {self.version}; one has "
                 f"{partial_monitoring.__version__}."
             )
-        return self.configuration.play(self.seeds)
+        return self.configuration.play(self.seeds, threads)
 
 
 Finished = Iterator[tuple[Task, Result]]
 
 
 def here(tasks: Sequence[Task], **unused: Any) -> Finished:
-    """Play the tasks one after the other in this process."""
+    """Play the tasks one after the other in this process, on all cores."""
     for task in tasks:
-        yield task, task.play()
+        yield task, task.play(threads=None)
 
 
 def processes(tasks: Sequence[Task], *, workers: int, **unused: Any) -> Finished:

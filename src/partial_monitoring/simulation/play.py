@@ -24,7 +24,7 @@ from partial_monitoring.policies.policy import (
 from partial_monitoring.policies.program import NotCompiled, Program, program_of
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
-from partial_monitoring.simulation.result import Run
+from partial_monitoring.simulation.run import Run
 from partial_monitoring.simulation.world import no_totals, world_of
 from partial_monitoring.validation import Indices
 

@@ -222,11 +222,11 @@ def in_loops(design: Design) -> bool:
 def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:
     """Return what follows from Gram matrices (n, r, r) and vectors (n, r)."""
     if in_loops(design):
-        from partial_monitoring.numerics.compiled import linear
+        from partial_monitoring.numerics.compiled.refresh import refresh
 
         names = ("inverse", "log_det", "coordinates", "means", "variances", "signals")
         own = design.maps, design.observed_features, design.offsets, design.regularization
-        return dict(zip(names, linear.refresh(*own, gram, vector), strict=True))
+        return dict(zip(names, refresh(*own, gram, vector), strict=True))
     # Through a root the inverse is symmetric, so that either half of it says the same.
     low = np.linalg.cholesky(gram)
     root = np.linalg.inv(low)

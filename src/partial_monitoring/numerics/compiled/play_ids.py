@@ -18,11 +18,11 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import (
     HIGH_LEVERAGE,
     half_log_det,
-    refresh_one,
     squared_radius,
     take_in_row,
 )
 from partial_monitoring.numerics.compiled.ratio import minimize_row
+from partial_monitoring.numerics.compiled.refresh import refresh_one
 
 EXACT, RELAXED, MEAN = range(3)
 """Gap estimates."""
