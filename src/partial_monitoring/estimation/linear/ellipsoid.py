@@ -207,9 +207,7 @@ class Ellipsoid(ConfidenceSet):
         squared, pulled = np.empty(self.k), np.empty(design.rank)
         features = design.observed_features, design.features_by_coordinate, design.hidden_features
         known = data.variances[row], data.inverse[row]
-        gap_loops.all_distances(
-            *known, *features, design.regularization, action, pulled, squared
-        )
+        gap_loops.all_distances(*known, *features, design.regularization, action, pulled, squared)
         return squared
 
     def duels(self) -> tuple[Array, Indices, Array]:

@@ -54,7 +54,5 @@ def drawn_rewards(means, gram, scale, seen, unseen, regularization, normals):
     r = seen.shape[1]
     found, z, low = np.empty((n, k)), normals.copy(), np.empty((r, r))
     for i in range(n):
-        draw_rewards(
-            means[i], gram[i], scale[i], seen, unseen, regularization, z[i], low, found[i]
-        )
+        draw_rewards(means[i], gram[i], scale[i], seen, unseen, regularization, z[i], low, found[i])
     return found

@@ -94,6 +94,15 @@ def uniform_for_policy(world, i, t):
 
 
 @compiled(allocates=False)
+def probed(world, i, t, probe, k, action):
+    """Return a uniform action of k with this probability, else the given one."""
+    if probe == 0.0:
+        return action
+    number = uniform_for_policy(world, i, t)
+    return min(np.int64(number / probe * k), k - 1) if number < probe else action
+
+
+@compiled(allocates=False)
 def observe(world, i, z, action, t, out):
     """Fill out (m,) with what an action shows in round t, in context z."""
     own, seed, block = world.numbers[i, 1], world.seeds[i], np.uint64(t // random.BLOCK)

@@ -6,13 +6,14 @@ from functools import cache
 
 from numba import cuda, float64, int64
 
-from partial_monitoring.numerics.compiled.play_ids import Known, Scratch, play_one
+from partial_monitoring.numerics.compiled.estimate import Known, Scratch
+from partial_monitoring.numerics.compiled.play_ids import play_one
 
 
 @cache
 def kernel_for(rule, k, m, r):
     """Return the kernel for these options and sizes, which are constants of it."""
-    paired, signals = (k if rule.gap == 0 else 1), (k if rule.rows else 1)
+    paired, signals = (k if rule.gap == 0 else 1), (k if rule.upkeep[2] else 1)
     rows, side = max(m, 1), max(r, 1)
 
     @cuda.jit

@@ -13,7 +13,7 @@ brought along from round to round (``estimation.kernel.root``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
+from partial_monitoring.policies.bandit.program import index_program
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
@@ -93,6 +94,11 @@ class LinTS(LinearIndexPolicy, Sampling):
         self.check_draws()
 
     index = Sampling.index
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        wide = self.width == "confidence"
+        return index_program(self, state, "drawn", self.factor, self.draws(state), wide=wide)
 
 
 @dataclass(frozen=True)

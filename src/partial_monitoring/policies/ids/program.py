@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,8 +38,13 @@ class LeastSquaresProgram:
     draws: int = 1
 
     def __post_init__(self) -> None:
-        self.actions = actions_of(self.estimate.design, paired=self.rule.gap == 0)
+        self.actions = actions_of(self.estimate.design, paired=self.paired)
         self.known, self.data = known_of(self.estimate)
+
+    @property
+    def paired(self) -> bool:
+        """Whether all pairs of actions are compared."""
+        return bool(self.rule.gap == 0)
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -51,6 +56,12 @@ class LeastSquaresProgram:
         """What they share."""
         return (self.actions,)
 
+    def loops(self) -> Any:
+        """Return the loops for the processor."""
+        from partial_monitoring.numerics.compiled.play_ids import play
+
+        return play
+
     def kernel(self) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
@@ -59,19 +70,21 @@ class LeastSquaresProgram:
             raise InvalidInput("nothing can be learned in this game; play it on the processor.")
         return kernel_for(self.rule, *self.actions.maps.shape)
 
+    def probing(self, share: float) -> Self:
+        """Return the program that plays a share of uniform actions as well."""
+        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
+
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
-        return scratch_for(self.actions, paired=self.rule.gap == 0)
+        return scratch_for(self.actions, paired=self.paired)
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        from partial_monitoring.numerics.compiled import play_ids
-
-        due = np.zeros(len(reached), dtype=bool)
-        own = self.actions, self.known, self.rule, self.scratch(), due
+        due, loops = np.zeros(len(reached), dtype=bool), self.loops()
+        own = *self.constants, self.known, self.rule, self.scratch(), due
         while True:
-            play_ids.play(world, totals, self.data, reached, stop, first, last, *own)
+            loops(world, totals, self.data, reached, stop, first, last, *own)
             if not due.any():
                 return
             self.settle(np.flatnonzero(due))
@@ -82,14 +95,14 @@ class LeastSquaresProgram:
         fresh = refreshed(self.learned(rows))
         for name in ("inverse", "log_det", "coordinates", "means", "variances"):
             getattr(self.known, name)[rows] = getattr(fresh, name)
-        if self.rule.rows:
+        if self.rule.upkeep[2]:
             self.known.signals[rows] = fresh.signals
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
         own = self.known._asdict() | self.data._asdict()
         some = {name: array[rows] for name, array in own.items()}
-        if not self.rule.rows:
+        if not self.rule.upkeep[2]:
             some["signals"] = some["variances"][:, :, None, None]
         triangle = self.estimate.triangle[rows]
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
@@ -99,18 +112,12 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
-    estimate = getattr(state, "estimate", None)
-    if not isinstance(estimate, Estimate):
-        raise NotCompiled("the estimate is not that of least squares")
+    estimate = estimate_of(policy, state)
     design = estimate.design
     if policy.gap not in GAPS:
         raise NotCompiled("the gap estimate is not compiled")
     if policy.information is not information.log_det:
         raise NotCompiled("the information gain is not compiled")
-    if not isinstance(policy.confidence, Width):
-        raise NotCompiled("the confidence schedule is a function of your own")
-    if design.parts:
-        raise NotCompiled("there are contexts")
     if not design.cut.whole:
         raise NotCompiled("the gaps are cut by Theta")
     rule = as_rule(policy.sampling)
@@ -126,16 +133,36 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
             kappa,
             exact,
             tradeoff,
-            refresh_period(design),
-            ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0,
-            0 if design.shows_own_reward else design.maps.shape[1],
+            upkeep_of(design),
+            0.0,
         ),
     )
 
 
+def estimate_of(policy: Any, state: Any) -> Estimate:
+    """Return the estimate of least squares that compiled rounds begin with, if it is one."""
+    estimate = getattr(state, "estimate", None)
+    if not isinstance(estimate, Estimate):
+        raise NotCompiled("the estimate is not that of least squares")
+    if not isinstance(policy.confidence, Width):
+        raise NotCompiled("the confidence schedule is a function of your own")
+    if getattr(state, "parts", ()):
+        raise NotCompiled("there are contexts")
+    if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
+        raise NotCompiled("the confidence sets are no ellipsoids")
+    return estimate
+
+
+def upkeep_of(design: Design) -> tuple[int, float, int]:
+    """Return how compiled rounds look after estimates, see ``compiled.estimate.learn``."""
+    most = ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0
+    rows = 0 if design.shows_own_reward else design.maps.shape[1]
+    return refresh_period(design), most, rows
+
+
 def actions_of(design: Design, *, paired: bool) -> Any:
     """Return a design for compiled loops; distances of all pairs only if they are asked for."""
-    from partial_monitoring.numerics.compiled.play_ids import Actions
+    from partial_monitoring.numerics.compiled.estimate import Actions
 
     best = np.flatnonzero(design.always_best)
     return Actions(
@@ -158,7 +185,7 @@ def actions_of(design: Design, *, paired: bool) -> Any:
 
 def known_of(estimate: Estimate) -> tuple[Any, Any]:
     """Return what replicates know and have seen for compiled loops, which may change it."""
-    from partial_monitoring.numerics.compiled.play_ids import Data, Known
+    from partial_monitoring.numerics.compiled.estimate import Data, Known
 
     known = {name: np.array(getattr(estimate, name), order="C") for name in Known._fields}
     if estimate.design.shows_own_reward:
@@ -168,7 +195,7 @@ def known_of(estimate: Estimate) -> tuple[Any, Any]:
 
 def scratch_for(actions: Any, *, paired: bool) -> Any:
     """Return room for the numbers of one round of one replicate."""
-    from partial_monitoring.numerics.compiled.play_ids import Scratch
+    from partial_monitoring.numerics.compiled.estimate import Scratch
 
     k, m, r = actions.maps.shape
     sizes = (k,), (k,), (k,), (k,), (k if paired else 1, r), (r,), (m,), (m,), (m, m), (r, r)

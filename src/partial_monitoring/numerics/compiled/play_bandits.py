@@ -1,0 +1,194 @@
+"""Whole runs of policies that play what looks best, one replicate after the other.
+
+Optimism, Thompson sampling, and those that only compare estimated rewards, on least squares. Which
+of them it is and its options are numbers (see ``Rule``), so that one compiled function plays all.
+"""
+
+# mypy: ignore-errors
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled import gaps as gap_loops
+from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.estimate import information_of, learn
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.linear import squared_radius
+from partial_monitoring.numerics.compiled.normal import normal_from
+from partial_monitoring.numerics.compiled.posterior import draw_rewards
+
+OPTIMISTIC, RELATIVE, DRAWN, GREEDY, MIXED, DECAYING, INVERSE_GAP = range(7)
+"""LinUCB twice, LinTS, Greedy, EpsilonGreedy twice, SquareCB; from the fourth on they know no
+confidence set."""
+
+
+class Rule(NamedTuple):
+    """The options of the policy."""
+
+    width: tuple
+    """See ``linear.squared_radius``."""
+    kind: int
+    factor: float
+    """Of the width of draws; epsilon; or the exploration of SquareCB."""
+    wide: bool
+    """Whether draws are as wide as the confidence set."""
+    noise_std: float
+    """How wide they are otherwise."""
+    upkeep: tuple
+    """See ``estimate.learn``."""
+    probe: float
+    """The share of uniform actions."""
+
+
+class Lengths(NamedTuple):
+    """What index policies know of features besides ``Actions``."""
+
+    hidden: np.ndarray
+    """Squared lengths in unseen directions over lambda, shape (k,)."""
+
+
+@compiled(allocates=False)
+def first_largest(values):
+    """Return the first of the largest entries."""
+    best = 0
+    for a in range(1, len(values)):
+        if values[a] > values[best]:
+            best = a
+    return best
+
+
+@compiled(allocates=False)
+def fill_index(actions, lengths, known, rule, i, beta, normals, scratch):
+    """Fill ``scratch.gaps`` with what is played the largest of, and ``scratch.two`` with widths.
+
+    The width of an action is beta^(1/2) times its length; normal numbers (D,) are those of a draw.
+    """
+    means, index, widths = known.means[i], scratch.gaps, scratch.two
+    reach, k = sqrt(beta), len(means)
+    for a in range(k):
+        widths[a] = reach * sqrt(known.variances[i, a] + lengths.hidden[a])
+        index[a] = means[a] + widths[a]
+    if rule.kind == RELATIVE:
+        greedy = first_largest(means)
+        gap_loops.all_distances(
+            known.variances[i],
+            known.inverse[i],
+            actions.seen,
+            actions.columns,
+            actions.unseen,
+            actions.regularization,
+            greedy,
+            scratch.x,
+            index,
+        )
+        for a in range(k):
+            index[a] = means[a] - means[greedy] + sqrt(index[a] * beta)
+    elif rule.kind == DRAWN:
+        draw_rewards(
+            means,
+            known.gram[i],
+            rule.factor * (reach if rule.wide else rule.noise_std),
+            actions.seen,
+            actions.unseen,
+            actions.regularization,
+            normals,
+            scratch.root,
+            index,
+        )
+
+
+@compiled(allocates=False)
+def regret_bound(means, widths, ceiling, action):
+    """Return what an action may lose: the highest upper bound minus its lower one."""
+    highest = means[0] + widths[0]
+    for a in range(1, len(means)):
+        highest = max(highest, means[a] + widths[a])
+    return min(highest - (means[action] - widths[action]), ceiling[action])
+
+
+@compiled(allocates=False)
+def fill_chances(means, rule, rounds, chances):
+    """Fill chances (k,) with the probabilities of a policy that compares estimated rewards."""
+    k, best, rest = len(means), first_largest(means), 0.0
+    share = rule.factor if rule.kind == MIXED else 0.0
+    if rule.kind == DECAYING:
+        share = min(1.0, rule.factor * k * float(rounds) ** (-1.0 / 3.0))
+    for a in range(k):
+        chances[a] = share / k
+    chances[best] = (1.0 - share) + share / k
+    if rule.kind == INVERSE_GAP:
+        gamma = rule.factor * sqrt(float(k * rounds))
+        for a in range(k):
+            if a != best:
+                chances[a] = 1.0 / (k + gamma * max(means[best] - means[a], 0.0))
+                rest += chances[a]
+        chances[best] = 1.0 - rest
+
+
+@compiled(allocates=False)
+def drawn_from(chances, uniform):
+    """Draw an action by inverting the cumulative distribution.
+
+    Rounding may leave the total below 1: the last action with any probability is meant.
+    """
+    total, passed, last = 0.0, 0, 0
+    for a in range(len(chances)):
+        total += chances[a]
+        passed += total <= uniform
+        if chances[a] > 0.0:
+            last = a
+    return min(passed, last)
+
+
+@compiled(allocates=False)
+def play_one(
+    world, totals, data, reached, stop, i, actions, lengths, known, row, rule, scratch, due
+):
+    """Play replicate i until round ``stop``, or until it is due to be refreshed.
+
+    What it knows is in some row, on a processor in its own one.
+    """
+    means, widths, normals = known.means[row], scratch.two, scratch.pulled[0]
+    for t in range(reached[i], stop):
+        worlds.start_round(world, i, t)
+        rounds, gained, ratio = known.round[row], np.nan, np.nan
+        if rule.kind >= GREEDY:
+            fill_chances(means, rule, rounds, scratch.gaps)
+            uniform = worlds.uniform_for_policy(world, i, t)
+            action = drawn_from(scratch.gaps, uniform)
+            action = worlds.probed(world, i, t, rule.probe, len(means), action)
+        else:
+            if rule.kind == DRAWN:
+                for p in range(len(normals)):
+                    normals[p] = normal_from(worlds.uniform_for_policy(world, i, t))
+            else:
+                worlds.uniform_for_policy(world, i, t)
+            beta = squared_radius(rule.width, rounds, known.log_det[row])
+            fill_index(actions, lengths, known, rule, row, beta, normals, scratch)
+            action = first_largest(scratch.gaps)
+            gap = regret_bound(means, widths, actions.ceiling, action)
+            gained = information_of(known, rule.upkeep[2], row, action, scratch.rest)
+            ratio = 0.0 if gap <= 0.0 else (gap * gap / gained if gained > 0.0 else np.inf)
+            other = worlds.probed(world, i, t, rule.probe, len(means), action)
+            if other != action:
+                action = other
+                gained = information_of(known, rule.upkeep[2], row, action, scratch.rest)
+        lost = worlds.loss(world, i, 0, action)
+        worlds.count(totals, i, action, lost, gained, ratio)
+        reached[i] = t + 1
+        if not learn(world, data, i, action, t, actions, known, row, rule.upkeep, scratch):
+            due[i] = True
+            return
+
+
+@compiled(allocates=False)
+def play(
+    world, totals, data, reached, stop, first, last, actions, lengths, known, rule, scratch, due
+):
+    """Play replicates ``first`` to before ``last``, which share the scratch."""
+    for i in range(first, last):
+        play_one(
+            world, totals, data, reached, stop, i, actions, lengths, known, i, rule, scratch, due
+        )

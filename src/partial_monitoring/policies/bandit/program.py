@@ -1,0 +1,75 @@
+"""Policies that play what looks best as programs: compiled rounds on estimates of least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.policies.ids.program import (
+    LeastSquaresProgram,
+    estimate_of,
+    scratch_for,
+    upkeep_of,
+)
+from partial_monitoring.policies.program import NotCompiled
+
+KINDS = ("optimistic", "relative", "drawn", "greedy", "mixed", "decaying", "inverse gap")
+"""The policies of compiled rounds, numbered as there."""
+
+
+@dataclass(eq=False)
+class BanditProgram(LeastSquaresProgram):
+    """Compiled rounds of all replicates, and what these know."""
+
+    paired = False
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        from partial_monitoring.numerics.compiled.play_bandits import Lengths
+
+        return self.actions, Lengths(np.array(self.estimate.design.hidden_lengths))
+
+    def loops(self) -> Any:
+        from partial_monitoring.numerics.compiled.play_bandits import play
+
+        return play
+
+    def kernel(self) -> Any:
+        from partial_monitoring.numerics.cuda.play_bandits import kernel_for
+
+        if self.estimate.design.rank == 0:
+            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
+        return kernel_for(self.rule, *self.actions.maps.shape, self._width)
+
+    def scratch(self) -> Any:
+        room = scratch_for(self.actions, paired=False)
+        return room._replace(pulled=np.empty((1, self._width)))
+
+    @property
+    def _width(self) -> int:
+        """The number of directions of Theta."""
+        return int(self.estimate.design.basis.shape[1])
+
+
+def index_program(
+    policy: Any, state: Any, kind: str, factor: float = 1.0, draws: int = 1, *, wide: bool = False
+) -> BanditProgram:
+    """Return the program of a policy that plays the largest index, or say why there is none."""
+    from partial_monitoring.numerics.compiled.play_bandits import Rule
+
+    estimate = estimate_of(policy, state)
+    design = estimate.design
+    width, noise = policy.confidence.numbers(design), float(design.noise_std)
+    rule = Rule(width, KINDS.index(kind), float(factor), wide, noise, upkeep_of(design), 0.0)
+    return BanditProgram(estimate, rule, draws)
+
+
+def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -> BanditProgram:
+    """Return the program of a policy that compares estimated rewards, or say why there is none."""
+    program = index_program(policy, state, kind, factor)
+    if not program.estimate.design.cut.whole:
+        raise NotCompiled("the estimate is cut by Theta")
+    return program
