@@ -43,6 +43,8 @@ class Actions(NamedTuple):
     """The first action that is best whatever the parameter, -1 if there is none."""
     always_best: np.ndarray
     """Shape (k,)."""
+    hidden: np.ndarray
+    """Squared lengths of features in unseen directions over lambda, shape (k,)."""
 
 
 class Known(NamedTuple):

@@ -42,13 +42,6 @@ class Rule(NamedTuple):
     """The share of uniform actions."""
 
 
-class Lengths(NamedTuple):
-    """What index policies know of features besides ``Actions``."""
-
-    hidden: np.ndarray
-    """Squared lengths in unseen directions over lambda, shape (k,)."""
-
-
 @compiled(allocates=False)
 def first_largest(values):
     """Return the first of the largest entries."""
@@ -60,7 +53,7 @@ def first_largest(values):
 
 
 @compiled(allocates=False)
-def fill_index(actions, lengths, known, rule, i, beta, normals, scratch):
+def fill_index(actions, known, rule, i, beta, normals, scratch):
     """Fill ``scratch.gaps`` with what is played the largest of, and ``scratch.two`` with widths.
 
     The width of an action is beta^(1/2) times its length; normal numbers (D,) are those of a draw.
@@ -68,7 +61,7 @@ def fill_index(actions, lengths, known, rule, i, beta, normals, scratch):
     means, index, widths = known.means[i], scratch.gaps, scratch.two
     reach, k = sqrt(beta), len(means)
     for a in range(k):
-        widths[a] = reach * sqrt(known.variances[i, a] + lengths.hidden[a])
+        widths[a] = reach * sqrt(known.variances[i, a] + actions.hidden[a])
         index[a] = means[a] + widths[a]
     if rule.kind == RELATIVE:
         greedy = first_largest(means)
@@ -143,52 +136,60 @@ def drawn_from(chances, uniform):
 
 
 @compiled(allocates=False)
-def play_one(
-    world, totals, data, reached, stop, i, actions, lengths, known, row, rule, scratch, due
-):
+def decide(world, i, t, actions, known, row, rows, rule, scratch):
+    """Return the action that replicate i plays, and its information ratio, NaN if it knows none.
+
+    What it knows is in some row, with signals of this number of rows.
+    """
+    means, normals = known.means[row], scratch.pulled[0]
+    if rule.kind >= GREEDY:
+        fill_chances(means, rule, known.round[row], scratch.gaps)
+        return drawn_from(scratch.gaps, worlds.uniform_for_policy(world, i, t)), np.nan
+    if rule.kind == DRAWN:
+        for p in range(len(normals)):
+            normals[p] = normal_from(worlds.uniform_for_policy(world, i, t))
+    else:
+        worlds.uniform_for_policy(world, i, t)  # nothing depends on it
+    beta = squared_radius(rule.width, known.round[row], known.log_det[row])
+    fill_index(actions, known, rule, row, beta, normals, scratch)
+    action = first_largest(scratch.gaps)
+    gap = regret_bound(means, scratch.two, actions.ceiling, action)
+    gain = information_of(known, rows, row, action, scratch.rest)
+    if gap <= 0.0:
+        return action, 0.0
+    return action, gap * gap / gain if gain > 0.0 else np.inf
+
+
+@compiled(allocates=False)
+def gained(known, row, rows, action, rule, rest):
+    """Return the information of an action, NaN if the policy knows none."""
+    if rule.kind >= GREEDY:
+        return np.nan
+    return information_of(known, rows, row, action, rest)
+
+
+@compiled(allocates=False)
+def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
     """Play replicate i until round ``stop``, or until it is due to be refreshed.
 
     What it knows is in some row, on a processor in its own one.
     """
-    means, widths, normals = known.means[row], scratch.two, scratch.pulled[0]
+    upkeep = rule.upkeep
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        rounds, gained, ratio = known.round[row], np.nan, np.nan
-        if rule.kind >= GREEDY:
-            fill_chances(means, rule, rounds, scratch.gaps)
-            uniform = worlds.uniform_for_policy(world, i, t)
-            action = drawn_from(scratch.gaps, uniform)
-            action = worlds.probed(world, i, t, rule.probe, len(means), action)
-        else:
-            if rule.kind == DRAWN:
-                for p in range(len(normals)):
-                    normals[p] = normal_from(worlds.uniform_for_policy(world, i, t))
-            else:
-                worlds.uniform_for_policy(world, i, t)
-            beta = squared_radius(rule.width, rounds, known.log_det[row])
-            fill_index(actions, lengths, known, rule, row, beta, normals, scratch)
-            action = first_largest(scratch.gaps)
-            gap = regret_bound(means, widths, actions.ceiling, action)
-            gained = information_of(known, rule.upkeep[2], row, action, scratch.rest)
-            ratio = 0.0 if gap <= 0.0 else (gap * gap / gained if gained > 0.0 else np.inf)
-            other = worlds.probed(world, i, t, rule.probe, len(means), action)
-            if other != action:
-                action = other
-                gained = information_of(known, rule.upkeep[2], row, action, scratch.rest)
-        lost = worlds.loss(world, i, 0, action)
-        worlds.count(totals, i, action, lost, gained, ratio)
+        action, ratio = decide(world, i, t, actions, known, row, upkeep[2], rule, scratch)
+        probe = worlds.probe(world, i, t, rule.probe, len(actions.offsets))
+        action = probe if probe >= 0 else action
+        gain = gained(known, row, upkeep[2], action, rule, scratch.rest)
+        worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gain, ratio)
         reached[i] = t + 1
-        if not learn(world, data, i, action, t, actions, known, row, rule.upkeep, scratch):
+        if not learn(world, data, i, action, t, actions, known, row, upkeep, scratch):
             due[i] = True
             return
 
 
 @compiled(allocates=False)
-def play(
-    world, totals, data, reached, stop, first, last, actions, lengths, known, rule, scratch, due
-):
+def play(world, totals, data, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        play_one(
-            world, totals, data, reached, stop, i, actions, lengths, known, i, rule, scratch, due
-        )
+        play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)

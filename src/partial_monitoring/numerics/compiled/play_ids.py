@@ -132,31 +132,46 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
 
 
 @compiled(allocates=False)
+def decide(world, i, t, actions, known, row, rows, alone, rule, scratch):
+    """Return the action that replicate i plays, and its information ratio.
+
+    What it knows is in some row, with signals of this number of rows. In one of several contexts
+    (not ``alone``) an action that is always best is played unless the rule explores for others.
+    """
+    gaps, information = scratch.gaps, scratch.information
+    uniform = worlds.uniform_for_policy(world, i, t)
+    for a in range(len(information)):
+        information[a] = information_of(known, rows, row, a, scratch.rest)
+    if actions.best >= 0 and (alone or rule.sampling < TRADEOFF):
+        return actions.best, 0.0
+    rounds, log_det = known.round[row], known.log_det[row]
+    beta = squared_radius(rule.width, rounds, log_det)
+    fill_gaps(actions, known, rule, row, beta, scratch)
+    if actions.best >= 0:
+        for a in range(len(gaps)):
+            gaps[a] = 0.0 if actions.always_best[a] else gaps[a]
+    action, ratio, _ = choose(
+        gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
+    )
+    return action, ratio
+
+
+@compiled(allocates=False)
 def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
     """Play replicate i until round ``stop``, or until it is due to be refreshed.
 
     What it knows is in some row, on a processor in its own one.
     """
-    gaps, information, rows = scratch.gaps, scratch.information, rule.upkeep[2]
+    upkeep, information = rule.upkeep, scratch.information
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        uniform = worlds.uniform_for_policy(world, i, t)
-        rounds, log_det = known.round[row], known.log_det[row]
-        for a in range(len(information)):
-            information[a] = information_of(known, rows, row, a, scratch.rest)
-        if actions.best >= 0:
-            action, ratio = actions.best, 0.0
-        else:
-            beta = squared_radius(rule.width, rounds, log_det)
-            fill_gaps(actions, known, rule, row, beta, scratch)
-            action, ratio, _ = choose(
-                gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
-            )
-        action = worlds.probed(world, i, t, rule.probe, len(gaps), action)
+        action, ratio = decide(world, i, t, actions, known, row, upkeep[2], True, rule, scratch)
+        probe = worlds.probe(world, i, t, rule.probe, len(information))
+        action = probe if probe >= 0 else action
         lost = worlds.loss(world, i, 0, action)
         worlds.count(totals, i, action, lost, information[action], ratio)
         reached[i] = t + 1
-        if not learn(world, data, i, action, t, actions, known, row, rule.upkeep, scratch):
+        if not learn(world, data, i, action, t, actions, known, row, upkeep, scratch):
             due[i] = True
             return
 

@@ -94,12 +94,12 @@ def uniform_for_policy(world, i, t):
 
 
 @compiled(allocates=False)
-def probed(world, i, t, probe, k, action):
-    """Return a uniform action of k with this probability, else the given one."""
-    if probe == 0.0:
-        return action
+def probe(world, i, t, share, k):
+    """Return which of k actions is probed in round t, -1 if none is; probes have some share."""
+    if share == 0.0:
+        return -1
     number = uniform_for_policy(world, i, t)
-    return min(np.int64(number / probe * k), k - 1) if number < probe else action
+    return min(np.int64(number / share * k), k - 1) if number < share else -1
 
 
 @compiled(allocates=False)

@@ -20,7 +20,7 @@ def kernel_for(rule, k, m, r, width):
     signals, rows = (k if rule.upkeep[2] else 1), max(m, 1)
 
     @cuda.jit
-    def kernel(world, totals, reached, stop, known, data, actions, lengths, due):
+    def kernel(world, totals, reached, stop, known, data, actions, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:
             return
@@ -48,9 +48,7 @@ def kernel_for(rule, k, m, r, width):
             cuda.local.array((r, r), float64),
         )
         move(known, i, own, 0)
-        play_one(
-            world, totals, data, reached, stop, i, actions, lengths, own, 0, rule, scratch, due
-        )
+        play_one(world, totals, data, reached, stop, i, actions, own, 0, rule, scratch, due)
         move(own, 0, known, i)
 
     return kernel

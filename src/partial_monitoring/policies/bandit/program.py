@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
     estimate_of,
+    parts_of,
     scratch_for,
     upkeep_of,
 )
-from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.program import NotCompiled, Program
 
 KINDS = ("optimistic", "relative", "drawn", "greedy", "mixed", "decaying", "inverse gap")
 """The policies of compiled rounds, numbered as there."""
@@ -25,12 +27,6 @@ class BanditProgram(LeastSquaresProgram):
     """Compiled rounds of all replicates, and what these know."""
 
     paired = False
-
-    @property
-    def constants(self) -> tuple[Any, ...]:
-        from partial_monitoring.numerics.compiled.play_bandits import Lengths
-
-        return self.actions, Lengths(np.array(self.estimate.design.hidden_lengths))
 
     def loops(self) -> Any:
         from partial_monitoring.numerics.compiled.play_bandits import play
@@ -56,7 +52,7 @@ class BanditProgram(LeastSquaresProgram):
 
 def index_program(
     policy: Any, state: Any, kind: str, factor: float = 1.0, draws: int = 1, *, wide: bool = False
-) -> BanditProgram:
+) -> Program:
     """Return the program of a policy that plays the largest index, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_bandits import Rule
 
@@ -64,12 +60,15 @@ def index_program(
     design = estimate.design
     width, noise = policy.confidence.numbers(design), float(design.noise_std)
     rule = Rule(width, KINDS.index(kind), float(factor), wide, noise, upkeep_of(design), 0.0)
-    return BanditProgram(estimate, rule, draws)
+    if not parts_of(state):
+        return BanditProgram(estimate, rule, draws)
+    from partial_monitoring.numerics.compiled.play_contexts import play_bandits_in
+
+    return ContextsProgram(state, rule, play_bandits_in, draws, width=state.normals)
 
 
-def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -> BanditProgram:
+def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -> Program:
     """Return the program of a policy that compares estimated rewards, or say why there is none."""
-    program = index_program(policy, state, kind, factor)
-    if not program.estimate.design.cut.whole:
+    if not estimate_of(policy, state).design.cut.whole:
         raise NotCompiled("the estimate is cut by Theta")
-    return program
+    return index_program(policy, state, kind, factor)

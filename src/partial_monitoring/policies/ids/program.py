@@ -19,9 +19,10 @@ from partial_monitoring.estimation.linear.least_squares import (
 )
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
+from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
 from partial_monitoring.policies.ids.sampling import as_rule
-from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.program import NotCompiled, Program
 from partial_monitoring.validation import Indices
 
 GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
@@ -108,12 +109,12 @@ class LeastSquaresProgram:
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
 
 
-def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
+def ids_program(policy: Any, state: Any) -> Program:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
     estimate = estimate_of(policy, state)
-    design = estimate.design
+    design, parts = estimate.design, parts_of(state)
     if policy.gap not in GAPS:
         raise NotCompiled("the gap estimate is not compiled")
     if policy.information is not information.log_det:
@@ -121,22 +122,30 @@ def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
     if not design.cut.whole:
         raise NotCompiled("the gaps are cut by Theta")
     rule = as_rule(policy.sampling)
-    if policy.gap is gaps.exact and rule.minimizes_ratio and design.game.k >= LAZY_FROM:
+    most = max(part.game.k for part in parts or (design,))
+    if policy.gap is gaps.exact and rule.minimizes_ratio and most >= LAZY_FROM:
         raise NotCompiled("exact gaps of so many actions are computed only where they matter")
     code, kappa, exact, tradeoff = rule.numbers()
-    return LeastSquaresProgram(
-        estimate,
-        Rule(
-            policy.confidence.numbers(design),
-            GAPS[policy.gap],
-            code,
-            kappa,
-            exact,
-            tradeoff,
-            upkeep_of(design),
-            0.0,
-        ),
+    options = Rule(
+        policy.confidence.numbers(design),
+        GAPS[policy.gap],
+        code,
+        kappa,
+        exact,
+        tradeoff,
+        upkeep_of(design),
+        0.0,
     )
+    if not parts:
+        return LeastSquaresProgram(estimate, options)
+    from partial_monitoring.numerics.compiled.play_contexts import play_ids_in
+
+    return ContextsProgram(state, options, play_ids_in, paired=options.gap == 0)
+
+
+def parts_of(state: Any) -> tuple[Design, ...]:
+    """Return the designs of all contexts; empty if there are none."""
+    return getattr(state, "parts", ())
 
 
 def estimate_of(policy: Any, state: Any) -> Estimate:
@@ -146,8 +155,6 @@ def estimate_of(policy: Any, state: Any) -> Estimate:
         raise NotCompiled("the estimate is not that of least squares")
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
-    if getattr(state, "parts", ()):
-        raise NotCompiled("there are contexts")
     if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
         raise NotCompiled("the confidence sets are no ellipsoids")
     return estimate
@@ -180,6 +187,7 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         float(design.regularization),
         int(best[0]) if len(best) else -1,
         np.array(design.always_best),
+        np.array(design.hidden_lengths),
     )
 
 
