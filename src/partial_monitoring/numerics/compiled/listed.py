@@ -69,7 +69,7 @@ class Room(NamedTuple):
 
 @compiled(allocates=False)
 def actions_at(listed, z):
-    """Return the actions of a context."""
+    """Return the actions of a context, to functions that do not count references either."""
     k, m = listed.sizes[z]
     first, row, pair = listed.starts[z]
     end, r = first + k, listed.seen.shape[1]
@@ -152,24 +152,38 @@ def meet(world, i, t, listed, known, room, scratch):
 
 
 @compiled(allocates=False)
-def probed(world, i, t, share, listed, met, action):
+def probed(world, i, t, share, listed, z, action):
     """Return the action of a context that is played, a uniform one in some share of rounds."""
-    rank = worlds.probe(world, i, t, share, listed.sizes[met.context, 0])
-    return action if rank < 0 else listed.ranked[listed.starts[met.context, 0] + rank]
+    rank = worlds.probe(world, i, t, share, listed.sizes[z, 0])
+    return action if rank < 0 else listed.ranked[listed.starts[z, 0] + rank]
 
 
 @compiled(allocates=False)
-def finish(world, totals, i, t, listed, met, action, gain, ratio, known, triangles, room, upkeep):
+def finish(
+    world,
+    totals,
+    i,
+    t,
+    listed,
+    z,
+    scratch,
+    action,
+    gain,
+    ratio,
+    known,
+    triangles,
+    line,
+    upkeep,
+):
     """Count an action of a context, observe it and take it in; False if a refresh is due."""
-    period, most, _ = upkeep
-    z, actions, scratch = met.context, met.actions, met.scratch
+    (period, most, _), actions = upkeep, actions_at(listed, z)
     number = listed.numbers[listed.starts[z, 0] + action]
     worlds.count(totals, i, number, worlds.loss(world, i, z, number), gain, ratio)
     worlds.observe(world, i, z, number, t, scratch.shown)
     for j in range(actions.maps.shape[1]):
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
         beyond = shown * actions.whitening[action] - actions.expected[action, j]
-        rotate_in_row(triangles[i], actions.maps[action, j], beyond, room.line)
+        rotate_in_row(triangles[i], actions.maps[action, j], beyond, line)
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
     known.round[i] = rounds + 1

@@ -21,12 +21,13 @@ def play_ids_in(
             action, ratio = play_ids.decide(
                 world, i, t, met.actions, met.known, 0, met.rows, False, rule, met.scratch
             )
-            action = probed(world, i, t, rule.probe, listed, met, action)
+            action = probed(world, i, t, rule.probe, listed, met.context, action)
             gain = met.scratch.information[action]
             reached[i] = t + 1
+            place = listed, met.context, met.scratch
             numbers = action, gain, ratio
-            memory = known, triangles, room
-            if not finish(world, totals, i, t, listed, met, *numbers, *memory, rule.upkeep):
+            memory = known, triangles, room.line, rule.upkeep
+            if not finish(world, totals, i, t, *place, *numbers, *memory):
                 due[i] = True
                 break
 
@@ -42,11 +43,12 @@ def play_bandits_in(
             action, ratio = play_bandits.decide(
                 world, i, t, met.actions, met.known, 0, met.rows, rule, met.scratch
             )
-            action = probed(world, i, t, rule.probe, listed, met, action)
+            action = probed(world, i, t, rule.probe, listed, met.context, action)
             gain = play_bandits.gained(met.known, 0, met.rows, action, rule, met.scratch.rest)
             reached[i] = t + 1
+            place = listed, met.context, met.scratch
             numbers = action, gain, ratio
-            memory = known, triangles, room
-            if not finish(world, totals, i, t, listed, met, *numbers, *memory, rule.upkeep):
+            memory = known, triangles, room.line, rule.upkeep
+            if not finish(world, totals, i, t, *place, *numbers, *memory):
                 due[i] = True
                 break

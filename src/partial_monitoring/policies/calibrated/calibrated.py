@@ -14,6 +14,7 @@ from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
+from partial_monitoring.policies.program import program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
@@ -113,6 +114,10 @@ class Calibrated:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return replace(state, known=known)
+
+    def program(self, state: CalibratedState) -> Any:
+        """Return the compiled rounds of the rule, or say why there are none."""
+        return program_of(state.rule, state.known)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what the guard proves; without one, where to find what was measured."""

@@ -31,6 +31,8 @@ class ContextsProgram:
     """Whether all pairs of actions are compared."""
     width: int = 0
     """The number of normal numbers of a round."""
+    extra: tuple[Any, ...] = ()
+    """What else the loops are handed."""
 
     def __post_init__(self) -> None:
         from partial_monitoring.numerics.compiled.estimate import Known
@@ -40,9 +42,11 @@ class ContextsProgram:
             raise NotCompiled("the contexts are large")
         self.listed = listed_of(self.state, paired=self.paired)
         n = estimate.replicates
-        known = {name: getattr(estimate, name).copy() for name in FROM_DATA}
-        blank = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0, 0, 0))
-        self.known = Known(*known.values(), *blank)
+        known: dict[str, Any] = {name: getattr(estimate, name).copy() for name in FROM_DATA}
+        nothing = np.zeros((n, 0))
+        self.known = Known(
+            **known, means=nothing, variances=nothing, signals=np.zeros((n, 0, 0, 0))
+        )
         self.triangles = estimate.triangle.copy()
 
     def probing(self, share: float) -> Self:
@@ -54,7 +58,7 @@ class ContextsProgram:
     ) -> None:
         due = np.zeros(len(reached), dtype=bool)
         room, scratch = self._room()
-        own = self.listed, room, self.known, self.rule, scratch, due
+        own = self.listed, room, self.known, self.rule, scratch, due, *self.extra
         while True:
             self.loops(world, totals, self.triangles, reached, stop, first, last, *own)
             if not due.any():
