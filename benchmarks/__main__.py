@@ -14,7 +14,9 @@ from benchmarks import (
     engine,
     gpu,
     kernelized,
+    live,
     model,
+    play,
     preferences,
     regret,
     regret_gaussian,
@@ -22,9 +24,11 @@ from benchmarks import (
 )
 
 PARTS = {
+    "live": live,
     "model": model,
     "classification": classification,
     "engine": engine,
+    "play": play,
     "contextual": contextual,
     "kernelized": kernelized,
     "preferences": preferences,

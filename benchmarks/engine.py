@@ -1,4 +1,4 @@
-"""The engine against plain NumPy, a conic solver, the limit of one read, and live peers."""
+"""The engine against plain NumPy, a conic solver and the limit of one read."""
 
 from __future__ import annotations
 
@@ -214,33 +214,6 @@ def default() -> Table:
     return table
 
 
-def live() -> Table:
-    """One decision and its observation, against live peers."""
-    table = Table(title="Live: one ask and one tell")
-    for column in ("k, d", "here", "bayesianbandits IDS", "ratio", "Vowpal Wabbit", "ratio"):
-        table.add_column(column)
-    for k, d in ((10, 10), (100, 20), (1000, 50)):
-        phi = unit_features(k, d)
-        learner = pm.Learner(
-            pm.games.linear_bandit(phi, pm.AllParameters(d)), pm.IDS(gap=pm.gaps.relaxed)
-        )
-
-        def ours(learner: pm.Learner = learner) -> None:
-            learner.tell(learner.ask(), [0.1])
-
-        here = fastest(ours)
-        cells = [f"{k}, {d}", show(here)]
-        for peer in (by_bayesianbandits, by_vowpal_wabbit):
-            step = peer(phi)
-            if step is None:
-                cells += ["not installed", "-"]
-                continue
-            theirs = fastest(step, repeat=3)
-            cells += [show(theirs), f"{theirs / here:.1f}"]
-        table.add_row(*cells)
-    return table
-
-
 def default_policy() -> Table:
     """The default policy on games with signals, against its compiled part alone."""
     table = Table(title="The default policy where signals are shown")
@@ -335,4 +308,4 @@ def by_vowpal_wabbit(phi: Array) -> Callable[[], object] | None:
 
 
 def run() -> list[Table]:
-    return [default(), default_policy(), simulation(), supports(), limits(), live()]
+    return [default(), default_policy(), simulation(), supports(), limits()]

@@ -15,7 +15,7 @@ from scipy.stats import norm
 import partial_monitoring as pm
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
-from partial_monitoring.numerics.compiled import profile
+from partial_monitoring.numerics.compiled import profile, signal_likelihood
 from tests.oracles.every_game import environment_of, learned
 from tests.oracles.profile import DAMPING, GAMES, Oracle, Tie, weight
 from tests.strategies import signal_counts, signal_games
@@ -27,10 +27,10 @@ def known(game: Any, counts: Array, t: int = 1, seen: Any = None) -> ProfileStat
     """Return a state that has seen signals that often, computed from scratch."""
     model = signal_model(game)
     assert model is not None
-    start = ProfileState.initial(model, 1, DAMPING)
+    start = ProfileState.initial(model, 1)
     came = start.seen if seen is None else np.asarray(seen)[None]
     moved = replace(start, counts=counts[None], round=np.array([t]), seen=came)
-    return moved.refreshed(np.array([True]), model.rivals)
+    return moved.refreshed(np.array([True]))
 
 
 def deviations(oracle: Oracle, counts: Array, x: Array, off: Array) -> float:
@@ -86,10 +86,10 @@ def test_warm_starts_arrive_where_cold_ones_do(game: Any, seed: int) -> None:
     """Each play moves the estimate; it does not matter how it got where it is."""
     model = signal_model(game)
     assert model is not None
-    warm = learned(ProfileState.initial(model, 2, DAMPING), environment_of(game, [seed, 1]), 25)
-    cold = ProfileState.initial(model, 2, DAMPING)
+    warm = learned(ProfileState.initial(model, 2), environment_of(game, [seed, 1]), 25)
+    cold = ProfileState.initial(model, 2)
     cold = replace(cold, counts=warm.counts, round=warm.round, seen=warm.seen)
-    cold = cold.refreshed(np.array([True, True]), model.rivals)
+    cold = cold.refreshed(np.array([True, True]))
     assert warm.means == pytest.approx(cold.means, abs=1e-6)
     assert warm.worth == pytest.approx(cold.worth, rel=1e-4, abs=1e-9)
 
@@ -108,12 +108,11 @@ def test_ties_are_the_most_likely_points_where_two_actions_earn_the_same(
     means = oracle.offsets + oracle.slopes @ x
     group = pm.analyze(game).representatives
     g = oracle.greedy(means, group)
-    reduced = game.reduced
     for b in group:
         tie = None if b == g else oracle.tie(counts, x, g, b)
         if tie is None or tie.point is None:
             continue
-        point = coordinates(oracle, reduced.center + reduced.basis @ state.ties[0, b])
+        point = coordinates(oracle, state.model.parameter(state.ties[0, b]))
         u, level = oracle.slopes[b] - oracle.slopes[g], oracle.offsets[g] - oracle.offsets[b]
         size = np.sqrt(u @ np.linalg.solve(oracle.hessian(counts, point), u))
         assert abs(u @ point - level) <= 1e-6 * size + 1e-12
@@ -245,7 +244,7 @@ def test_equal_rivals_are_no_reason_to_compare_more_of_them() -> None:
     counts = Oracle(game).prior.copy()
     counts[0] += 20
     state = known(game, counts)
-    assert (state.ties[0] != 0).any(axis=1).sum() == 8
+    assert np.flatnonzero((state.ties[0] != 0).any(axis=1)).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 # -- degenerate games ------------------------------------------------------------------------------
@@ -268,7 +267,7 @@ def test_where_nothing_can_be_learned_nothing_is_worth_anything(name: str) -> No
     game = DEGENERATE[name]
     model = signal_model(game)
     assert model is not None
-    state = learned(ProfileState.initial(model, 2, DAMPING), environment_of(game, [3, 4]), 5)
+    state = learned(ProfileState.initial(model, 2), environment_of(game, [3, 4]), 5)
     assert (state.worth == 0).all()
     assert np.isfinite(state.means).all()
     assert (state.round == 6).all()
@@ -311,8 +310,8 @@ def test_steps_leave_a_tenth_of_every_probability_and_raise_the_likelihood() -> 
     step = np.array([0.49])
     promised = float((counts / p) @ shared[1]) * 0.49
     clipped = 0.9 / 0.98
-    assert profile.allowed(*shared, counts, p, step, 0.0) == pytest.approx(clipped)
-    found = profile.allowed(*shared, counts, p, step, promised)
+    assert signal_likelihood.allowed(*shared, counts, p, step, 0.0) == pytest.approx(clipped)
+    found = signal_likelihood.allowed(*shared, counts, p, step, promised)
     assert found == pytest.approx(clipped / 2)
     gain = [2 * np.log1p(0.98 * share) + np.log1p(-0.98 * share) for share in (clipped, found)]
     assert gain[0] < 0 < 0.1 * found * promised < gain[1]
@@ -326,7 +325,8 @@ def test_parameters_without_probabilities_are_no_obstacle(radius: float) -> None
     counts = oracle.prior + np.random.default_rng(2).integers(0, 9, len(oracle.prior))
     state = known(game, counts)
     signals, inside = state.model.signals, state.model.rivals.inside
-    change = signals.sign * (inside @ signals.directions.T)[:, signals.direction]
+    along = np.hstack([inside, inside @ signals.extra.T])
+    change = signals.sign * along[:, signals.direction]
     assert (signals.base + change > 0).all()
     expected = oracle.worth(counts, oracle.chances, oracle.pareto())
     assert (expected > 0).any()

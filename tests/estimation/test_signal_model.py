@@ -11,7 +11,7 @@ from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Prior, initial_state
 from tests.oracles.every_game import environment_of, learned
-from tests.oracles.profile import DAMPING, GAMES
+from tests.oracles.profile import GAMES
 
 
 def test_games_that_show_no_signals_or_very_many_have_no_model() -> None:
@@ -29,7 +29,7 @@ def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
     model = signal_model(game)
     assert model is not None
     environment = environment_of(game, [5, 6])
-    counted = learned(ProfileState.initial(model, 2, DAMPING), environment, 30)
+    counted = learned(ProfileState.initial(model, 2), environment, 30)
     linear = learned(initial_state(game, 2, Prior()), environment, 30)
     context = np.array([0, 0]) if game.traits.contexts else None
     schedule = pm.confidence.paper()
@@ -63,22 +63,37 @@ def test_actions_that_show_the_same_share_directions() -> None:
     model = signal_model(full)
     assert model is not None
     assert len(model.signals.base) == 9
-    assert len(model.signals.directions) == 3
+    assert set(model.signals.direction) == {0, 1, 2}
+    assert model.signals.extra.shape == (1, 2)
     prices = signal_model(pm.games.dynamic_pricing(range(1, 5)))
     assert prices is not None
-    assert len(prices.signals.directions) == 3
+    assert prices.signals.extra.shape == (0, 3)
     signals = prices.signals
-    rows = signals.sign[:, None] * signals.directions[signals.direction]
-    assert rows[0::2] == pytest.approx(-rows[1::2])
+    assert (signals.direction[0::2] == signals.direction[1::2]).all()
+    assert (signals.sign[0::2] == -signals.sign[1::2]).all()
 
 
 def test_coordinates_are_alone_where_no_direction_joins_them() -> None:
     bandit = signal_model(pm.games.bernoulli_bandit_linear(4))
     prices = signal_model(pm.games.dynamic_pricing(range(1, 5)))
-    mixed = signal_model(GAMES["mixed"]())
+    mixed = signal_model(pm.FiniteGame(np.eye(4), ["aabc", "abbb", "aaaa", "aabc"]))
     assert bandit is not None
     assert prices is not None
     assert mixed is not None
     assert bandit.signals.alone.tolist() == [True] * 4
-    assert not prices.signals.alone.any()
-    assert mixed.signals.alone.tolist() == [False, True, False, True]
+    assert prices.signals.alone.tolist() == [True] * 3
+    assert sorted(mixed.signals.alone) == [False, False, True]
+
+
+def test_nearly_parallel_directions_are_no_obstacle() -> None:
+    """What the first two signals say of theta is nearly the same."""
+    rows = np.array([[0.5, 0.5, 0], [0.5, 0.5 + 1e-8, 0], [0, 0, 1]])
+    game = pm.Game(np.eye(3), rows[:, None], pm.Box([0.2] * 3, [0.4] * 3), noise="bernoulli")
+    model = signal_model(game)
+    assert model is not None
+    theta = np.array([0.31, 0.28, 0.33])
+    again = model.parameter(model._coordinates(theta))
+    assert rows @ again == pytest.approx(rows @ theta, abs=1e-8)
+    state = learned(ProfileState.initial(model, 2), environment_of(game, [1, 2]), 20)
+    assert np.isfinite(state.means).all()
+    assert np.isfinite(state.worth).all()

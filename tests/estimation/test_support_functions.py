@@ -13,8 +13,9 @@ from scipy import optimize
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
-from partial_monitoring.numerics.compiled.ball import support
 from partial_monitoring.parameter_sets import ParameterSet
+from partial_monitoring.parameter_sets.compiled_cut import BallCut
+from partial_monitoring.parameter_sets.cut import Metric
 from tests.oracles.bodies import (
     ADVERSARIAL,
     KINDS,
@@ -233,14 +234,16 @@ def test_maximisers_over_a_ball_meet_their_optimality_conditions() -> None:
         away *= radius * rng.choice([0.0, 0.5, 1.0]) / np.linalg.norm(away)
         x_hat = center + away
         c = [rng.normal(size=d), -away, np.zeros(d)][case % 3]
-        point = np.empty(d)
-        value = support(c, weights, x_hat, beta, center, radius, point)
+        gram, inverse = np.diag(weights), np.diag(1.0 / weights)
+        metric = Metric(gram[None], inverse[None], 1.0)
+        found = BallCut(center, radius).supports(metric, x_hat[None], np.array([beta]), c[None])
+        value, point = float(found[0][0, 0]), found[1][0, 0]
         size = max(np.abs(c).max() * (radius + np.abs(center).max()), 1e-300)
         assert abs(value - c @ point) <= 1e-13 * size
         in_ball = ((point - center) ** 2).sum() / radius**2
-        in_ellipsoid = (weights * (point - x_hat) ** 2).sum() / beta
+        in_ellipsoid = (point - x_hat) @ gram @ (point - x_hat) / beta
         assert max(in_ball, in_ellipsoid) <= 1 + 1e-10
-        normals = np.stack([weights * (point - x_hat), point - center])
+        normals = np.stack([gram @ (point - x_hat), point - center])
         lengths = np.linalg.norm(normals, axis=1)
         active = np.array([in_ellipsoid, in_ball]) >= 1 - 1e-9
         if not c.any():

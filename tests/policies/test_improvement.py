@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import partial_monitoring as pm
 from partial_monitoring.estimation.linear.state import initial_state
 from partial_monitoring.estimation.state import Prior
-from partial_monitoring.numerics.compiled import improvement as compiled
+from partial_monitoring.numerics.compiled import rivals as compiled
 from partial_monitoring.policies.bandit.improvement import expected_gain
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule, prior_weight
 from tests.oracles.confidence_sets import DUELS, GROUPS, KERNEL, LINEAR, confidence_of, game

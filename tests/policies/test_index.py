@@ -37,7 +37,7 @@ def known(game: Any, counts: Any, t: int = 1, seen: Any = None) -> ProfileState:
         round=np.array([t]),
         seen=came,
     )
-    return moved.refreshed(np.array([True]), first.model.rivals)
+    return moved.refreshed(np.array([True]))
 
 
 def choice(state: ProfileState, available: Any = None, context: Any = None) -> Choices:

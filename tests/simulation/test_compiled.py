@@ -11,6 +11,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.policies.ids import program
+from partial_monitoring.policies.ids.program import LeastSquaresProgram
 from partial_monitoring.simulation import play as playing
 from tests.oracles.two_ways import compare
 
@@ -29,6 +31,18 @@ GAMES: dict[str, Any] = {
     "one action": pm.Game([[1.0, 2.0]], [[[1.0, 0.0]]], pm.AllParameters(2)),
     "large rows": pm.games.linear_bandit(300.0 * FEATURES, ALL, noise_std=0.5),
     "a point": pm.Game([[1.0], [2.0], [2.0]], [[[1.0]], [[0.0]], []], pm.Simplex(1)),
+}
+OUTER, INNER = np.vstack([np.eye(3), -np.eye(3)]), np.array([1.0, 0.5, 0.7, 0.2, 0.6, 1.0])
+CUT: dict[str, Any] = {
+    "ball": pm.games.linear_bandit(FEATURES, noise_std=0.5),
+    "small ball, several rows": pm.Game(FEATURES, MAPS, pm.Ball(np.zeros(3), 0.1), 0.7),
+    "ball, hidden directions": pm.Game(FEATURES, [[[1.0, 0, 0]]] * 6, pm.Ball(np.zeros(3), 1.0)),
+    "box": pm.games.linear_bandit(FEATURES, pm.Box([-1.0] * 3, [1.0] * 3)),
+    "simplex": pm.Game(FEATURES, MAPS, pm.Simplex(3), 0.7),
+    "polytope": pm.Game(FEATURES, MAPS, pm.Polytope(OUTER, INNER)),
+    "five prices": pm.games.dynamic_pricing([1, 2, 3, 4, 5], cost=2),
+    "apple tasting": pm.games.apple_tasting(),
+    "always best": pm.Game([[1.0, 1.0], [0.0, 0.5]], [[[1.0, 0.0]], []], pm.Simplex(2)),
 }
 GAPS = {"exact": pm.gaps.exact, "relaxed": pm.gaps.relaxed, "mean": pm.gaps.mean}
 RULES = {
@@ -51,6 +65,63 @@ WIDTHS = {
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES.keys())
 def test_all_games(game: Any, gap: Any) -> None:
     compare(game, pm.IDS(gap=gap), 300)
+
+
+@pytest.mark.parametrize("gap", GAPS.values(), ids=GAPS.keys())
+@pytest.mark.parametrize("game", CUT.values(), ids=CUT.keys())
+def test_sets_that_cut(game: Any, gap: Any) -> None:
+    compare(game, pm.IDS(gap=gap), 100)
+
+
+@pytest.mark.parametrize("name", ["exact", "anytime", "deterministic"])
+def test_rules_on_sets_that_cut(name: str) -> None:
+    for game in CUT.values():
+        compare(game, pm.IDS(sampling=RULES[name]), 40, seeds=2)
+
+
+IMPROVING = pm.IDS(
+    gap=pm.gaps.improvement,
+    information=pm.information.improvement,
+    confidence=pm.confidence.deviations(2.0),
+)
+
+
+@pytest.mark.parametrize("game", (GAMES | CUT).values(), ids=(GAMES | CUT).keys())
+def test_improvements(game: Any) -> None:
+    compare(game, IMPROVING, 300)
+
+
+def test_the_default_on_a_linear_bandit() -> None:
+    compare(CUT["ball"], pm.Calibrated(), 300)
+    compare(GAMES["bandit"], pm.Calibrated(), 1100, seeds=2)
+
+
+def test_unproven_rounds_are_left_to_the_batched_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every seventh round of some replicates is decided elsewhere: nothing changes."""
+    asked = []
+
+    def loops(self: Any, world: Any, totals: Any, reached: Any, due: Any, unproven: Any) -> Any:
+        inner = LeastSquaresProgram.loops(self, world, totals, reached, due, unproven)
+
+        def run(stop: int, first: int, last: int) -> None:
+            for i in range(first, last):
+                while reached[i] < stop and not unproven[i]:
+                    unproven[i] = reached[i] % 7 == 3
+                    asked.append(bool(unproven[i]))
+                    if not unproven[i]:
+                        inner(int(reached[i]) + 1, i, i + 1)
+
+        return run
+
+    class Halting(LeastSquaresProgram):
+        pass
+
+    Halting.loops = loops  # type: ignore[method-assign]
+    monkeypatch.setattr(program, "_program_for", lambda *unused, **options: Halting)
+    for name in ("bandit", "several rows"):
+        compare(GAMES[name], pm.IDS(), 40)
+    assert any(asked)
+    assert not all(asked)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())

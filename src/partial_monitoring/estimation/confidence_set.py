@@ -136,6 +136,14 @@ class ConfidenceSet(ABC):
     def exact_gaps(self) -> Array:
         """Return max over b in the group and theta in E_t of <phi_b - phi_a, theta>, (n, k)."""
 
+    def lazy_gaps(self, information: Array, kappa: float, zero: float) -> Array | None:
+        """Return gaps (n, k) with the same minimiser of gap^kappa / information as the exact ones.
+
+        Those on its support are exact, the others lower bounds. Gaps below the fraction ``zero`` of
+        the largest are noise. None if only all exact gaps are known.
+        """
+        return None
+
     @abstractmethod
     def relaxed_gaps(self) -> Array:
         """Return delta + max over E_t of <phi_g - phi_a, theta>, with g the greedy action, (n, k).

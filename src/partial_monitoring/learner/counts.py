@@ -7,13 +7,12 @@ be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
-from json import dumps
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from partial_monitoring.learner.contexts import Unlisted, key_of
 from partial_monitoring.validation import Array
 
 BLOCKS = 32
@@ -28,8 +27,12 @@ MOST_UNLISTED = 100
 Row = Sequence[float]
 """What an action shows, m_a numbers; plain ones, because there are few."""
 
+Key = str | Unlisted | None
+"""What a context is found by: None without contexts; its label if it is listed; itself or, if it
+was read from a file, a hash if it is not."""
+
 Seen = tuple[Any, int, Row]
-"""A context as plain data, an action and what it showed."""
+"""A context as in an event, an action and what it showed."""
 
 
 class Part(NamedTuple):
@@ -120,45 +123,53 @@ class Tallies(NamedTuple):
 class Counts(NamedTuple):
     """What was observed in every context; a game without contexts has one, None."""
 
-    contexts: Mapping[str | None, Tallies] = {}
-    """By label, or by a hash of the content if the context is unlisted."""
-    unlisted: tuple[str | None, ...] = ()
+    contexts: Mapping[Key, Tallies] = {}
+    unlisted: tuple[Key, ...] = ()
     """The unlisted ones among them, at most 100, the latest at the end."""
     recent: tuple[Seen, ...] = ()
     """The latest observations, fewer than 64, which are not in the tallies yet."""
 
     def added(self, context: Any, action: int, shown: Row) -> Counts:
-        """Return the counts after one more observation in a context, given as plain data."""
+        """Return the counts after one more observation in a context, given as in an event."""
         contexts, unlisted, recent = self
         more = Counts(contexts, unlisted, (*recent, (context, action, shown)))
         return more if len(recent) < TOGETHER - 1 else more.settled()
 
     def settled(self) -> Counts:
         """Return the same counts with all observations in the tallies."""
-        contexts, unlisted = dict(self.contexts), list(self.unlisted)
-        groups: dict[str | None, list[tuple[int, Row]]] = {}
+        contexts, unlisted = dict(self.contexts), dict.fromkeys(self.unlisted)
+        hashed = any(isinstance(own, str) for own in unlisted)
+        groups: dict[Key, list[tuple[int, Row]]] = {}
         for context, action, shown in self.recent:
-            key = _key(context)
+            key = context
+            if not _is_listed(context):
+                key = _key(context, unlisted, hashed=hashed)
+                hashed = hashed or isinstance(key, str)
+                unlisted.pop(key, None)
+                unlisted[key] = None  # the latest
             groups.setdefault(key, []).append((action, shown))
-            if key is not context:
-                unlisted = [other for other in unlisted if other != key] + [key]
         for key, seen in groups.items():
             contexts[key] = contexts.get(key, Tallies()).added(seen)
-        for key in unlisted[:-MOST_UNLISTED]:
+        kept = tuple(unlisted)[-MOST_UNLISTED:]
+        for key in tuple(unlisted)[:-MOST_UNLISTED]:
             del contexts[key]
-        return Counts(contexts, tuple(unlisted[-MOST_UNLISTED:]))
+        return Counts(contexts, kept)
 
     def at(self, context: Any) -> Tallies:
-        """Return what was observed in a context, given as plain data."""
-        return self.settled().contexts.get(_key(context), Tallies())
+        """Return what was observed in a context, given as in an event."""
+        counts = self.settled()
+        key = context if _is_listed(context) else _key(context, counts.unlisted, hashed=True)
+        return counts.contexts.get(key, Tallies())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data."""
-        contexts = sorted(self.contexts.items(), key=lambda item: item[0] or "")
+        named = [(_name(key), own) for key, own in self.contexts.items()]
+        contexts = sorted(named, key=lambda item: item[0] or "")
+        recent = [(_written(context), *seen) for context, *seen in self.recent]
         return {
             "contexts": [[name, _tallies_to_dict(own)] for name, own in contexts],
-            "unlisted": list(self.unlisted),
-            "recent": [list(seen) for seen in self.recent],
+            "unlisted": list(map(_name, self.unlisted)),
+            "recent": list(map(list, recent)),
         }
 
     @classmethod
@@ -189,11 +200,30 @@ def _merged(parts: Iterable[Part], size: int) -> tuple[Part, ...]:
     return tuple(merged)
 
 
-def _key(context: Any) -> str | None:
-    """Return what a context is found by: its label, or a hash of its content."""
-    if context is None or isinstance(context, str):
-        return context
-    return sha256(dumps(context, sort_keys=True).encode()).hexdigest()
+def _is_listed(context: Any) -> bool:
+    """Whether a context of an event is that of a game without contexts, or a label."""
+    return context is None or isinstance(context, str)
+
+
+def _key(context: Any, unlisted: Collection[Key], *, hashed: bool) -> Key:
+    """Return what an unlisted context is found by, or was so far.
+
+    Unless ``hashed``, none of the known ones is found by a hash.
+    """
+    if isinstance(context, Mapping):  # of an event that was read
+        found = key_of(context)
+        return next((own for own in unlisted if _name(own) == found), found)
+    return context.key if hashed and context.key in unlisted else context  # type: ignore[no-any-return]
+
+
+def _name(key: Key) -> str | None:
+    """Return what a context is called in files."""
+    return key.key if isinstance(key, Unlisted) else key
+
+
+def _written(context: Any) -> Any:
+    """Return a context of an event as plain data."""
+    return context.written() if isinstance(context, Unlisted) else context
 
 
 def _tallies_to_dict(tallies: Tallies) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from partial_monitoring.validation import Array, Indices
 
 SAVING = ("costs now", "worth later", "index")
 """What gaps, information and the index of actions are called that an expected saving decided."""
+
+REASONS = ("distribution", "gaps", "information", "ratio", "beta", "estimate", "labels")
+"""The fields of a decision that may be computed when they are first read."""
 
 MOST_SHOWN = 12
 """Largest number of actions in the table that explains a decision."""
@@ -98,6 +101,29 @@ class Decision:
     probed: bool = False
     floor: float = 0.0
     promise: Promise | None = None
+
+    @classmethod
+    def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
+        """Return a decision of which a function computes the ``REASONS`` by name, when first read.
+
+        All other fields are known. The function must return the same whenever it is called.
+        """
+        decision = object.__new__(cls)
+        vars(decision).update(known, _later=reason)
+        return decision
+
+    if not TYPE_CHECKING:  # for a type checker every field is there
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a field that is not computed yet."""
+            known = vars(self)
+            if name not in REASONS or "_later" not in known:
+                raise AttributeError(f"a Decision has no attribute {name!r}.")
+            known[name] = value = known["_later"](name)
+            return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def explain(self) -> str:
         """Say why: what each action may lose, what it tells, and how often it is chosen."""

@@ -17,7 +17,7 @@ from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files, forks
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.observations import one_per_action
 from partial_monitoring.learner.session import Request, open_decision
@@ -26,7 +26,7 @@ from partial_monitoring.learner.status import Status, status
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy, draws_needed
-from partial_monitoring.storage.base import Event, Storage
+from partial_monitoring.storage.base import Event, Storage, plain
 from partial_monitoring.storage.memory import Memory
 from partial_monitoring.validation import Array, boolean, brief, items
 
@@ -94,6 +94,7 @@ class Learner:
     def _open(self) -> None:
         """Start to decide, under a token and with a lock of its own."""
         self._lock, self._token = RLock(), new_token()
+        self._defers = bool(getattr(self._storage, "defers", False))
         forks.remember(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,12 +118,11 @@ class Learner:
         return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
 
     def _facts(self) -> dict[str, str]:
-        session = self._session
         return {
             "game": brief(self.game),
             "policy": name_of(self.policy),
-            "round": str(session.round),
-            "open": str(len(session.open)),
+            "round": str(self.round),
+            "open": str(len(self._session.open)),
         }
 
     # -- what it uses ------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class Learner:
         available
             The actions that can be played this time; all of them unless given.
         """
-        with self._lock:
+        with self._lock, self._spec.patience:
             request = {"context": context, "available": available, "token": self._token}
             step = steps.decide(self._spec, self._session, request)
             self._publish(steps.advance(self._spec, self._session, step), [step.event])
@@ -278,7 +278,7 @@ class Learner:
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
         observations; either all of them are accepted or none.
         """
-        if isinstance(decision, Decision | str) or not isinstance(decision, Sequence):
+        if isinstance(decision, (Decision, str)) or not isinstance(decision, Sequence):
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
             return
@@ -321,16 +321,17 @@ class Learner:
     def _observe(self, requests: Iterable[Request]) -> None:
         """Accept all observations, or none of them if one is refused; under the lock."""
         session, events = self._session, []
-        for request in requests:
-            step = steps.observe(self._spec, session, request)
-            session = steps.advance(self._spec, session, step)
-            events.append(step.event)
+        with self._spec.patience:
+            for request in requests:
+                step = steps.observe(self._spec, session, request)
+                session = steps.advance(self._spec, session, step)
+                events.append(step.event)
         self._publish(session, events)
 
     def _publish(self, session: Session, events: list[Event]) -> None:
         """Move on to a session, after the events that lead to it are stored."""
         try:
-            self._storage.append(events)
+            self._storage.append(events if self._defers else list(map(plain, events)))
             self._session = session
         except BaseException:  # an interruption may come when they are stored already
             with suppress(Exception):
@@ -376,7 +377,7 @@ class Learner:
         middle = np.full((1,) if width is None else (1, width), 0.5)
         choice = self.policy.decide(session.state, middle, **own.options)
         gaps = None if choice.gaps is None else own.own(choice.gaps)
-        counts = session.counts.at(written(own.name))
+        counts = session.counts.at(self._spec.logged(own))
         found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
         caveat = getattr(self.policy, "caveat", None)
         warnings = found.warnings if caveat is None else [caveat, *found.warnings]
@@ -394,7 +395,6 @@ class Learner:
     def load(cls, path: str | Path) -> Learner:
         """Read a learner that was saved; a file that is damaged or not consistent is refused."""
         spec, session, events = files.read(path)
-        learner, storage = cls.__new__(cls), Memory()
-        storage.append(events)
-        learner._begin(spec, session, storage)
+        learner = cls.__new__(cls)
+        learner._begin(spec, session, Memory(events))
         return learner

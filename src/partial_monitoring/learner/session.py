@@ -13,6 +13,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
 from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.persistent import PersistentMap
@@ -29,7 +30,7 @@ from partial_monitoring.learner.spec import Session, Spec, Waiting
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices, check_choices
-from partial_monitoring.storage.base import Event, Snapshot
+from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import Array, brief, is_whole, items
 
 ROUNDING = 1e-9
@@ -82,7 +83,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     if choice.probed is not None:
         event["probed"] = decision.probed
     if context.name is not None:
-        event["context"] = written(context.name)
+        event["context"] = spec.logged(context)
     if offered is not None:
         event["available"] = offered
     return Step(event, context, decision.action, None, decision)
@@ -101,7 +102,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         label = context.game.action_label(action)
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
         if context.name is not None:
-            event["context"] = written(context.name)
+            event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
     return Step(event, context, action, vector)
@@ -124,47 +125,53 @@ def _decision(
 ) -> Decision:
     """Return what a policy chose, and why."""
     chosen = int(choice.action[0])
-    action = context.local(chosen)
+    action, game = context.local(chosen), context.game
     if mask is not None and not mask[chosen]:
         raise InvalidInput(
             f"a policy must choose an action that is available; got "
-            f"{brief(context.game.action_label(action))}."
+            f"{brief(game.action_label(action))}."
         )
-    where = context.local(int(choice.positions[0]))
-    considered = None if choice.candidates is None else choice.candidates[0]
-    game, labels = context.game, None
-    if considered is not None:
-        labels = [game.action_label(number) for number in considered.tolist()]
+    where, considered = action, None
+    if choice.candidates is not None:
+        where, considered = context.local(int(choice.positions[0])), choice.candidates[0]
     if mask is not None:
         mask = mask if context.positions is None else mask[context.positions]
         mask = mask if considered is None else mask[considered]
-    distribution = context.own(choice.distribution)
-    probability = float(distribution[where])
+    probability = float(choice.distribution[0][context.outer(where)])
     if not 0 <= probability <= 1 + ROUNDING:
         raise InvalidInput(f"a policy must choose with a probability; got {probability}.")
-    return Decision(
-        decision_id(token, session.asked),
-        session.round,
-        action,
-        game.action_label(action),
-        distribution,
-        probability,
-        None if choice.gaps is None else context.own(choice.gaps),
-        None if choice.information is None else context.own(choice.information),
-        float("nan") if choice.ratio is None else float(choice.ratio[0]),
-        float("nan") if choice.beta is None else float(choice.beta[0]),
-        None if choice.estimate is None else choice.estimate[0],
-        game.actions if labels is None else labels,
-        where,
-        None if choice.index is None else context.own(choice.index),
-        context.name,
-        choice.decided_by,
-        considered,
-        mask,
-        choice.probed is not None and bool(choice.probed[0]),
-        0.0 if choice.floor is None else float(choice.floor[0]),
-        spec.promise,
-    )
+    known = {
+        "id": decision_id(token, session.asked),
+        "round": session.round,
+        "action": action,
+        "label": game.action_label(action),
+        "probability": probability,
+        "place": where,
+        "index": None if choice.index is None else context.own(choice.index),
+        "context": context.name,
+        "decided_by": choice.decided_by,
+        "considered": considered,
+        "available": mask,
+        "probed": choice.probed is not None and bool(choice.probed[0]),
+        "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
+        "promise": spec.promise,
+    }
+    return Decision.later(known, partial(_reason, context, choice))
+
+
+def _reason(context: Context, choice: Choices, name: str) -> Any:
+    """Return one of the fields of a decision that say why, which few ask for."""
+    game, considered = context.game, choice.candidates
+    if name == "labels":
+        if considered is None:
+            return game.actions
+        return [game.action_label(number) for number in considered[0].tolist()]
+    value = getattr(choice, name)
+    if name in ("ratio", "beta"):
+        return float("nan") if value is None else float(value[0])
+    if value is None:
+        return None
+    return value[0] if name == "estimate" else context.own(value)
 
 
 def available_actions(
@@ -184,12 +191,11 @@ def available_actions(
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what an action of a context showed as a vector (m,), or refuse it."""
-    items = observation if isinstance(observation, list | tuple) else (observation,)
-    if any(isinstance(item, MaskedArray) and is_masked(item) for item in items):
-        raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
+    for item in observation if isinstance(observation, (list, tuple)) else (observation,):
+        if isinstance(item, MaskedArray) and is_masked(item):
+            raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
     length = max(spec.game.m, context.game.m)
-    vector: Array = context.game.feedback().encode(context.game, action, observation, length)
-    return vector
+    return context.feedback.encode(context.game, action, observation, length)
 
 
 # -- events to sessions ----------------------------------------------------------------------
@@ -294,7 +300,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": sorted((own.event for own in session.open.values()), key=itemgetter("seq")),
+        "open": sorted((plain(own.event) for own in session.open.values()), key=itemgetter("seq")),
         "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
@@ -348,9 +354,16 @@ def replay(
         following = fold(spec, session, event)
         if check and event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
-            computed = decide(spec, session, event | {"context": name}).event
+            computed = plain(decide(spec, session, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
-            if any(event.get(name) != value for name, value in computed.items()):
+            if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
         session = following
     return session, differences
+
+
+def _differ(one: Any, two: Any) -> bool:
+    """Whether entries of two events differ, numbers by more than rounding."""
+    if type(one) is type(two) is float:
+        return abs(one - two) > ROUNDING
+    return bool(one != two)

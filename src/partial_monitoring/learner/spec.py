@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import DecisionId, Tokens
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
+from partial_monitoring.numerics import compiled
 from partial_monitoring.policies import DEFAULT, make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.on_device import on_device, on_host
@@ -23,6 +26,9 @@ from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array, brief
+
+MOST_UNCOMPILED = 10_000
+"""Largest k^2 d of games that are played uncompiled at first, so that nobody waits."""
 
 
 class Waiting(NamedTuple):
@@ -91,13 +97,21 @@ class Spec:
         self.settings |= {} if device is None else {"device": device}
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
+        self.small = game.k**2 * game.d <= MOST_UNCOMPILED
         self.seed = randomness.checked_seed("seed", seed)
-        self.start = Session(initial_state_of(self.policy, game, 1))
+        with self.patience:
+            self.start = Session(initial_state_of(self.policy, game, 1))
         self._drawn: tuple[int, Sequence[Array]] = -1, ()
         self._contexts: dict[str | int | None, Context] = {}
+        self._unlisted: Unlisted | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_contexts": {}}  # other threads may be adding to them
+
+    @property
+    def patience(self) -> AbstractContextManager[None]:
+        """In which decisions of a small game do not wait until their functions are compiled."""
+        return compiled.patience.patience if self.small else nullcontext()
 
     @cached_property
     def promise(self) -> Promise | None:
@@ -111,6 +125,14 @@ class Spec:
         if given not in self._contexts:
             self._contexts[given] = self.game.context(given)
         return self._contexts[given]
+
+    def logged(self, context: Context) -> str | Unlisted | None:
+        """Return a context as events have it: by its label, or as an unlisted one."""
+        if context.name is None or isinstance(context.name, str):
+            return context.name
+        if self._unlisted is None or self._unlisted.game is not context.name:
+            self._unlisted = Unlisted(context.name)
+        return self._unlisted
 
     def read_context(self, written: Any) -> Context:
         """Return the game of a round in a context that is given as plain data."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -154,10 +155,15 @@ class Context:
     name: Any = None
     """The label of the context; of an unlisted one, its game."""
 
-    @property
+    @cached_property
     def options(self) -> Mapping[str, Any]:
         """The arguments of a policy that say which context it is."""
         return {} if self.given is None else {"context": self.given}
+
+    @cached_property
+    def feedback(self) -> Feedback:
+        """What observations look like."""
+        return self.game.feedback()  # type: ignore[no-any-return]
 
     def own(self, values: Array) -> Array:
         """Return the entries of a policy's answer (1, ...) for the actions of this game."""

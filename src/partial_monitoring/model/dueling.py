@@ -13,7 +13,7 @@ from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.model.any_game import Traits
 from partial_monitoring.model.game import Game, checked_parameters
-from partial_monitoring.model.truths import Truths
+from partial_monitoring.model.truths import MOST_NUMBERS, Tables, Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices
 
@@ -147,6 +147,16 @@ class DuelTruths(Truths):
         """Return what the duels lose against that of the best item with itself, shape (n,)."""
         first, second = self._both(action)
         return np.asarray(self._largest - (first + second))
+
+    def tables(self) -> Tables | None:
+        n, items = self.utilities.shape
+        if n * items**2 > MOST_NUMBERS:
+            return None
+        first, second = self.utilities[:, :, None], self.utilities[:, None, :]
+        means = (first - second).reshape(n, 1, items**2, 1)
+        losses = (self._largest[:, None, None] - (first + second)).reshape(n, 1, items**2)
+        sizes = np.full((1, items**2), self._sizes[0])
+        return Tables(means, sizes, losses, np.zeros((1, items**2, 0, 1)))
 
     def outside(self, low: float, high: float) -> str | None:
         widest = float(np.ptp(self.utilities, axis=1).max())

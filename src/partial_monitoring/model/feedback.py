@@ -13,7 +13,7 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput, entry, listed
 from partial_monitoring.model.truths import Truths
-from partial_monitoring.validation import Array, Indices, brief, observation_array
+from partial_monitoring.validation import Array, Indices, are_floats, brief, real_array
 
 NoiseFunction = Callable[[Array, float, np.random.Generator], Array]
 """(means of the rows (m_a,), noise_std of the action, generator) -> observation (m_a,)."""
@@ -92,8 +92,10 @@ class Feedback(ABC):
 
         It is a vector with the rows of the action, or one with m entries whose padding is ignored.
         """
-        vector = np.zeros(length)
         rows = game.row_count(action)
+        if rows == length and are_floats(observed, rows):  # as most programs report it
+            return np.array(observed)
+        vector = np.zeros(length)
         if observed is None and rows == 0:
             return vector
         if np.ma.is_masked(observed):
@@ -112,7 +114,7 @@ class Feedback(ABC):
                     f"{brief(game.action_label(action))} shows; got shape {seen.shape}."
                 )
             observed = seen.tolist()
-        vector[:rows] = observation_array("observation", observed[:rows], (rows,))
+        vector[:rows] = real_array("observation", observed[:rows], (rows,))
         return vector
 
     def decode(self, game: Shows, action: int, vector: Array) -> Any:
@@ -191,7 +193,7 @@ class OwnNoise(Feedback):
         for i, rng in enumerate(numbers):
             rows = self.game.row_count(int(action[i]))
             found = self.function(means[i, :rows], float(sizes[i]), rng)
-            shown[i, :rows] = observation_array("what noise returns", found, (rows,))
+            shown[i, :rows] = real_array("what noise returns", found, (rows,))
         return shown
 
 

@@ -11,8 +11,8 @@ from partial_monitoring.display import number
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.numerics.conic import Cone
 from partial_monitoring.parameter_sets import base, sampling
+from partial_monitoring.parameter_sets.compiled_cut import BallCut
 from partial_monitoring.parameter_sets.coordinates import Coordinates, UnitBall, cube, norm_cone
-from partial_monitoring.parameter_sets.cut import BallCut
 from partial_monitoring.validation import (
     Array,
     Indices,

@@ -111,8 +111,8 @@ class ParameterSet(ReadOnly, ABC):
             return True
         if type(self) is not type(other) or not is_dataclass(self):
             return False
-        names = [field.name for field in fields(self)]
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        pairs = ((getattr(self, own.name), getattr(other, own.name)) for own in fields(self))
+        return all(one is two or np.array_equal(one, two) for one, two in pairs)
 
     def checked(self, theta: ArrayLike, name: str = "theta_star") -> Array:
         """Validate a parameter, shape (d,): right length, finite, inside the set."""

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.numerics import conic
 from partial_monitoring.parameter_sets import base, sampling
+from partial_monitoring.parameter_sets.compiled_cut import PolyhedralCut
 from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
-from partial_monitoring.parameter_sets.cut import PolyhedralCut
 from partial_monitoring.validation import Array, Indices, frozen, real_array
 
 FLAT = 1e-9

@@ -89,7 +89,7 @@ class OnDevice:
                 f"relaxed gaps on device {self.device!r} need the parameters pm.AllParameters, "
                 f"which do not cut confidence sets; got {brief(game.parameters)}."
             )
-        return PlacedState(state, rule, number, as_rule(rule.sampling).kappa)  # type: ignore[attr-defined]
+        return PlacedState(state, rule, number, as_rule(rule.sampling).kappa)
 
     def decide(
         self,

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.later import Later
 from partial_monitoring.estimation.state import View
 from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Choices:
     """What a policy chose for n replicates in one round, and why."""
 
@@ -31,10 +32,11 @@ class Choices:
     """The information gains that were used, shape (n, k)."""
     ratio: Array | None = None
     """The information ratio of the distribution, shape (n,)."""
-    beta: Array | None = None
-    """beta_t, shape (n,)."""
-    estimate: Array | None = None
-    """theta_hat, shape (n, d). A policy leaves out what it does not know, here as above."""
+    beta: Later = Later()
+    """beta_t, shape (n,), or a function that returns it, because few ask for it."""
+    estimate: Later = Later()
+    """theta_hat, shape (n, d), or a function. A policy leaves out what it does not know, here as
+    above."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these. If some
     replicates considered fewer, -1 fills their rows up."""

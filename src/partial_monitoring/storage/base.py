@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -13,10 +14,24 @@ Snapshot = dict[str, Any]
 """What a learner knew after the event number ``seq``, as plain data."""
 
 
+class Unwritten(ABC):
+    """An entry of an event that becomes plain data when somebody reads it."""
+
+    @abstractmethod
+    def written(self) -> Any:
+        """Return it as plain data."""
+
+
+def plain(event: Event) -> Event:
+    """Return an event as plain data."""
+    return {key: x.written() if isinstance(x, Unwritten) else x for key, x in event.items()}
+
+
 class Storage(Protocol):
     """An append-only log of events, and snapshots that save folding it from its start.
 
-    The events are the only truth: a snapshot may be lost at any time.
+    The events are the only truth: a snapshot may be lost at any time. A storage whose attribute
+    ``defers`` is true is handed events with entries that are still ``Unwritten``.
     """
 
     def append(self, events: Sequence[Event]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from partial_monitoring.storage.base import Event, Snapshot
+from partial_monitoring.storage.base import Event, Snapshot, plain
 
 
 class Memory:
@@ -17,6 +17,8 @@ class Memory:
         What it holds at the start, from event 1 on.
     """
 
+    defers = True
+
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._events: list[Event] = list(map(_copied, events))
         self._snapshot: Snapshot | None = None
@@ -25,7 +27,7 @@ class Memory:
         self._events.extend(list(events))  # all or none
 
     def after(self, seq: int = 0) -> Iterator[Event]:
-        return map(_copied, self._events[seq:])
+        return map(_copied, map(plain, self._events[seq:]))
 
     def keep(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

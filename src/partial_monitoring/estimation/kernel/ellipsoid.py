@@ -171,17 +171,17 @@ class KernelEllipsoid(ConfidenceSet):
 
     def _worth_of_rivals(self, row: int) -> tuple[Array, int, Array]:
         """Return gaps (k,), the greedy action, and delta / |u|^2 (k,) of its nearest rivals."""
-        from partial_monitoring.numerics.compiled import improvement
+        from partial_monitoring.numerics.compiled import rivals
 
         means, counted = self.means[row], self.data.design.rivals[0]
-        greedy = int(improvement.greedy_of(means, counted))
+        greedy = int(rivals.greedy_of(means, counted))
         delta = np.empty(len(means))
         squared = self.distances(row, greedy)
         squared[squared <= ROUNDING * self.data.variances[row]] = 0.0
         numbers = greedy, counted, self.noise_std, int(self.round[row]), CROWDING, delta
-        total = improvement.worth_of_rivals(means, squared, *numbers)
+        total = rivals.worth_of_rivals(means, squared, *numbers)
         delta[np.argsort(-delta, kind="stable")[NEAREST:]] = 0.0
-        improvement.shares_of_variance(delta, squared)
+        rivals.shares_of_variance(delta, squared)
         return np.maximum(total + means[greedy] - means, 0.0), greedy, delta
 
     def _pulled(self, row: int, greedy: int, rivals: Indices) -> Array:

@@ -62,11 +62,15 @@ class ContextualState:
         return int(self.design.basis.shape[1])
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        estimate, (n, m) = self.estimate, observation.shape
-        rows, residual = np.zeros((n, m, self.design.rank)), np.zeros((n, m))
-        for met in self.met(context):
-            played, own = met.local(action[met.rows]), met.rows
-            rows[own], residual[own] = _taken_in(met.design, played, observation[own], self.design)
+        estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
+        rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
+        for met in contexts:
+            own = met.rows
+            seen = _taken_in(met.design, met.local(action[own]), observation[own])
+            if len(contexts) == 1:
+                rows, residual = seen
+            else:
+                rows[own], residual[own] = seen
             if met.design.leverage > estimate.design.leverage:
                 design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
@@ -201,14 +205,15 @@ def _largest_leverage(parts: Sequence[Design]) -> float:
     return max(part.leverage for part in parts)
 
 
-def _taken_in(
-    part: Design, action: Indices, observation: Array, whole: Design
-) -> tuple[Array, Array]:
+def _taken_in(part: Design, action: Indices, observation: Array) -> tuple[Array, Array]:
     """Return the rows (n, m, r) that were observed and what they showed beyond theta_0 (n, m)."""
-    (n, width), m = observation.shape, part.maps.shape[1]
-    counted = np.arange(m) < part.counts[action][:, None]
-    observed = np.where(counted, observation[:, :m], 0.0)
-    rows, beyond = np.zeros((n, width, whole.rank)), np.zeros((n, width))
-    rows[:, :m] = part.maps[action]
-    beyond[:, :m] = observed * part.whitening[action][:, None] - part.expected[action]
-    return rows, beyond
+    width, m = observation.shape[1], part.maps.shape[1]
+    observed = observation[:, :m]
+    if not part.full:
+        observed = np.where(np.arange(m) < part.counts[action][:, None], observed, 0.0)
+    rows = part.maps[action]
+    beyond = observed * part.whitening[action][:, None] - part.expected[action]
+    if width == m:
+        return rows, beyond
+    room = (0, 0), (0, width - m)
+    return np.pad(rows, (*room, (0, 0))), np.pad(beyond, room)

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence_set import counted_once
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import equal_rows, in_basis, null_space
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
@@ -122,6 +121,11 @@ class Design:
         return np.array(self.game.row_counts, dtype=np.int64)
 
     @cached_property
+    def full(self) -> bool:
+        """Whether all maps have the same number of rows."""
+        return bool(min(self.game.row_counts) == self.maps.shape[1])
+
+    @cached_property
     def hidden_distances(self) -> Array:
         """Squared distances of features in unseen directions over lambda, shape (k, k)."""
         off = self.hidden_features[:, None] - self.hidden_features[None]
@@ -143,7 +147,7 @@ class Design:
     @cached_property
     def rivals(self) -> NDArray[np.bool_]:
         """Which actions are the first of their copies, shape (1, k)."""
-        return counted_once(self.copies, np.ones((1, len(self.copies)), dtype=bool))
+        return np.asarray(self.copies == np.arange(len(self.copies)))[None]
 
     @property
     def rows(self) -> Array:
@@ -170,14 +174,20 @@ class Design:
             return np.concatenate([part.gap_ceiling for part in self.parts])
         return np.broadcast_to(self.largest_gap, self.offsets.shape)
 
-    def pair_ceiling(self, group: int) -> Array:
-        """Return max over Theta of <phi_b - phi_a, theta> for pairs of a group, shape (q, q)."""
-        return self.parts[group].pair_ceiling(0) if self.parts else self._pair_ceiling
-
     @cached_property
-    def _pair_ceiling(self) -> Array:
+    def pair_ceilings(self) -> Array:
+        """Max over Theta of <phi_b - phi_a, theta> for pairs of a group, row a, shape (k, q).
+
+        The first column is that of the first action of the group, q the size of the largest.
+        """
+        if self.parts:
+            ceilings = np.zeros((len(self.offsets), int(np.diff(self.groups).max())))
+            for start, part in zip(self.groups, self.parts, strict=False):
+                own = part.pair_ceilings
+                ceilings[start : start + len(own), : len(own)] = own
+            return frozen(ceilings)
         features = self.game.features
-        return np.stack([self.game.parameters.support(features - phi) for phi in features])
+        return frozen(np.stack([self.game.parameters.support(features - phi) for phi in features]))
 
     @cached_property
     def pareto(self) -> ParetoActions:
@@ -193,16 +203,16 @@ class Design:
         if self.parts:
             return np.concatenate([part.always_best for part in self.parts])
         features, parameters = self.game.features, self.game.parameters
+        if self.cut.whole and self.basis.shape[1]:  # on R^d, only if all earn the same
+            return np.full(len(features), bool((features == features[0]).all()))
         best = int((features @ parameters.relative_interior_point()).argmax())
-        copies = np.asarray((features == features[best]).all(axis=1))
-        rivals = features[~copies] - features[best]
+        away = features - features[best]
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
-        for start in range(0, len(rivals), 64):
-            part = rivals[start : start + 64]
-            if (parameters.support(part) > 1e-12 * np.abs(part).max()).any():
+        for start in range(0, len(away), 64):
+            part = away[start : start + 64]
+            if parameters.support(part).max() > 1e-12 * np.abs(part).max():
                 return np.zeros(len(features), dtype=bool)
-        copies[~copies] = parameters.support(-rivals) <= 1e-12 * np.abs(rivals).max(axis=1)
-        return copies
+        return np.asarray(parameters.support(-away) <= 1e-12 * np.abs(away).max(axis=1))
 
     def reach(self, directions: Array) -> float:
         """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
@@ -219,26 +229,45 @@ class Design:
     def through(self, game: Game) -> Design:
         """Return the design of another game over the same parameters, in the same coordinates.
 
-        Noise of another size is brought to that of this design.
+        Noise of another size is brought to that of this design. The last design is kept: a context
+        that is not listed is decided in and then learned from.
         """
-        noise = np.broadcast_to(np.asarray(game.noise_std, dtype=float), (game.k,))
-        whitening = self.noise_std / noise
-        rows = game.observation_maps * whitening[:, None, None]
+        for known, design in self._last:
+            if known is game:
+                return design
+        whitening = self.noise_std / np.full(game.k, game.noise_std)
+        rows = game.observation_maps
+        if not (whitening == 1.0).all():
+            rows = rows * whitening[:, None, None]
         maps, slopes = rows, game.features
         if not (self.identity and self.rank == game.d):
             maps = in_basis(rows, self.basis[:, : self.rank])
             slopes = in_basis(game.features, self.basis)
-        return replace(
-            self,
-            game=game,
-            offsets=game.features @ self.prior_mean,
-            slopes=slopes,
-            maps=maps,
-            expected=rows @ self.prior_mean,
-            whitening=whitening,
-            leverage=_leverage(maps, self.regularization),
-            groups=np.array([0, game.k]),
+        made = Design(
+            game,
+            self.regularization,
+            self.norm_bound,
+            self.noise_std,
+            self.prior_mean,
+            self.basis,
+            self.rank,
+            game.features @ self.prior_mean,
+            slopes,
+            maps,
+            rows @ self.prior_mean,
+            whitening,
+            _leverage(maps, self.regularization),
+            self.cut,
+            np.array([0, game.k]),
+            reported=self.reported,
         )
+        self._last[:] = [(game, made)]
+        return made
+
+    @cached_property
+    def _last(self) -> list[tuple[Game, Design]]:
+        """The game that was last seen through this design, and its own design."""
+        return []
 
     def joined(self, parts: Sequence[Design]) -> Design:
         """Return the actions of several designs in the same coordinates, each a group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
+from partial_monitoring.estimation.later import Later
 from partial_monitoring.estimation.linear.least_squares import Estimate, applied
+from partial_monitoring.numerics import compiled
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
 
@@ -38,7 +40,7 @@ class Ellipsoid(ConfidenceSet):
 
     data: Estimate
     cut: Cut
-    beta: Array
+    beta: Later = Later()
     """beta_t, shape (n,)."""
     projected: Array | None = None
     """theta_hat in the coordinates of the design, if it is known already, shape (n, D)."""
@@ -51,8 +53,8 @@ class Ellipsoid(ConfidenceSet):
     def around(cls, estimate: Estimate, schedule: Schedule) -> Ellipsoid:
         """Return E_t of an estimate with failure probabilities from a schedule."""
         design = estimate.design
-        beta = squared_radius(schedule, design, estimate.round, estimate.log_det)
-        return cls(estimate, design.cut, beta)
+        known = schedule, design, estimate.round, estimate.log_det
+        return cls(estimate, design.cut, partial(squared_radius, *known))
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -126,9 +128,7 @@ class Ellipsoid(ConfidenceSet):
             return self.cut.exact_gaps(
                 self.data.metric, self.local_center, self.beta, self.data.design
             )
-        from partial_monitoring.numerics.compiled import gaps as gap_loops
-        from partial_monitoring.numerics.compiled import groups
-
+        groups, gap_loops = compiled.groups, compiled.gaps
         data, design, features = self.data, self.data.design, self.data.design.centred_features
         ellipsoids = data.means, data.inverse, self.beta
         if len(design.groups) > 2:
@@ -156,41 +156,31 @@ class Ellipsoid(ConfidenceSet):
                 )
         return gaps
 
+    def lazy_gaps(self, information: Array, kappa: float, zero: float) -> Array | None:
+        known = self.data.metric, self.local_center, self.beta, self.data.design
+        return self.cut.lazy_gaps(*known, self.lengths**2, information, kappa, zero)
+
     def relaxed_gaps(self) -> Array:
         if self.cut.whole:
             return self._through_greedy(through_mean=False)
-        if len(self.groups) > 2:
-            return self._by_group(Ellipsoid.relaxed_gaps)
-        design, greedy = self.data.design, self.means.argmax(axis=1)
-        up, down = np.zeros_like(self.means), np.zeros_like(self.means)
-        for g in np.unique(greedy):
-            rows = greedy == g
-            away = design.slopes - design.slopes[g]
-            shift = design.offsets - design.offsets[g]
-            own = self.of(rows)
-            up[rows] = own.local_supports(away)[0] + shift
-            down[rows] = own.local_supports(-away)[0] - shift
-        delta = np.maximum(up.max(axis=1, keepdims=True), 0.0)
-        gaps = delta + np.maximum(down, 0.0)
-        np.put_along_axis(gaps, greedy[:, None], delta, axis=1)
-        return np.asarray(gaps)
+        return self.cut.relaxed_gaps(
+            self.data.metric, self.local_center, self.beta, self.data.design
+        )
 
     def greedy_gaps(self) -> Array:
         return self._through_greedy(through_mean=True)
 
     def _through_greedy(self, *, through_mean: bool) -> Array:
         """Compare actions with the greedy one of their group, in closed form, shape (n, k)."""
-        from partial_monitoring.numerics.compiled import gaps as gap_loops
-        from partial_monitoring.numerics.compiled import groups
-
         data, design = self.data, self.data.design
         if len(design.groups) == 2:
-            return np.asarray(gap_loops.greedy_gaps(*self._numbers, through_mean)[0])
+            return np.asarray(compiled.gaps.greedy_gaps(*self._numbers, through_mean)[0])
         if design.hidden_features.shape[1]:
             return self._by_group(lambda own: own._through_greedy(through_mean=through_mean))
         ellipsoids = self.means, data.variances, data.inverse, self.beta
         features = design.observed_features
-        return np.asarray(groups.greedy_gaps(*ellipsoids, features, design.groups, through_mean))
+        numbers = *ellipsoids, features, design.groups
+        return np.asarray(compiled.groups.greedy_gaps(*numbers, through_mean))
 
     @property
     def _numbers(self) -> tuple[Any, ...]:
@@ -211,10 +201,8 @@ class Ellipsoid(ConfidenceSet):
         return squared
 
     def duels(self) -> tuple[Array, Indices, Array]:
-        from partial_monitoring.numerics.compiled import gaps as gap_loops
-
         design = self.data.design
-        gaps, greedy, squared = gap_loops.duels(*self._numbers)
+        gaps, greedy, squared = compiled.gaps.duels(*self._numbers)
         if design.always_best.any():  # such an action is the greedy one
             greedy = np.full_like(greedy, design.always_best.argmax())
             away = design.observed_features - design.observed_features[greedy[0]]
@@ -223,22 +211,19 @@ class Ellipsoid(ConfidenceSet):
 
     @cached_property
     def improvement(self) -> Improvement:
-        from partial_monitoring.numerics.compiled import improvement
-
         data, design, own = self.data, self.data.design, self._improvement_numbers
         columns = np.zeros((0, 0)) if design.parts else design.features_by_coordinate
-        chances = np.ones((len(data.round), len(design.groups) - 1))
-        if self.chances is not None:
+        if self.chances is None:
+            chances = np.ones((len(data.round), len(design.groups) - 1))
+        else:
             chances = np.ascontiguousarray(self.chances)
         maps, signals = design.maps, np.ascontiguousarray(data.signals)
         groups = design.groups, self._counted, chances
-        return Improvement(*improvement.improvement(*own, columns, maps, signals, *groups))
+        return Improvement(*compiled.improvement.improvement(*own, columns, maps, signals, *groups))
 
     def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
-        from partial_monitoring.numerics.compiled import improvement
-
         known = *self._improvement_numbers, self.data.design.features_by_coordinate, self._counted
-        *both, greedy, squared = improvement.improvement_of_duels(*known)
+        *both, greedy, squared = compiled.improvement.improvement_of_duels(*known)
         return Improvement(*both), greedy, squared
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
 from partial_monitoring.validation import Array, Indices, frozen
@@ -302,10 +303,8 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
 
     Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
     """
-    from partial_monitoring.numerics.compiled import linear
-
     design = estimate.design
-    rows, residual, plays, sums = linear.take_in(
+    rows, residual, plays, sums = compiled.linear.take_in(
         action,
         observation,
         design.maps,
@@ -320,21 +319,17 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    from partial_monitoring.numerics.compiled import linear
-
-    triangle = linear.rotate_in(estimate.triangle, rows, residual)
+    triangle = compiled.linear.rotate_in(estimate.triangle, rows, residual)
     return _moved(estimate, rows, residual, estimate.plays, estimate.sums, triangle)
 
 
 def _moved(
     estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array, triangle: Array
 ) -> Estimate:
-    from partial_monitoring.numerics.compiled import linear
-
     design = estimate.design
     # Of actions that show their own reward the variances say it all.
     shown = 0 if design.shows_own_reward else design.maps.shape[1]
-    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = linear.update(
+    moved = compiled.linear.update(
         rows,
         residual,
         design.maps[:, :shown],
@@ -351,24 +346,12 @@ def _moved(
         estimate.round,
         refresh_period(design),
     )
+    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = moved
     if design.shows_own_reward:
         signals = variances[:, :, None, None]
-    moved = Estimate(
-        design,
-        rounds,
-        gram,
-        inverse,
-        log_det,
-        vector,
-        x,
-        means,
-        variances,
-        signals,
-        plays,
-        sums,
-        triangle,
-    )
-    return _refresh_some(moved, due) if due.any() else moved
+    of_actions = means, variances, signals, plays, sums
+    known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
+    return _refresh_some(known, due) if due.any() else known
 
 
 def refresh_period(design: Design) -> int:
@@ -390,7 +373,5 @@ def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
 
 def applied(matrices: Array, vectors: Array) -> Array:
     """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
-    from partial_monitoring.numerics.compiled import linear
-
     stacked = np.ascontiguousarray(matrices[None] if matrices.ndim == 2 else matrices[:])
-    return np.asarray(linear.transform_each(frozen(stacked), vectors))
+    return np.asarray(compiled.linear.transform_each(frozen(stacked), vectors))

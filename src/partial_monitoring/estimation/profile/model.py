@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,33 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
 
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled.profile import Table
+
 MASS = 3.5
 """The prior weighs as much as this many plays of every action that shows something of its own. With
 two, and two signals, their estimated probabilities would be those of Laplace's rule."""
 
+DAMPING = 3.0
+"""How much less than by the normal distribution a comparison counts that is nearly sure."""
+
+GROWTH = 0.002
+"""An estimate is brought up to date when the plays of an action have grown by this fraction."""
+
 MOST_SIGNALS = 1000
 """Largest number of signals of all actions."""
+
+NEARLY_PARALLEL = 1e-7
+"""A direction this close to the span of others, relative to their size, is no axis."""
+
+ROUNDING = 1e-12
+"""A coordinate of a direction below this is taken for zero."""
+
+MANY = 50
+"""Of more actions than this, those that are clearly best somewhere are found without programs."""
+
+CLEAR = 1e-6
+"""By how much they lead there, relative to how much rewards differ."""
 
 MOST_MASKS = 256
 """Number of sets of available actions whose Pareto actions are remembered."""
@@ -50,10 +71,11 @@ class Signals(NamedTuple):
     shift: Array
     """scale y + shift is 1 if the entry y shows the signal and 0 if not; the probability of the
     signal is the same function of the mean of the entry. Shape (s,) each."""
-    directions: Array
-    """The directions in which probabilities change, shape (e, r)."""
+    extra: Array
+    """The directions in which probabilities change, without the first r, which are those of the
+    coordinates: shape (e - r, r)."""
     alone: NDArray[np.bool_]
-    """Which coordinates share no direction with others, shape (r,)."""
+    """Which coordinates are zero in all of these, shape (r,)."""
     direction: Indices
     """The direction of each signal, shape (s,)."""
     sign: Array
@@ -88,6 +110,8 @@ class SignalModel:
     positions: Indices
     """From (context, action of the whole game) to the list of all actions; -1 where the context
     does not offer it. Shape (contexts, k)."""
+    axes: Array
+    """A x: the coordinates x in the basis W of the game, shape (r, r)."""
     unit: float
     """The unit of rewards, a power of two."""
     slopes: Array
@@ -105,6 +129,14 @@ class SignalModel:
         for z, own in enumerate(self.games):
             self._decide(found, own, np.arange(self.groups[z], self.groups[z + 1]))
         return found
+
+    @cached_property
+    def table(self) -> Table:
+        """The same, as compiled functions take it."""
+        from partial_monitoring.numerics.compiled.profile import Table
+
+        rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
+        return Table(*self.signals[:-1], *rewards, *self.rivals, self.unit, GROWTH, DAMPING)
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:
@@ -148,6 +180,13 @@ class SignalModel:
 
     def _decide(self, found: Rivals, game: Game, places: Indices) -> None:
         """Fill in which actions of a game are Pareto, given their places in the list of all."""
+        if game.k > MANY:
+            clear, points = _clearly_best(game)
+            new = clear & ~found.pareto[places]
+            found.pareto[places[new]] = True
+            found.inside[places[new]] = self._coordinates(points[new])
+        if found.pareto[places].all():
+            return
         cells = ParetoActions(game)
         for a, place in enumerate(places.tolist()):
             if found.pareto[place]:  # it stays so among fewer actions
@@ -156,13 +195,24 @@ class SignalModel:
             if found.pareto[place]:
                 found.inside[place] = self._coordinates(cells.inside(a))
 
+    def parameter(self, x: Array) -> Array:
+        """Return the parameters theta (..., d) of coordinates x (..., r)."""
+        reduced = self.joint.reduced
+        return np.asarray(reduced.center + x @ self.axes.T @ reduced.basis.T)
+
     def _coordinates(self, theta: Array) -> Array:
-        """Return a point in the coordinates (r,), moved to theta_0 until probabilities are > 0."""
+        """Return points (..., d) as (..., r), moved to theta_0 until probabilities are > 0."""
         reduced, signals = self.joint.reduced, self.signals
-        x: Array = (theta - reduced.center) @ reduced.basis
-        change = signals.sign * (signals.directions @ x)[signals.direction]
-        fall = float((-change / signals.base).max(initial=0.0))
-        return x if fall < 1.0 else x * (0.99 / fall)
+        x = (theta - reduced.center) @ reduced.basis @ self._measures
+        along = np.concatenate([x, x @ signals.extra.T], axis=-1)
+        change = signals.sign * along[..., signals.direction]
+        fall = (-change / signals.base).max(axis=-1, initial=0.0, keepdims=True)
+        return np.asarray(np.where(fall < 1.0, x, x * (0.99 / np.maximum(fall, 1.0))))
+
+    @cached_property
+    def _measures(self) -> Array:
+        """What turns the coordinates of the basis W (..., r) into x, shape (r, r)."""
+        return np.asarray(np.linalg.inv(self.axes).T)
 
 
 def signal_model(game: AnyGame) -> SignalModel | None:
@@ -185,7 +235,7 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         numbers = whole.positions(z) if contexts else np.arange(own.k)
         positions[z, numbers] = groups[z] + np.arange(own.k)
     joint = _joint(games) if contexts else games[0]
-    signals = _signals(joint, kind)
+    signals, axes = _signals(joint, kind)
     if (signals.base <= 0.0).any():
         return None
     reduced = joint.reduced
@@ -198,8 +248,9 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         joint,
         groups,
         positions,
+        axes,
         unit,
-        frozen(np.ascontiguousarray((features / unit) @ reduced.basis)),
+        frozen(np.ascontiguousarray((features / unit) @ reduced.basis @ axes)),
         frozen((features / unit) @ reduced.center),
         signals,
         np.asarray(whole.context_distribution) if contexts else np.ones(1),
@@ -214,8 +265,8 @@ def _joint(games: Sequence[Game]) -> Game:
     return Game(features, maps, games[0].parameters, noise)
 
 
-def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
-    """Return the signals of all actions, whose entries have the given kind of values.
+def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals, Array]:
+    """Return the signals of all actions, whose entries have the given kind of values, and A.
 
     The entries of a finite game are the symbols of one trial, those of other games are trials of
     their own. An action with a single symbol shows nothing.
@@ -239,20 +290,24 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> Signals:
     stacked = np.array(vectors).reshape(len(source), game.d)
     base = stacked @ reduced.center + np.array(shift)
     directions, direction, sign = _shared(stacked @ reduced.basis)
-    used = directions != 0
+    directions, numbers = _axes_first(directions)
+    axes: Array = np.asarray(np.linalg.inv(directions[: reduced.rank]))
+    extra = directions[reduced.rank :] @ axes
+    extra[np.abs(extra) < ROUNDING] = 0.0
     plays = MASS * reduced.rank / max(len(source) - trials, 1)
-    return Signals(
+    signals = Signals(
         np.array(first),
         np.array(source, dtype=np.int64),
         np.array(scale, dtype=float),
         np.array(shift, dtype=float),
-        directions,
-        ~used[used.sum(axis=1) > 1].any(axis=0),
-        direction,
+        extra,
+        (extra == 0.0).all(axis=0),
+        numbers[direction],
         sign,
         base,
         plays * base,
     )
+    return signals, axes
 
 
 def _shared(rows: Array) -> tuple[Array, Indices, Array]:
@@ -265,3 +320,51 @@ def _shared(rows: Array) -> tuple[Array, Indices, Array]:
     _, where, direction = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     directions = np.ascontiguousarray(sign[where, None] * rows[where])
     return directions, direction.reshape(-1).astype(np.int64), sign
+
+
+def _axes_first(rows: Array) -> tuple[Array, Indices]:
+    """Return directions (e, r) with r independent ones first, and where each of them is now.
+
+    They are chosen one by one, each the farthest from the span of those before, so that the others
+    are combinations of them with small coefficients. What is nearly parallel to others is not
+    chosen; axes that no signal changes along take its place.
+    """
+    e, r = rows.shape
+    if e == r and (rows != 0).sum(axis=0).max(initial=0) <= 1:  # they are orthogonal already
+        return rows, np.arange(e)
+    size = float(np.abs(rows).max(initial=0.0))
+    rows = np.concatenate([rows, NEARLY_PARALLEL * size * np.eye(r)])
+    left, order = rows.copy(), []
+    for _ in range(r):
+        lengths = np.linalg.norm(left, axis=1)
+        order.append(int(lengths.argmax()))
+        axis = left[order[-1]] / lengths[order[-1]]
+        left -= np.outer(left @ axis, axis)
+    order = sorted(order)
+    order += sorted({*range(e)}.difference(order))
+    place = np.empty(len(rows), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return rows[order], place[:e]
+
+
+def _clearly_best(game: Game) -> tuple[NDArray[np.bool_], Array]:
+    """Return actions (k,) that are seen to be best at a point inside of Theta, and points (k, d).
+
+    From the middle of Theta the point of an action goes to where it gains most on the average of
+    all, three quarters of a way that stays in Theta.
+    """
+    reduced, features = game.reduced, game.features
+    away = (features - features.mean(axis=0)) @ reduced.difference_basis
+    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300)
+    steps = away @ reduced.difference_basis.T * min(game.parameters.diameter(), 1e3)
+    for _ in range(60):
+        out = ~game.parameters.contains(reduced.center + steps)
+        if not out.any():
+            break
+        steps[out] *= 0.5
+    points = reduced.center + 0.75 * steps
+    rewards = points @ features.T
+    own = rewards.diagonal().copy()
+    spread = np.ptp(rewards, axis=1)
+    np.fill_diagonal(rewards, -np.inf)
+    return np.asarray(own > rewards.max(axis=1, initial=-np.inf) + CLEAR * spread), points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from partial_monitoring.estimation.linear.least_squares import Estimate, counted
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.validation import Array, Indices
 
-GROWTH = 0.002
-"""The estimate is brought up to date when the plays of an action have grown by this fraction."""
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,6 @@ class ProfileState:
     """The counts of all signals, and what follows from them."""
 
     model: SignalModel
-    damping: float
-    """How much less than by the normal distribution a comparison counts that is nearly sure."""
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     seen: Indices
@@ -47,12 +45,11 @@ class ProfileState:
     shape (n, K)."""
 
     @classmethod
-    def initial(cls, model: SignalModel, replicates: int, damping: float) -> Self:
+    def initial(cls, model: SignalModel, replicates: int) -> Self:
         """Return the state before the first round."""
         n, (actions, r), prior = replicates, model.slopes.shape, model.signals.prior
         blank = cls(
             model,
-            damping,
             np.ones(n, dtype=np.int64),
             np.zeros((n, len(model.games)), dtype=np.int64),
             np.zeros((n, actions), dtype=np.int64),
@@ -63,7 +60,7 @@ class ProfileState:
             np.zeros((n, actions)),
             np.zeros((n, actions)),
         )
-        return blank.refreshed(np.ones(n, dtype=bool), model.rivals)
+        return blank.refreshed(np.ones(n, dtype=bool))
 
     @property
     def design(self) -> Design:
@@ -73,72 +70,45 @@ class ProfileState:
     @property
     def estimate(self) -> Array:
         """Theta at the maximum of the likelihood, shape (n, d); it may lie outside of Theta."""
-        reduced = self.model.joint.reduced
-        return np.asarray(reduced.center + self.coordinates @ reduced.basis.T)
+        return self.model.parameter(self.coordinates)
 
     def after(self, action: Indices, observation: Array, context: Indices | None = None) -> Self:
         """Return the state after the observations (n, m) of actions (n,) in their contexts."""
-        from partial_monitoring.numerics.compiled import profile
+        from partial_monitoring.numerics.compiled import index
 
-        n, own = len(action), self.model.contexts(context, len(action))
-        place = self.model.positions[own, action]
-        if (place < 0).any():
+        own = self.model.contexts(context, len(action))
+        if (self.model.positions[own, action] < 0).any():
             whole: Any = self.model.game
             whole.check_offered(own, action)
-        signals, stale = self.model.signals, np.zeros(n, dtype=bool)
-        seen, plays, counts = self.seen.copy(), self.plays.copy(), self.counts.copy()
-        fresh = self.fresh.copy()
-        seen[np.arange(n), own] += 1
-        profile.count(
-            signals.first,
-            signals.source,
-            signals.scale,
-            signals.shift,
-            place,
-            observation,
-            GROWTH,
-            plays,
-            fresh,
-            counts,
-            stale,
-        )
-        moved = replace(
-            self, round=self.round + 1, seen=seen, plays=plays, counts=counts, fresh=fresh
-        )
-        if len(self.model.games) > 1:  # what serves the others depends on how often they come
-            stale |= _grows(self.round)
-        return moved.refreshed(stale, self.model.rivals) if stale.any() else moved
+        known, table = self.known(), self.model.table
+        stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
+        index.update_each(table, known, own, action, observation, stale, room)
+        return self.with_known(known)
 
-    def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals) -> Self:
-        """Return the state with some replicates (n,) brought up to date, for some rivals."""
-        from partial_monitoring.numerics.compiled import profile
+    def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
+        """Return the state with some replicates (n,) up to date, for all rivals unless given."""
+        from partial_monitoring.numerics.compiled import index
 
-        model, signals = self.model, self.model.signals
-        came = self.seen + model.chances * len(model.games)
-        x, ties, means, worth = (
-            values.copy() for values in (self.coordinates, self.ties, self.means, self.worth)
-        )
-        profile.refresh(
-            signals.directions,
-            signals.direction,
-            signals.sign,
-            signals.base,
-            signals.alone,
-            signals.first,
-            model.slopes,
-            model.offsets,
-            model.groups,
-            *rivals,
-            came / came.sum(axis=1, keepdims=True),
-            self.damping,
-            stale,
-            self.counts,
-            x,
-            ties,
-            means,
-            worth,
-        )
-        return replace(self, coordinates=x, ties=ties, means=means, worth=worth)
+        known, table = self.known(), self.model.table
+        if rivals is not None:
+            table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
+        n, room = len(stale), scratch(table, known)
+        none = np.full(n, -1), np.zeros((n, 0))
+        index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
+        return self.with_known(known)
+
+    def known(self) -> Known:
+        """Return copies of the arrays, as compiled functions take them."""
+        from partial_monitoring.numerics.compiled.profile import Known
+
+        arrays = self.round, self.seen, self.plays, self.fresh, self.counts
+        own = *arrays, self.coordinates, self.ties, self.means, self.worth
+        return Known(*(values.copy() for values in own))
+
+    def with_known(self, known: Known) -> Self:
+        """Return the state whose arrays compiled functions have filled."""
+        t, seen, plays, fresh, counts, x, ties, means, worth = known
+        return type(self)(self.model, t, seen, plays, counts, fresh, x, ties, means, worth)
 
     def least_squares(self) -> Estimate:
         """Return the least-squares estimate from the same observations."""
@@ -161,7 +131,20 @@ class ProfileState:
         return Ellipsoid.around(known, schedule)
 
 
-def _grows(t: Indices) -> NDArray[np.bool_]:
-    """Whether the number of rounds passes the next power of 1 + GROWTH in round t, shape (n,)."""
-    step = np.log1p(GROWTH)
-    return np.asarray(np.log(t) // step != np.log(t + 1) // step)
+def scratch(table: Table, known: Known, shown: int = 0) -> Scratch:
+    """Return room for the numbers of one replicate, and for as many as an action shows."""
+    from partial_monitoring.numerics.compiled.profile import Scratch
+
+    (actions, r), s = known.ties.shape[1:], known.counts.shape[1]
+    return Scratch(
+        np.empty((3, s)),
+        np.empty((2, r + len(table.extra))),
+        np.empty((5, r)),
+        np.empty((2, r)),
+        np.empty((3, r, r)),
+        np.empty(actions, dtype=np.bool_),
+        np.empty(known.seen.shape[1]),
+        np.empty(table.positions.shape[1]),
+        np.empty(table.positions.shape[1]),
+        np.empty(shown),
+    )

@@ -1,5 +1,24 @@
 """Loops over actions and replicates, compiled by Numba when they are first used.
 
-Modules here import only Numba, NumPy, the names of array types and each other; callers import them
-inside functions.
+Modules here import only Numba, NumPy, the names of array types and each other. Callers import them
+inside functions, or import this package, whose modules are loaded when they are first named.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled import gaps as gaps
+    from partial_monitoring.numerics.compiled import groups as groups
+    from partial_monitoring.numerics.compiled import improvement as improvement
+    from partial_monitoring.numerics.compiled import linear as linear
+    from partial_monitoring.numerics.compiled import patience as patience
+    from partial_monitoring.numerics.compiled import ratio as ratio
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return import_module(f"{__name__}.{name}")

@@ -106,6 +106,13 @@ def information_of(known, rows, i, action, rest):
 
 
 @compiled(allocates=False)
+def fill_information(known, rows, i, scratch):
+    """Fill the information of all actions of row i."""
+    for a in range(len(scratch.information)):
+        scratch.information[a] = information_of(known, rows, i, a, scratch.rest)
+
+
+@compiled(allocates=False)
 def take_in(actions, known, rows, i, action, scratch):
     """Let row i take in what an action showed; return the largest leverage of one of its rows."""
     most = 0.0
@@ -164,20 +171,31 @@ def refresh(actions, known, most, rows, i, scratch):
 
 
 @compiled(allocates=False)
-def learn(world, data, i, action, t, actions, known, row, upkeep, scratch):
+def learn(world, data, i, action, t, actions, known, row, rule, scratch):
     """Observe an action and take it in; False if the row is due to be refreshed, but not here.
 
-    The upkeep of estimates: the rounds after which one is refreshed; up to this trace of its Gram
-    matrix that is done here; and of how many rows signals are kept, m, or 0 if actions show their
-    own reward.
+    The rule says after how many rounds (``period``) estimates are refreshed, up to which trace of
+    their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
-    period, most, rows = upkeep
     worlds.observe(world, i, 0, action, t, scratch.shown)
-    leverage = take_in(actions, known, rows, row, action, scratch)
+    leverage = take_in(actions, known, rule.rows, row, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):
         data.sums[i, action, j] += scratch.shown[j]
     rounds = known.round[row]
     known.round[row] = rounds + 1
-    stale = rounds % period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-    return not stale or refresh(actions, known, most, rows, row, scratch)
+    stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+    return not stale or refresh(actions, known, rule.most, rule.rows, row, scratch)
+
+
+@compiled(allocates=False)
+def finish_round(
+    world, totals, data, reached, t, i, actions, known, row, rule, scratch, action, ratio
+):
+    """Play an action or a probe, and learn from it; False if a refresh is due, but not here."""
+    probe = worlds.probe(world, i, t, rule.probe, len(scratch.information))
+    action = probe if probe >= 0 else action
+    lost = worlds.loss(world, i, 0, action)
+    worlds.count(totals, i, action, lost, scratch.information[action], ratio)
+    reached[i] = t + 1
+    return learn(world, data, i, action, t, actions, known, row, rule, scratch)

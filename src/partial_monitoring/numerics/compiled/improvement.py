@@ -9,89 +9,67 @@ pairs.
 
 from __future__ import annotations
 
-from math import erfc, exp, log, pi, sqrt
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled.gaps import distances
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING
+from partial_monitoring.numerics.compiled.linear import FAST, IN_ORDER, ROUNDING, copy_into, inner
+from partial_monitoring.numerics.compiled.rivals import (
+    greedy_of,
+    shares_of_variance,
+    worth_of_rivals,
+)
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""
 
-FAR = 5.0
-"""From this many standard deviations on the tail is a continued fraction."""
-
-TERMS = 30
-"""Its number of terms."""
-
-DENSITY = 1.0 / sqrt(2.0 * pi)
+LOOPS = 2000
+"""Largest k r^2 with which plain loops are faster than products of matrices."""
 
 
-@compiled(allocates=False)
-def tail(z):
-    """Return phi(z) - z Phi(-z) = E max(X - z, 0) of standard normal X, z >= 0.
+@compiled(fastmath=IN_ORDER, allocates=False)
+def multiply(left, right, out):
+    """Fill out (q, s) with left @ right, (q, r) and (r, s)."""
+    for i in range(out.shape[0]):
+        row = out[i]
+        for j in range(len(row)):
+            row[j] = 0.0
+        for p in range(right.shape[0]):
+            entry, other = left[i, p], right[p]
+            for j in range(len(row)):
+                row[j] += entry * other[j]
 
-    Far out both terms are nearly the same. With the fraction c = 1 / (z + 2 / (z + 3 / ...)) of
-    Phi(-z) = phi(z) / (z + c) the difference is phi(z) c / (z + c).
+
+@compiled(fastmath=IN_ORDER, allocates=False)
+def add_products(features, greedy, weights, scale, pulled, part, total):
+    """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
+
+    ``weights`` (k,) are delta_b / |u_b|^2, or zero; pulled (r,) and part (r, r) are scratch.
     """
-    density = DENSITY * exp(-0.5 * z * z)
-    if z < FAR:
-        return density - 0.5 * z * erfc(z / sqrt(2.0))
-    rest = z
-    for j in range(TERMS, 1, -1):
-        rest = z + j / rest
-    return density / (z * rest + 1.0)
-
-
-@compiled(allocates=False)
-def expected_gain(mean, std):
-    """Return E max(X, 0) of normal X with this mean and standard deviation."""
-    gain = max(mean, 0.0)
-    return gain + std * tail(abs(mean) / std) if std > 0.0 else gain
-
-
-@compiled(allocates=False)
-def worth_of_rivals(means, squared, greedy, counted, noise, t, power, delta):
-    """Fill delta (k,) with what the chance to be better is worth, and return them together.
-
-    delta_b = E max(f_b - f_g, 0) + max(0, m_b - m_g + z_t s_b) / t with z_t^2 = 2 log t: the
-    second term vanishes more slowly than any chance, so that no rival is given up for good too
-    early. Together they are (sum_b delta_b^power)^(1/power). Only rivals that are counted (k,) are
-    worth anything.
-    """
-    reach, best, most = sqrt(2.0 * log(t)), means[greedy], 0.0
-    for b in range(len(means)):
-        delta[b] = 0.0
-        if counted[b] and b != greedy and squared[b] > 0.0:
-            ahead, std = means[b] - best, noise * sqrt(squared[b])
-            delta[b] = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / t
-            most = max(most, delta[b])
-    if most == 0.0:
-        return 0.0
-    total = 0.0
-    for b in range(len(means)):
-        total += (delta[b] / most) ** power
-    return most * total ** (1.0 / power)
-
-
-@compiled(allocates=False)
-def greedy_of(means, counted):
-    """Return the first action with the largest mean among those that are counted."""
-    best, top = 0, -np.inf
-    for a in range(len(means)):
-        if counted[a] and means[a] > top:
-            best, top = a, means[a]
-    return best
+    k, r = features.shape
+    for p in range(r):
+        for q in range(r):
+            part[p, q] = 0.0
+    for b in range(k):
+        if weights[b] > 0.0 and scale > 0.0:
+            root = sqrt(scale * weights[b])
+            for p in range(r):
+                pulled[p] = root * (features[b, p] - features[greedy, p])
+            for p in range(r):
+                entry, row = pulled[p], part[p]
+                for q in range(r):
+                    row[q] += entry * pulled[q]
+    for p in range(r):
+        for q in range(r):
+            total[p, q] += part[p, q]
 
 
 @compiled
-def add_products(features, greedy, weights, scale, total):
-    """Add scale sum_b weights_b u_b u_b' to total (r, r), u_b = features_b - features_greedy.
-
-    ``weights`` (k,) are delta_b / |u_b|^2, or zero.
-    """
+def add_products_in_blocks(features, greedy, weights, scale, total):
+    """Do the same by products of matrices, which is faster for many actions and coordinates."""
     k, r = features.shape
     block = np.empty((min(BLOCK, k), r))
     size = 0
@@ -107,9 +85,18 @@ def add_products(features, greedy, weights, scale, total):
             size = 0
 
 
+@compiled(allocates=False)
+def form(rows, middle, half, out):
+    """Fill out (m, m) with M Q M' for a map M (m, r) and a symmetric Q (r, r); half (1, r)."""
+    for i in range(len(rows)):
+        multiply(rows[i : i + 1], middle, half)
+        for j in range(i + 1):
+            out[i, j] = out[j, i] = inner(half[0], rows[j])
+
+
 @compiled(fastmath=FAST)
-def forms(rows, middle, out):
-    """Fill out (q, m, m) with M Q M' for maps M (q, m, r) and a symmetric matrix Q (r, r)."""
+def forms_in_blocks(rows, middle, out):
+    """Fill out (q, m, m) with M Q M' for maps M (q, m, r), by products of matrices."""
     q, m, r = rows.shape
     step = max(1, BLOCK // max(m, 1))
     for start in range(0, q, step):
@@ -146,20 +133,161 @@ def explained(shown, signal):
 
 
 @compiled(allocates=False)
-def shares_of_variance(delta, squared):
-    """Divide delta (k,) by |u_b|^2: then squares of what is shown count by what they explain."""
-    for b in range(len(delta)):
-        if delta[b] > 0.0:
-            delta[b] /= squared[b]
-
-
-@compiled(allocates=False)
 def apart(variances, inverse, features, columns, greedy, pulled, squared):
     """Fill squared (k,) with |phi_b - phi_greedy|^2 in the norm of W_t^-1; rounding is zero."""
     distances(variances, inverse, features, columns, greedy, pulled, squared)
     for b in range(len(squared)):
         if squared[b] <= ROUNDING * (variances[b] + variances[greedy]):
             squared[b] = 0.0
+
+
+class Scratch(NamedTuple):
+    """Memory for one replicate."""
+
+    squared: Any  # (k,)
+    delta: Any  # (k,)
+    pulled: Any  # (r,)
+    half: Any  # (1, r)
+    total: Any  # (r, r)
+    part: Any  # (r, r)
+    shown: Any  # (m, m)
+    signal: Any  # (m, m)
+
+
+@compiled
+def scratch_for(k, m, r):
+    """Return memory for one replicate with k actions, m rows and r coordinates."""
+    return Scratch(
+        np.empty(k),
+        np.empty(k),
+        np.empty(r),
+        np.empty((1, r)),
+        np.empty((r, r)),
+        np.empty((r, r)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+    )
+
+
+@compiled(allocates=False)
+def weigh(
+    means, variances, inverse, t, noise, features, columns, counted, pulled, squared, delta, gaps
+):
+    """Fill gaps (k,) and delta_b / |u_b|^2 (k,) of a group, and return its greedy action.
+
+    The gap is the sum of delta_b over the rivals, plus what the action earns less than the greedy
+    one.
+    """
+    greedy = greedy_of(means, counted)
+    apart(variances, inverse, features, columns, greedy, pulled, squared)
+    more = worth_of_rivals(means, squared, greedy, counted, noise, t, 1.0, delta)
+    shares_of_variance(delta, squared)
+    for a in range(len(means)):
+        gaps[a] = max(more + means[greedy] - means[a], 0.0)
+    return greedy
+
+
+@compiled(allocates=False)
+def improvement_of_one(
+    means,
+    variances,
+    inverse,
+    t,
+    noise,
+    features,
+    columns,
+    maps,
+    signals,
+    starts,
+    counted,
+    chances,
+    scratch,
+    gaps,
+    information,
+):
+    """Fill gaps (k,) and information (k,) of one replicate, see ``improvement``.
+
+    Without signals every action shows its own reward, and the variances are the signals.
+    """
+    k, _, r = maps.shape
+    squared, delta, pulled, half, total, part, shown, signal = scratch
+    for p in range(r):
+        for q in range(r):
+            total[p, q] = 0.0
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        greedy = weigh(
+            means[start:end],
+            variances[start:end],
+            inverse,
+            t,
+            noise,
+            features[start:end],
+            columns,
+            counted[start:end],
+            pulled,
+            squared[start:end],
+            delta[start:end],
+            gaps[start:end],
+        )
+        add_products(features[start:end], greedy, delta[start:end], chances[z], pulled, part, total)
+    multiply(total, inverse, part)
+    multiply(inverse, part, total)
+    for a in range(k):
+        form(maps[a], total, half, shown)
+        if len(signals) > 0:
+            copy_into(signals[a], signal)
+        else:
+            signal[0, 0] = variances[a]
+        information[a] = explained(shown, signal)
+
+
+@compiled
+def improvement_in_blocks(
+    means,
+    variances,
+    inverse,
+    t,
+    noise,
+    features,
+    columns,
+    maps,
+    signals,
+    starts,
+    counted,
+    chances,
+    scratch,
+    gaps,
+    information,
+):
+    """Do the same by products of matrices, which is faster for many actions and coordinates."""
+    k, m, r = maps.shape
+    squared, delta, pulled, _, total, _, _, signal = scratch
+    shown = np.empty((k, m, m))
+    for p in range(r):
+        for q in range(r):
+            total[p, q] = 0.0
+    for z in range(len(starts) - 1):
+        start, end = starts[z], starts[z + 1]
+        greedy = weigh(
+            means[start:end],
+            variances[start:end],
+            inverse,
+            t,
+            noise,
+            features[start:end],
+            columns,
+            counted[start:end],
+            pulled,
+            squared[start:end],
+            delta[start:end],
+            gaps[start:end],
+        )
+        add_products_in_blocks(features[start:end], greedy, delta[start:end], chances[z], total)
+    forms_in_blocks(maps, np.dot(inverse, np.dot(total, inverse)), shown)
+    for a in range(k):
+        copy_into(signals[a], signal)
+        information[a] = explained(shown[a], signal)
 
 
 @compiled
@@ -187,32 +315,46 @@ def improvement(
     """
     n, k = means.shape
     m, r = maps.shape[1], maps.shape[2]
-    gaps, information = np.empty((n, k)), np.zeros((n, k))
-    squared, delta, pulled = np.empty(k), np.empty(k), np.empty(r)
-    shown, signal = np.empty((k, m, m)), np.empty((m, m))
-    total = np.empty((r, r))
+    gaps, information = np.empty((n, k)), np.empty((n, k))
+    scratch = scratch_for(k, m, r)
     for i in range(n):
-        total[:] = 0.0
-        for z in range(len(starts) - 1):
-            start, end = starts[z], starts[z + 1]
-            own, mine = means[i, start:end], counted[i % len(counted), start:end]
-            seen, weights = features[start:end], delta[start:end]
-            greedy = greedy_of(own, mine)
-            far = squared[start:end]
-            apart(variances[i, start:end], inverse[i], seen, columns, greedy, pulled, far)
-            more = worth_of_rivals(own, far, greedy, mine, noise, rounds[i], 1.0, weights)
-            shares_of_variance(weights, far)
-            add_products(seen, greedy, weights, chances[i, z], total)
-            for a in range(end - start):
-                gaps[i, start + a] = max(more + own[greedy] - own[a], 0.0)
-        if m > 0 and r > 0:
-            middle = np.dot(inverse[i], np.dot(total, inverse[i]))
-            forms(maps, middle, shown)
-            for a in range(k):
-                for p in range(m):
-                    for q in range(m):
-                        signal[p, q] = signals[i, a, p, q]
-                information[i, a] = explained(shown[a], signal)
+        own = counted[i % len(counted)]
+        if k * r * r <= LOOPS:
+            improvement_of_one(
+                means[i],
+                variances[i],
+                inverse[i],
+                rounds[i],
+                noise,
+                features,
+                columns,
+                maps,
+                signals[i],
+                starts,
+                own,
+                chances[i],
+                scratch,
+                gaps[i],
+                information[i],
+            )
+        else:
+            improvement_in_blocks(
+                means[i],
+                variances[i],
+                inverse[i],
+                rounds[i],
+                noise,
+                features,
+                columns,
+                maps,
+                signals[i],
+                starts,
+                own,
+                chances[i],
+                scratch,
+                gaps[i],
+                information[i],
+            )
     return gaps, information
 
 
@@ -237,14 +379,14 @@ def improvement_of_duels(means, variances, inverse, rounds, noise, features, col
         more = worth_of_rivals(means[i], squared, g, mine, noise, rounds[i], 1.0, delta)
         shares_of_variance(delta, squared)
         total[:] = 0.0
-        add_products(features, g, delta, 1.0, total)
+        add_products_in_blocks(features, g, delta, 1.0, total)
         middle = np.dot(inverse[i], np.dot(total, inverse[i]))
         for a in range(k):
             gaps[i, a] = max(more + means[i, g] - means[i, a], 0.0)
             for p in range(r):
                 away[a, 0, p] = features[a, p] - features[g, p]
         if r > 0:
-            forms(away, middle, shown)
+            forms_in_blocks(away, middle, shown)
             for a in range(k):
                 information[i, a] = max(shown[a, 0, 0], 0.0) / (1.0 + squared[a])
     return gaps, information, greedy, psi

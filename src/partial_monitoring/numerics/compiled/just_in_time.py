@@ -8,9 +8,11 @@ from contextlib import suppress
 from multiprocessing import parent_process
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 from numba.core.caching import FunctionCache
+
+from partial_monitoring.numerics.compiled.patience import Patient, background
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -38,8 +40,11 @@ def compiled(
 
     def kept(function: Callable[..., Any]) -> Any:
         dispatcher = decorate(function)
+        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return dispatcher  # the function itself, as in simulated GPUs
         with suppress(RuntimeError):  # no folder can be written to
             dispatcher._cache = Cache(function)
+            dispatcher.__class__ = Patient
         return dispatcher
 
     return kept if function is None else kept(function)
@@ -58,6 +63,14 @@ class Cache(FunctionCache):
             with suppress(OSError):
                 self.flush()
             return None
+
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Whether a version is stored."""
+        try:
+            index = self._cache_file._load_index()
+            return self._index_key(sig, target_context.codegen()) in index
+        except Exception:  # as above
+            return False
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
@@ -80,7 +93,7 @@ class Notice(event.Listener):
         self._shown = 0
 
     def on_start(self, event: Any) -> None:
-        if self._is_ours(event):
+        if self._is_ours(event) and not background.here:
             if self._depth == 0 and sys.stderr.isatty() and parent_process() is None:
                 self._shown = len(self.text)
                 print(self.text, end="", file=sys.stderr, flush=True)
@@ -89,6 +102,7 @@ class Notice(event.Listener):
     def on_end(self, event: Any) -> None:
         if self._is_ours(event):
             self.compiled += 1
+        if self._is_ours(event) and not background.here:
             self._depth -= 1
             if self._depth == 0 and self._shown:
                 print("\r" + " " * self._shown + "\r", end="", file=sys.stderr, flush=True)

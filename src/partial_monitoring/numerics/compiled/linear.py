@@ -11,6 +11,9 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
 
+IN_ORDER = {"contract", "nsz"}
+"""Sums are not reordered: their terms are added as products of matrices add them."""
+
 EXTREMES = FAST | {"nnan"}
 """For least and largest entries only: those of NaN are nobody's business."""
 

@@ -173,10 +173,10 @@ def finish(
     known,
     triangles,
     line,
-    upkeep,
+    rule,
 ):
     """Count an action of a context, observe it and take it in; False if a refresh is due."""
-    (period, most, _), actions = upkeep, actions_at(listed, z)
+    actions = actions_at(listed, z)
     number = listed.numbers[listed.starts[z, 0] + action]
     worlds.count(totals, i, number, worlds.loss(world, i, z, number), gain, ratio)
     worlds.observe(world, i, z, number, t, scratch.shown)
@@ -187,5 +187,5 @@ def finish(
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
     known.round[i] = rounds + 1
-    stale = rounds % period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-    return not stale or refresh(actions, known, most, 0, i, scratch)
+    stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
+    return not stale or refresh(actions, known, rule.most, 0, i, scratch)

@@ -36,8 +36,12 @@ class Rule(NamedTuple):
     """Whether draws are as wide as the confidence set."""
     noise_std: float
     """How wide they are otherwise."""
-    upkeep: tuple
-    """See ``estimate.learn``."""
+    period: int
+    """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
+    rows: int
+    """The number of rows whose signals are kept: m, or 0 if actions show their own reward."""
     probe: float
     """The share of uniform actions."""
 
@@ -174,16 +178,15 @@ def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, s
 
     What it knows is in some row, on a processor in its own one.
     """
-    upkeep = rule.upkeep
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        action, ratio = decide(world, i, t, actions, known, row, upkeep[2], rule, scratch)
+        action, ratio = decide(world, i, t, actions, known, row, rule.rows, rule, scratch)
         probe = worlds.probe(world, i, t, rule.probe, len(actions.offsets))
         action = probe if probe >= 0 else action
-        gain = gained(known, row, upkeep[2], action, rule, scratch.rest)
+        gain = gained(known, row, rule.rows, action, rule, scratch.rest)
         worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gain, ratio)
         reached[i] = t + 1
-        if not learn(world, data, i, action, t, actions, known, row, upkeep, scratch):
+        if not learn(world, data, i, action, t, actions, known, row, rule, scratch):
             due[i] = True
             return
 

@@ -26,7 +26,7 @@ def play_ids_in(
             reached[i] = t + 1
             place = listed, met.context, met.scratch
             numbers = action, gain, ratio
-            memory = known, triangles, room.line, rule.upkeep
+            memory = known, triangles, room.line, rule
             if not finish(world, totals, i, t, *place, *numbers, *memory):
                 due[i] = True
                 break
@@ -48,7 +48,7 @@ def play_bandits_in(
             reached[i] = t + 1
             place = listed, met.context, met.scratch
             numbers = action, gain, ratio
-            memory = known, triangles, room.line, rule.upkeep
+            memory = known, triangles, room.line, rule
             if not finish(world, totals, i, t, *place, *numbers, *memory):
                 due[i] = True
                 break

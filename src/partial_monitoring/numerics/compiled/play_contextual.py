@@ -40,8 +40,10 @@ class Rule(NamedTuple):
     """Whether information is that on improvements, else log det."""
     kappa: float
     chances: int
-    upkeep: tuple
-    """See ``estimate.learn``."""
+    period: int
+    """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
     probe: float
     """The share of uniform actions."""
 
@@ -218,7 +220,7 @@ def play(
             reached[i] = t + 1
             place = listed, z, scratch
             numbers = action, gain, ratio
-            memory = known, triangles, room.line, rule.upkeep
+            memory = known, triangles, room.line, rule
             if not finish(world, totals, i, t, *place, *numbers, *memory):
                 due[i] = True
                 break

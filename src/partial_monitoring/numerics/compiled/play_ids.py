@@ -14,7 +14,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import gaps as gap_loops
 from partial_monitoring.numerics.compiled import world as worlds
-from partial_monitoring.numerics.compiled.estimate import information_of, learn
+from partial_monitoring.numerics.compiled.estimate import fill_information, finish_round
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import squared_radius
 from partial_monitoring.numerics.compiled.ratio import minimize_row
@@ -40,8 +40,12 @@ class Rule(NamedTuple):
     exact: bool
     """Whether all pairs are considered, not only those with the greedy action."""
     tradeoff: float
-    upkeep: tuple
-    """See ``estimate.learn``."""
+    period: int
+    """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
+    rows: int
+    """The number of rows whose signals are kept: m, or 0 if actions show their own reward."""
     probe: float
     """The share of uniform actions."""
 
@@ -140,8 +144,7 @@ def decide(world, i, t, actions, known, row, rows, alone, rule, scratch):
     """
     gaps, information = scratch.gaps, scratch.information
     uniform = worlds.uniform_for_policy(world, i, t)
-    for a in range(len(information)):
-        information[a] = information_of(known, rows, row, a, scratch.rest)
+    fill_information(known, rows, row, scratch)
     if actions.best >= 0 and (alone or rule.sampling < TRADEOFF):
         return actions.best, 0.0
     rounds, log_det = known.round[row], known.log_det[row]
@@ -162,16 +165,11 @@ def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, s
 
     What it knows is in some row, on a processor in its own one.
     """
-    upkeep, information = rule.upkeep, scratch.information
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        action, ratio = decide(world, i, t, actions, known, row, upkeep[2], True, rule, scratch)
-        probe = worlds.probe(world, i, t, rule.probe, len(information))
-        action = probe if probe >= 0 else action
-        lost = worlds.loss(world, i, 0, action)
-        worlds.count(totals, i, action, lost, information[action], ratio)
-        reached[i] = t + 1
-        if not learn(world, data, i, action, t, actions, known, row, upkeep, scratch):
+        action, ratio = decide(world, i, t, actions, known, row, rule.rows, True, rule, scratch)
+        own = actions, known, row, rule, scratch, action, ratio
+        if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return
 

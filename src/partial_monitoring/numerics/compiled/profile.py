@@ -1,33 +1,25 @@
 """The profile likelihood of comparisons between actions, when what is shown are signals.
 
-A signal i has the probability p_i(x) = base_i + sign_i <e_i, x>, where e_i is one of few directions
-that several signals share: the two signals of an action have opposite signs. It was seen counts_i
-times, with the pseudo-counts of the prior, so that all of them are positive. The log-likelihood
-
-    l(x) = sum_i counts_i log p_i(x)
-
-is strictly concave, and it falls to minus infinity at the boundary of {p > 0}: Newton's method,
-with steps that leave a tenth of every probability and that let l grow by a tenth of what they
-promise, converges from everywhere. How sure it is that b is worse than g is the likelihood that is
-lost at the best point x_b where the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard
-deviations.
-
-Arguments that all functions share: directions (e, r); of each signal its direction, sign and base,
-shape (s,) each; its count and its probability p, shape (s,) each. A ``factor`` is the lower
-triangle L of minus the Hessian, L L', with the inverses of its diagonal. ``alone`` (r,) says which
-coordinates share no direction with others: with independent arms L is diagonal, and nothing takes
-time that grows like r^3.
+How sure it is that b is worse than g is the likelihood l that is lost at the best point x_b where
+the two tie, R_b = (2 l(x_hat) - 2 l(x_b))^(1/2), in standard deviations.
 """
-
 
 # mypy: ignore-errors
 
-from math import exp, log, log1p, pi, sqrt
+from math import exp, log, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, inner
+from partial_monitoring.numerics.compiled.linear import inner
+from partial_monitoring.numerics.compiled.signal_likelihood import (
+    decompose,
+    derivatives,
+    halfway,
+    maximize,
+    other_half,
+)
 
 NEAR = 0.05
 """Ties closer than this many standard deviations are taken at the estimate itself."""
@@ -36,180 +28,87 @@ MOST_REFINED = 8
 """Of many rivals, those with the largest weights in the normal approximation are compared by their
 likelihood, the others in that approximation."""
 
+TIED = 1e-9
+"""Weights that differ by this fraction are equal."""
+
 FEW = 20
 """Up to this many rivals, in up to this many dimensions, all are compared by their likelihood."""
 
-LARGE_STEP = 0.1
-"""Newton's method needs no line search after steps whose squared length, in the norm of minus the
-Hessian, is at most this."""
 
-NEWTON_LEFT, CHORD_LEFT = 1e-6, 1e-12
-"""It stops after a step whose squared length is at most this; for steps with the factor of an
-earlier point the limit is smaller. Either way at most about 1e-6 standard deviations are left."""
+class Table(NamedTuple):
+    """What does not change while a game is played: its signals, its rewards and its contexts.
 
-CHEAP = 8
-"""In up to this many dimensions a factor is computed anew for every step."""
-
-PROGRESS = 0.2
-"""Steps with an old factor are taken while their squared lengths shrink at least by this."""
-
-MOST_STEPS = 500
-"""Of Newton's method; one or two are usual, many are taken only towards extreme counts."""
-
-
-@compiled(fastmath=FAST)
-def probabilities(directions, direction, sign, base, x, along, p):
-    """Fill the probabilities of all signals at x; ``along`` (e,) is overwritten."""
-    for e in range(len(directions)):
-        along[e] = inner(directions[e], x)
-    for i in range(len(base)):
-        p[i] = base[i] + sign[i] * along[direction[i]]
-
-
-@compiled(fastmath=FAST)
-def slope(directions, direction, sign, counts, p, along, gradient):
-    """Fill the gradient of l; ``along`` (e,) is overwritten."""
-    for e in range(len(directions)):
-        along[e] = 0.0
-    for i in range(len(counts)):
-        along[direction[i]] += sign[i] * counts[i] / p[i]
-    for j in range(len(gradient)):
-        gradient[j] = 0.0
-    for e in range(len(directions)):
-        for j in range(len(gradient)):
-            gradient[j] += along[e] * directions[e, j]
-
-
-@compiled(fastmath=FAST)
-def curvature(directions, direction, alone, counts, p, along, factor):
-    """Fill the factor of minus the Hessian of l; ``along`` (e,) is overwritten."""
-    r = len(alone)
-    for e in range(len(directions)):
-        along[e] = 0.0
-    for i in range(len(counts)):
-        along[direction[i]] += counts[i] / (p[i] * p[i])
-    for j in range(r):
-        for q in range(j + 1):
-            factor[j, q] = 0.0
-    for e in range(len(directions)):
-        for j in range(r):
-            scaled = along[e] * directions[e, j]
-            if alone[j]:
-                factor[j, j] += scaled * directions[e, j]
-            elif scaled != 0.0:
-                for q in range(j + 1):
-                    factor[j, q] += scaled * directions[e, q]
-    for i in range(r):
-        for j in range(i if alone[i] else 0, i + 1):
-            total = factor[i, j]
-            if not alone[i]:
-                for q in range(j):
-                    total -= factor[i, q] * factor[j, q]
-            if i == j:
-                factor[i, i] = 1.0 / sqrt(max(total, 1e-300))
-            else:
-                factor[i, j] = total * factor[j, j]
-
-
-@compiled(fastmath=FAST)
-def halfway(factor, alone, vector, out):
-    """Fill out with L^-1 vector, whose length is that of the vector in the norm of (L L')^-1."""
-    for i in range(len(vector)):
-        total = vector[i]
-        if not alone[i]:
-            for q in range(i):
-                total -= factor[i, q] * out[q]
-        out[i] = total * factor[i, i]
-
-
-@compiled(fastmath=FAST)
-def solve(factor, alone, vector, out):
-    """Fill out with (L L')^-1 vector."""
-    halfway(factor, alone, vector, out)
-    for i in range(len(vector) - 1, -1, -1):
-        out[i] *= factor[i, i]
-        if not alone[i]:
-            for q in range(i):
-                out[q] -= factor[i, q] * out[i]
-
-
-@compiled
-def allowed(direction, sign, counts, p, change, size):
-    """Return the fraction of a step to take, given its change (e,) along the directions.
-
-    It leaves a tenth of every probability. Of a step with a large ``size`` it is the first of 1,
-    1/2, 1/4, ... of that which lets l grow by a tenth of what its slope promises.
+    As in ``estimation.profile.model``, where the shapes are given.
     """
-    share = 1.0
-    for i in range(len(p)):
-        relative = sign[i] * change[direction[i]] / p[i]
-        if share * relative < -0.9:
-            share = -0.9 / relative
-    while size > LARGE_STEP and share > 1e-12:
-        gain = 0.0
-        for i in range(len(p)):
-            gain += counts[i] * log1p(share * sign[i] * change[direction[i]] / p[i])
-        if gain >= 0.1 * share * size:
-            break
-        share *= 0.5
-    return share
+
+    first: np.ndarray
+    source: np.ndarray
+    scale: np.ndarray
+    shift: np.ndarray
+    extra: np.ndarray
+    alone: np.ndarray
+    direction: np.ndarray
+    sign: np.ndarray
+    base: np.ndarray
+    slopes: np.ndarray
+    offsets: np.ndarray
+    groups: np.ndarray
+    positions: np.ndarray
+    chances: np.ndarray
+    pareto: np.ndarray
+    inside: np.ndarray
+    unit: float
+    growth: float
+    """An estimate is stale when the plays of an action have grown by this fraction."""
+    damping: float
 
 
-@compiled
-def maximize(
-    directions, direction, sign, base, alone, counts, x, u, level, p, factor, vectors, along
-):  # fmt: skip
-    """Move x to the maximum of l where <u, x> = level; return the multiplier mu.
+class Known(NamedTuple):
+    """What is known in n replicates; of one of them, without the first axis."""
 
-    There the gradient is mu u. With u = 0 it is the maximum of all, and mu = 0. Otherwise x must be
-    on that plane (up to rounding), and p > 0 at x.
-
-    Leaves the probabilities of the maximum in p. Overwrites the factor, vectors (3, r) and along
-    (e,).
-    """
-    gradient, step, response = vectors[0], vectors[1], vectors[2]
-    multiplier, reach, last, new = 0.0, 0.0, np.inf, True
-    probabilities(directions, direction, sign, base, x, along, p)
-    for _ in range(MOST_STEPS):
-        slope(directions, direction, sign, counts, p, along, gradient)
-        if new:
-            curvature(directions, direction, alone, counts, p, along, factor)
-            solve(factor, alone, u, response)
-            reach = inner(u, response)
-        solve(factor, alone, gradient, step)
-        if reach > 0.0:
-            multiplier = (inner(u, step) + inner(u, x) - level) / reach
-            for j in range(len(x)):
-                step[j] -= multiplier * response[j]
-        size = 0.0
-        for e in range(len(directions)):
-            along[e] = inner(directions[e], step)
-        for i in range(len(p)):
-            size += counts[i] * (along[direction[i]] / p[i]) ** 2
-        if not new and size > PROGRESS * last:
-            new = True
-            continue
-        share = allowed(direction, sign, counts, p, along, size)
-        for j in range(len(x)):
-            x[j] += share * step[j]
-        for i in range(len(p)):
-            p[i] += share * sign[i] * along[direction[i]]
-        if size <= (NEWTON_LEFT if new else CHORD_LEFT):
-            break
-        last, new = size, len(x) <= CHEAP or size > LARGE_STEP
-    return multiplier
+    round: np.ndarray
+    """t: one more than the number of observations, shape (n,)."""
+    seen: np.ndarray
+    """How often each context came, shape (n, contexts)."""
+    plays: np.ndarray
+    fresh: np.ndarray
+    """The plays of all actions, now and when the estimate was computed, shape (n, K) each."""
+    counts: np.ndarray
+    """Of all signals, shape (n, s)."""
+    x: np.ndarray
+    """The estimate, shape (n, r)."""
+    ties: np.ndarray
+    """Shape (n, K, r)."""
+    means: np.ndarray
+    worth: np.ndarray
+    """Of all actions, shape (n, K) each."""
 
 
-@compiled
-def loss_of(counts, p, other):
-    """Return the likelihood that is lost from probabilities p to others."""
-    total = 0.0
-    for i in range(len(counts)):
-        total += counts[i] * log(p[i] / other[i])
-    return total
+class Scratch(NamedTuple):
+    """Arrays that are overwritten; those of one replicate are used again for the next."""
+
+    lines: np.ndarray
+    """Probabilities at the estimate, at a tie, and inverses of one of them, shape (3, s)."""
+    slopes: np.ndarray
+    """First and second derivatives of l along the directions, shape (2, e)."""
+    vectors: np.ndarray
+    """Shape (5, r)."""
+    pivots: np.ndarray
+    """Shape (2, r)."""
+    matrices: np.ndarray
+    """Shape (3, r, r)."""
+    refined: np.ndarray
+    """Shape (K,)."""
+    chances: np.ndarray
+    """Shape (contexts,)."""
+    costs: np.ndarray
+    saved: np.ndarray
+    """What each action costs now and saves later, shape (k,) each."""
+    shown: np.ndarray
+    """An observation, shape (m,)."""
 
 
-@compiled
+@compiled(allocates=False)
 def weight(sure, scale, damping):
     """Return what one more observation takes off the expected loss, as far as it is calibrated.
 
@@ -219,7 +118,7 @@ def weight(sure, scale, damping):
     return scale * exp(-0.5 * square) / sqrt(2.0 * pi) * (1.0 + square / damping) ** -damping
 
 
-@compiled
+@compiled(allocates=False)
 def greedy_of(means, pareto, start, stop):
     """Return the Pareto action of a group with the largest mean, the first one among ties."""
     greedy = -1
@@ -229,26 +128,40 @@ def greedy_of(means, pareto, start, stop):
     return greedy
 
 
-@compiled
-def choose(weights, start, stop, r, refined):
-    """Mark which rivals of a group are compared by their likelihood; others have weights < 0."""
-    rivals = 0
+@compiled(allocates=False)
+def approximate(table, best, pivots, lower, pareto, means, weights, start, stop, u, away):
+    """Fill the weights of the rivals of a group in the normal approximation, -1 for others."""
     for b in range(start, stop):
-        refined[b] = weights[b] >= 0.0
-        rivals += refined[b]
-    if rivals <= FEW and r <= FEW:
-        return
+        weights[b] = -1.0
+        if pareto[b] and b != best:
+            for j in range(len(u)):
+                u[j] = table.slopes[b, j] - table.slopes[best, j]
+            deviation = sqrt(halfway(pivots, lower, table.alone, u, away))
+            if deviation > 0.0:
+                sure = (means[best] - means[b]) / deviation
+                weights[b] = weight(sure, deviation, table.damping)
+
+
+@compiled(allocates=False)
+def choose(weights, start, stop, refined):
+    """Mark which rivals of a group are compared by their likelihood; others have weights < 0.
+
+    Of rivals with equal weights, up to rounding, the first ones are.
+    """
     for b in range(start, stop):
         refined[b] = False
-    for _ in range(min(rivals, MOST_REFINED)):
+    for _ in range(MOST_REFINED):
         top = -1
         for b in range(start, stop):
-            if weights[b] >= 0.0 and not refined[b] and (top < 0 or weights[b] > weights[top]):
+            least = (1.0 + TIED) * weights[top] if top >= 0 else -1.0
+            if weights[b] >= 0.0 and not refined[b] and weights[b] > least:
                 top = b
+        if top < 0:
+            break
         refined[top] = True
 
 
-@compiled
+@compiled(allocates=False)
 def crossing(x, inside, behind, ahead, off, tie):
     """Move a tie onto the plane of its pair, unless it is there (``off`` is the lead of b).
 
@@ -260,119 +173,122 @@ def crossing(x, inside, behind, ahead, off, tie):
             tie[j] = x[j] + behind / (behind + ahead) * (inside[j] - x[j])
 
 
-@compiled
-def profile(
-    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
-    chances, damping, counts, x, ties, means, worth, refined, vectors, lines, matrices,
-):  # fmt: skip
+@compiled(allocates=False)
+def add_square(alone, share, vector, total):
+    """Add share * vector vector' to the lower triangle of a matrix, as far as it is needed."""
+    for j in range(len(vector)):
+        scaled = share * vector[j]
+        if alone[j]:
+            total[j, j] += scaled * vector[j]
+        elif scaled != 0.0:
+            for q in range(j + 1):
+                total[j, q] += scaled * vector[q]
+
+
+@compiled(allocates=False)
+def spread(extra, alone, total, out):
+    """Fill out (e,) with <e, total e> for all directions e, given the lower triangle of total."""
+    r = len(alone)
+    for j in range(r):
+        out[j] = total[j, j]
+    for m in range(len(extra)):
+        row, out[r + m] = extra[m], 0.0
+        for j in range(r):
+            if row[j] != 0.0:
+                half = 0.5 * total[j, j] * row[j]
+                for q in range(j):
+                    half += total[j, q] * row[q]
+                out[r + m] += 2.0 * row[j] * half
+
+
+@compiled(allocates=False)
+def weigh_contexts(chances, seen, out):
+    """Fill out with how often each context is expected, by its chances and by how often it came."""
+    total = 0.0
+    for z in range(len(out)):
+        out[z] = seen[z] + chances[z] * len(out)
+        total += out[z]
+    for z in range(len(out)):
+        out[z] /= total
+
+
+@compiled(allocates=False)
+def profile(table, own, scratch):
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
     Fills the means (K,) and the worth (K,) of all actions: what an observation of each is expected
-    to save per round, over all contexts together. ``refined``, ``vectors`` (5, r), ``lines`` (3, s)
-    and ``matrices`` (3, r, r) are overwritten.
+    to save per round, over all contexts together.
     """
-    r, u, away = len(x), vectors[3], vectors[4]
-    p, other, along = lines[0], lines[1], lines[2, : len(directions)]
-    factor, tied_factor, total = matrices[0], matrices[1], matrices[2]
+    extra, alone, direction, sign = table.extra, table.alone, table.direction, table.sign
+    base, slopes, offsets, groups = table.base, table.slopes, table.offsets, table.groups
+    pareto, inside, means, worth = table.pareto, table.inside, own.means, own.worth
+    counts, x = own.counts, own.x
+    p, tied, inverse = scratch.lines[0], scratch.lines[1], scratch.lines[2]
+    vectors, u, away = scratch.vectors, scratch.vectors[3], scratch.vectors[4]
+    rise, bend, refined = scratch.slopes[0], scratch.slopes[1], scratch.refined
+    pivots, lower, total = scratch.pivots[0], scratch.matrices[0], scratch.matrices[2]
+    r, least = len(x), np.inf
+    weigh_contexts(table.chances, own.seen, scratch.chances)
+    for i in range(len(counts)):
+        least = min(least, counts[i])
     for j in range(r):
         u[j] = 0.0
-        for q in range(r):
+        for q in range(j if alone[j] else 0, j + 1):
             total[j, q] = 0.0
-    maximize(directions, direction, sign, base, alone, counts, x, u, 0.0, p, factor, vectors, along)
-    curvature(directions, direction, alone, counts, p, along, factor)
+    maximize(
+        extra, alone, direction, sign, base, counts, least, x, u, 0.0, p, inverse, scratch.slopes,
+        vectors, pivots, lower,
+    )  # fmt: skip
+    derivatives(direction, sign, counts, p, inverse, rise, bend)
+    decompose(extra, alone, bend, pivots, lower)
     for a in range(len(offsets)):
         means[a] = offsets[a] + inner(slopes[a], x)
-        worth[a] = -1.0
     for z in range(len(groups) - 1):
         start, stop = groups[z], groups[z + 1]
-        best = greedy_of(means, pareto, start, stop)
+        best, rivals = greedy_of(means, pareto, start, stop), -1
         for b in range(start, stop):
-            if pareto[b] and b != best:
-                for j in range(r):
-                    u[j] = slopes[b, j] - slopes[best, j]
-                halfway(factor, alone, u, away)
-                deviation = sqrt(inner(away, away))
-                if deviation > 0.0:
-                    worth[b] = weight((means[best] - means[b]) / deviation, deviation, damping)
-        choose(worth, start, stop, r, refined)
+            rivals += pareto[b]
+        few = rivals <= FEW and r <= FEW
+        if not few:
+            approximate(table, best, pivots, lower, pareto, means, worth, start, stop, u, away)
+            choose(worth, start, stop, refined)
         for b in range(start, stop):
-            value = worth[b]
-            if value < 0.0 or (value == 0.0 and not refined[b]):
+            if not pareto[b] or b == best:
+                continue
+            exact = few or refined[b]
+            if not exact and worth[b] <= 0.0:
                 continue
             for j in range(r):
                 u[j] = slopes[b, j] - slopes[best, j]
-            solve(factor, alone, u, away)
-            squared, behind = inner(u, away), means[best] - means[b]
-            if refined[b] and behind > NEAR * sqrt(squared):
-                tie, level = ties[b], offsets[best] - offsets[b]
+            squared, behind = halfway(pivots, lower, alone, u, away), means[best] - means[b]
+            if squared <= 0.0:
+                continue
+            if exact and behind > NEAR * sqrt(squared):
+                tie, level = own.ties[b], offsets[best] - offsets[b]
                 ahead = inner(u, inside[b]) - level
                 if ahead <= 0.0:  # they tie nowhere, as far as is seen of them
                     continue
                 crossing(x, inside[b], behind, ahead, inner(u, tie) - level, tie)
                 force = maximize(
-                    directions, direction, sign, base, alone, counts, tie, u, level, other,
-                    tied_factor, vectors, along,
+                    extra, alone, direction, sign, base, counts, least, tie, u, level, tied,
+                    inverse, scratch.slopes, vectors, scratch.pivots[1], scratch.matrices[1],
                 )  # fmt: skip
-                sure = sqrt(max(2.0 * loss_of(counts, p, other), 1e-12))
-                value, squared = weight(sure, sure / max(abs(force), 1e-300), damping), 0.0
+                lost, squared = 0.0, 0.0
+                for i in range(len(p)):
+                    ratio = tied[i] / p[i]
+                    lost -= counts[i] * log(ratio)
+                    squared += counts[i] * (1.0 - ratio) ** 2
+                sure = sqrt(max(2.0 * lost, 1e-12))
+                value = weight(sure, sure / max(abs(force), 1e-300), table.damping)
                 for j in range(r):
                     away[j] = tie[j] - x[j]
-                for i in range(len(p)):
-                    squared += counts[i] * (1.0 - other[i] / p[i]) ** 2
-            share = chances[z] * value / squared
-            for j in range(r):
-                scaled = share * away[j]
-                if scaled != 0.0:
-                    for q in range(j + 1):
-                        total[j, q] += scaled * away[q]
-    for e in range(len(directions)):
-        along[e] = 0.0
-        for j in range(r):
-            if directions[e, j] != 0.0:
-                half = 0.5 * total[j, j] * directions[e, j]
-                for q in range(j):
-                    half += total[j, q] * directions[e, q]
-                along[e] += 2.0 * directions[e, j] * half
+            else:
+                deviation = sqrt(squared)
+                value = weight(behind / deviation, deviation, table.damping)
+                other_half(pivots, lower, alone, away)
+            add_square(alone, scratch.chances[z] * value / squared, away, total)
+    spread(extra, alone, total, bend)
     for a in range(len(offsets)):
         worth[a] = 0.0
-        for i in range(first[a], first[a + 1]):
-            worth[a] += along[direction[i]] / p[i]
-
-
-@compiled
-def refresh(
-    directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto, inside,
-    chances, damping, stale, counts, x, ties, means, worth,
-):  # fmt: skip
-    """Bring the stale replicates up to date; see ``profile``."""
-    r = directions.shape[1]
-    vectors, lines = np.empty((5, r)), np.empty((3, len(base)))
-    matrices, refined = np.empty((3, r, r)), np.empty(len(offsets), dtype=np.bool_)
-    for n in range(len(stale)):
-        if stale[n]:
-            profile(
-                directions, direction, sign, base, alone, first, slopes, offsets, groups, pareto,
-                inside, chances[n], damping, counts[n], x[n], ties[n], means[n], worth[n], refined,
-                vectors, lines, matrices,
-            )  # fmt: skip
-
-
-@compiled
-def count(first, source, scale, shift, action, observation, growth, plays, fresh, counts, stale):
-    """Count the signals of actions (n,) in observations (n, m), and say whose estimate is stale.
-
-    It is when the plays of the action have grown by a fraction ``growth`` since it was up to date.
-    """
-    for n in range(len(action)):
-        a = action[n]
-        stale[n] = False
-        if first[a] == first[a + 1]:
-            continue
-        plays[n, a] += 1
-        for i in range(first[a], first[a + 1]):
-            seen = scale[i] * observation[n, source[i]] + shift[i]
-            counts[n, i] += min(max(seen, 0.0), 1.0)
-        if plays[n, a] - fresh[n, a] >= growth * plays[n, a]:
-            stale[n] = True
-            for b in range(plays.shape[1]):
-                fresh[n, b] = plays[n, b]
+        for i in range(table.first[a], table.first[a + 1]):
+            worth[a] += bend[direction[i]] / p[i]

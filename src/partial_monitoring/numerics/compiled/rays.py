@@ -18,106 +18,119 @@ otherwise the bound itself is returned, which is too large rather than too small
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from partial_monitoring.numerics.compiled.bodies import numbered
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+
+SLACK, MULTIPLIERS = numbered(2)
+"""The rows of the sides: s and mu."""
+
+Z, C, P, Q = numbered(4)
+"""The lines: the point, the direction of the ray, and p and q of the path."""
 
 CERTIFIED = 1e-9
 """Largest relative gap between value and bound that still counts as exact."""
 
 
-@compiled(inline="always")
-def solve_in_place(matrix, size, first, second):
-    """Solve matrix x = first, second by Cholesky's method; the lower part is overwritten."""
+@compiled(inline="always", allocates=False)
+def solve_in_place(square, size, work, first, second):
+    """Solve a system of equations for two right-hand sides by Cholesky's method, in place.
+
+    All are rows of ``square``: the matrix from row ``work`` on (its lower part is used), the sides
+    in rows ``first`` and ``second``.
+    """
     for j in range(size):
-        pivot = matrix[j, j]
+        pivot = square[work + j, j]
         for i in range(j):
-            pivot -= matrix[j, i] * matrix[j, i]
+            pivot -= square[work + j, i] * square[work + j, i]
         if not pivot > 0.0:
             return False
-        root = np.sqrt(pivot)
-        matrix[j, j] = root
+        root = math.sqrt(pivot)
+        square[work + j, j] = root
         for i in range(j + 1, size):
-            entry = matrix[i, j]
+            entry = square[work + i, j]
             for h in range(j):
-                entry -= matrix[i, h] * matrix[j, h]
-            matrix[i, j] = entry / root
+                entry -= square[work + i, h] * square[work + j, h]
+            square[work + i, j] = entry / root
     for j in range(size):
         for h in range(j):
-            first[j] -= matrix[j, h] * first[h]
-            second[j] -= matrix[j, h] * second[h]
-        first[j] /= matrix[j, j]
-        second[j] /= matrix[j, j]
+            square[first, j] -= square[work + j, h] * square[first, h]
+            square[second, j] -= square[work + j, h] * square[second, h]
+        square[first, j] /= square[work + j, j]
+        square[second, j] /= square[work + j, j]
     for j in range(size - 1, -1, -1):
         for h in range(j + 1, size):
-            first[j] -= matrix[h, j] * first[h]
-            second[j] -= matrix[h, j] * second[h]
-        first[j] /= matrix[j, j]
-        second[j] /= matrix[j, j]
+            square[first, j] -= square[work + h, j] * square[first, h]
+            square[second, j] -= square[work + h, j] * square[second, h]
+        square[first, j] /= square[work + j, j]
+        square[second, j] /= square[work + j, j]
     return True
 
 
-@compiled
-def squares(x):
-    """Return |x|^2."""
+@compiled(allocates=False)
+def squares(lines, x):
+    """Return |x|^2 of a line."""
     total = 0.0
-    for j in range(len(x)):
-        total += x[j] * x[j]
+    for j in range(lines.shape[1]):
+        total += lines[x, j] * lines[x, j]
     return total
 
 
-@compiled
-def product(rows, i, x):
-    """Return the product of row i with a vector."""
+@compiled(allocates=False)
+def product(rows, i, lines, x):
+    """Return the product of row i with a line."""
     total = 0.0
-    for j in range(len(x)):
-        total += rows[i, j] * x[j]
+    for j in range(rows.shape[1]):
+        total += rows[i, j] * lines[x, j]
     return total
 
 
-@compiled
-def ray_path(c, rows, slack, reach, last, z, multipliers):
-    """Follow the path until |z|^2 = reach or u = last; fill z (D,) and multipliers (n,).
+@compiled(allocates=False)
+def ray_path(reach, last, rows, sides, lines, square, active):
+    """Follow the path until |z|^2 = reach or u = last; fill the line Z and the multipliers.
 
     Returns (u, finished). With u infinite the path ended at a maximiser over all of P, and the
     multipliers are those of that linear program (for direction c); otherwise they belong to u c.
+
+    Given are the facets N as rows (n, D), s in the row SLACK of the sides (2, n), and the direction
+    in the line C of the lines (4, D). ``square`` (2 D + 4, D + 1) and ``active`` (D + 1 + n,) are
+    scratch: the Gram matrix of the active rows, a copy to be factored, alpha and kappa; the active
+    rows, then whether each row is active.
     """
     n, dim = rows.shape
-    active = np.empty(dim + 1, np.int64)
-    is_active = np.empty(n, np.bool_)
-    gram = np.empty((dim + 1, dim + 1))
-    work = np.empty((dim + 1, dim + 1))
-    alpha = np.empty(dim + 1)
-    kappa = np.empty(dim + 1)
-    p = np.empty(dim)
-    q = np.empty(dim)
-    is_active[:] = False
-    z[:] = 0.0
-    multipliers[:] = 0.0
+    work, alpha, kappa, flags = dim + 1, 2 * dim + 2, 2 * dim + 3, dim + 1
+    for i in range(n):
+        active[flags + i] = 0
+        sides[MULTIPLIERS, i] = 0.0
+    for j in range(dim):
+        lines[Z, j] = 0.0
     size = 0
     u = 0.0
-    length = np.sqrt(squares(c))
+    length = math.sqrt(squares(lines, C))
     for _ in range(20 * (n + dim) + 50):
         for j in range(dim):
-            p[j] = c[j]
-            q[j] = 0.0
+            lines[P, j] = lines[C, j]
+            lines[Q, j] = 0.0
         for i in range(size):
-            alpha[i] = product(rows, active[i], c)
-            kappa[i] = slack[active[i]]
+            square[alpha, i] = product(rows, active[i], lines, C)
+            square[kappa, i] = sides[SLACK, active[i]]
             for h in range(i + 1):
-                work[i, h] = gram[i, h]
+                square[work + i, h] = square[i, h]
         if size > 0:
-            if not solve_in_place(work, size, alpha, kappa):
+            if not solve_in_place(square, size, work, alpha, kappa):
                 break
             for i in range(size):
                 for j in range(dim):
-                    p[j] -= alpha[i] * rows[active[i], j]
-                    q[j] += kappa[i] * rows[active[i], j]
-        moving, fixed = squares(p), squares(q)
-        still = size >= dim or np.sqrt(moving) <= 1e-12 * length
+                    lines[P, j] -= square[alpha, i] * rows[active[i], j]
+                    lines[Q, j] += square[kappa, i] * rows[active[i], j]
+        moving, fixed = squares(lines, P), squares(lines, Q)
+        still = size >= dim or math.sqrt(moving) <= 1e-12 * length
         end = np.inf
         if not still and reach > fixed:
-            end = np.sqrt((reach - fixed) / moving)
+            end = math.sqrt((reach - fixed) / moving)
         elif not still:
             end = u
         if last < end:
@@ -125,23 +138,23 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
         step = np.inf
         event = np.int64(-1)  # not the literal -1, which would be another type
         if not still:
-            speed_limit = 1e-12 * np.sqrt(moving)
+            speed_limit = 1e-12 * math.sqrt(moving)
             for i in range(n):
-                if is_active[i]:
+                if active[flags + i]:
                     continue
                 speed = 0.0
                 place = 0.0
                 for j in range(dim):
-                    speed += rows[i, j] * p[j]
-                    place += rows[i, j] * q[j]
+                    speed += rows[i, j] * lines[P, j]
+                    place += rows[i, j] * lines[Q, j]
                 if speed > speed_limit:
-                    at = (slack[i] - place) / speed
+                    at = (sides[SLACK, i] - place) / speed
                     if at < step:
                         step = at
                         event = i
         for i in range(size):
-            if alpha[i] * np.sqrt(gram[i, i]) < -1e-12 * length:
-                at = kappa[i] / alpha[i]
+            if square[alpha, i] * math.sqrt(square[i, i]) < -1e-12 * length:
+                at = square[kappa, i] / square[alpha, i]
                 if at < step:
                     step = at
                     event = -2 - i
@@ -149,58 +162,62 @@ def ray_path(c, rows, slack, reach, last, z, multipliers):
         if end <= step or event == -1:
             scale = u if end == np.inf else end
             for j in range(dim):
-                z[j] = q[j] if still else scale * p[j] + q[j]
+                lines[Z, j] = lines[Q, j] if still else scale * lines[P, j] + lines[Q, j]
             for i in range(size):
-                weight = alpha[i] if end == np.inf else end * alpha[i] - kappa[i]
-                multipliers[active[i]] = max(weight, 0.0)
+                weight = square[alpha, i]
+                if end != np.inf:
+                    weight = end * weight - square[kappa, i]
+                sides[MULTIPLIERS, active[i]] = max(weight, 0.0)
             return end, True
         u = step
         if event >= 0:
             active[size] = event
             for i in range(size + 1):
-                dot = product(rows, event, rows[active[i]])
-                gram[size, i] = dot
-                gram[i, size] = dot
-            is_active[event] = True
+                dot = 0.0
+                for j in range(dim):
+                    dot += rows[event, j] * rows[active[i], j]
+                square[size, i] = dot
+                square[i, size] = dot
+            active[flags + event] = 1
             size += 1
         else:
             gone = -2 - event
-            is_active[active[gone]] = False
+            active[flags + active[gone]] = 0
             for i in range(gone, size - 1):
                 active[i] = active[i + 1]
             for i in range(size - 1):
                 for h in range(size - 1):
-                    gram[i, h] = gram[i + (i >= gone), h + (h >= gone)]
+                    square[i, h] = square[i + (i >= gone), h + (h >= gone)]
             size -= 1
     return 0.0, False
 
 
-@compiled(inline="always")
-def support(c, rows, slack, beta, z, multipliers):
+@compiled(inline="always", allocates=False)
+def support(beta, rows, sides, lines, square, active):
     """Return (value, certified) of max <c, z> over N z <= s, |z|^2 <= beta; fill the maximiser.
 
-    If not certified the value is an upper bound.
+    If not certified the value is an upper bound. The arguments are those of :func:`ray_path`.
     """
     n, dim = rows.shape
-    u, finished = ray_path(c, rows, slack, beta, np.inf, z, multipliers)
+    u, finished = ray_path(beta, np.inf, rows, sides, lines, square, active)
     scale = 1.0 if u == np.inf or not finished else 1.0 / max(u, 1e-300)
     value = 0.0
     bound = 0.0
     rest = 0.0
-    over = squares(z) - beta
+    over = squares(lines, Z) - beta
     for j in range(dim):
-        value += c[j] * z[j]
-        entry = c[j]
+        value += lines[C, j] * lines[Z, j]
+        entry = lines[C, j]
         for i in range(n):
-            if multipliers[i] > 0.0:
-                entry -= multipliers[i] * scale * rows[i, j]
+            if sides[MULTIPLIERS, i] > 0.0:
+                entry -= sides[MULTIPLIERS, i] * scale * rows[i, j]
         rest += entry * entry
     for i in range(n):
-        bound += slack[i] * multipliers[i] * scale
+        bound += sides[SLACK, i] * sides[MULTIPLIERS, i] * scale
         if finished:
-            over = max(over, product(rows, i, z) - slack[i])
-    bound += np.sqrt(beta * rest)
-    plain = np.sqrt(beta * squares(c))
+            over = max(over, product(rows, i, lines, Z) - sides[SLACK, i])
+    bound += math.sqrt(beta * rest)
+    plain = math.sqrt(beta * squares(lines, C))
     bound = min(bound, plain)
     tolerance = CERTIFIED * max(plain, 1e-300)
     if finished and bound - value <= tolerance and over <= CERTIFIED * (1.0 + beta):

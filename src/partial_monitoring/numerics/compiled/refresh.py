@@ -7,17 +7,18 @@ from math import log, sqrt
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import inner, transform
+from partial_monitoring.numerics.compiled.linear import IN_ORDER, inner, transform
 
 
-@compiled(fastmath={"contract"}, allocates=False)
+@compiled(fastmath=IN_ORDER, allocates=False)
 def pull(row, matrix, out):
-    """Fill out (r,) with row @ matrix, summed in order, with fused multiplications if there are."""
+    """Fill out (r,) with row @ matrix."""
     for q in range(len(out)):
-        entry = 0.0
-        for p in range(len(row)):
-            entry += row[p] * matrix[p, q]
-        out[q] = entry
+        out[q] = 0.0
+    for p in range(len(row)):
+        entry, other = row[p], matrix[p]
+        for q in range(len(out)):
+            out[q] += entry * other[q]
 
 
 @compiled(allocates=False)

@@ -11,9 +11,9 @@ from math import inf, log1p, sqrt
 
 from numba import cuda
 
-from partial_monitoring.numerics.compiled.improvement import expected_gain
 from partial_monitoring.numerics.compiled.ratio import TIE as RELATIVE_TIE
 from partial_monitoring.numerics.compiled.ratio import best_share, ratio
+from partial_monitoring.numerics.compiled.rivals import expected_gain
 from partial_monitoring.numerics.cuda.blocks import (
     FLAG,
     REAL,

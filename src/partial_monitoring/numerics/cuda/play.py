@@ -15,6 +15,14 @@ from partial_monitoring.numerics.cuda.blocks import SIMULATED
 THREADS = 4 if SIMULATED else 64
 """Threads of a block."""
 
+REGISTERS = 128
+"""Registers of a thread; with fewer of them more threads wait for memory at the same time."""
+
+
+def threaded(function):
+    """Compile a kernel of which every thread plays one replicate."""
+    return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=REGISTERS)(function)
+
 
 def spread(values):
     """Return a named tuple on the device; arrays with one row per replicate, neighbours together.

@@ -8,6 +8,7 @@ from numba import cuda, float64, int64
 
 from partial_monitoring.numerics.compiled.estimate import Known, Scratch
 from partial_monitoring.numerics.compiled.play_bandits import play_one
+from partial_monitoring.numerics.cuda.play import threaded
 from partial_monitoring.numerics.cuda.play_ids import move
 
 
@@ -17,9 +18,9 @@ def kernel_for(rule, k, m, r, width):
 
     ``width`` is the number of directions of Theta.
     """
-    signals, rows = (k if rule.upkeep[2] else 1), max(m, 1)
+    signals, rows = (k if rule.rows else 1), max(m, 1)
 
-    @cuda.jit
+    @threaded
     def kernel(world, totals, reached, stop, known, data, actions, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:

@@ -8,15 +8,16 @@ from numba import cuda, float64, int64
 
 from partial_monitoring.numerics.compiled.estimate import Known, Scratch
 from partial_monitoring.numerics.compiled.play_ids import play_one
+from partial_monitoring.numerics.cuda.play import threaded
 
 
 @cache
 def kernel_for(rule, k, m, r):
     """Return the kernel for these options and sizes, which are constants of it."""
-    paired, signals = (k if rule.gap == 0 else 1), (k if rule.upkeep[2] else 1)
+    paired, signals = (k if rule.gap == 0 else 1), (k if rule.rows else 1)
     rows, side = max(m, 1), max(r, 1)
 
-    @cuda.jit
+    @threaded
     def kernel(world, totals, reached, stop, known, data, actions, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy
@@ -59,7 +60,7 @@ class IndexPolicy(EstimatingPolicy):
             information,
             information_ratio(distribution, gaps, information),
             confidence.beta,
-            confidence.estimate,
+            attribute(confidence, "estimate"),
             index=index,
         )
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
+    Mask,
     estimate_of,
     parts_of,
     scratch_for,
     upkeep_of,
 )
 from partial_monitoring.policies.program import NotCompiled, Program
+from partial_monitoring.validation import Indices
 
 KINDS = ("optimistic", "relative", "drawn", "greedy", "mixed", "decaying", "inverse gap")
 """The policies of compiled rounds, numbered as there."""
@@ -28,17 +30,18 @@ class BanditProgram(LeastSquaresProgram):
 
     paired = False
 
-    def loops(self) -> Any:
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
         from partial_monitoring.numerics.compiled.play_bandits import play
 
-        return play
+        own = self.actions, self.known, self.rule, self.scratch(), due
+        return lambda stop, *rows: play(world, totals, self.data, reached, stop, *rows, *own)
 
     def kernel(self) -> Any:
         from partial_monitoring.numerics.cuda.play_bandits import kernel_for
 
-        if self.estimate.design.rank == 0:
-            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
-        return kernel_for(self.rule, *self.actions.maps.shape, self._width)
+        return kernel_for(self.rule, *self._sizes, self._width)
 
     def scratch(self) -> Any:
         room = scratch_for(self.actions, paired=False)
@@ -59,9 +62,10 @@ def index_program(
     estimate = estimate_of(policy, state)
     design = estimate.design
     width, noise = policy.confidence.numbers(design), float(design.noise_std)
-    rule = Rule(width, KINDS.index(kind), float(factor), wide, noise, upkeep_of(design), 0.0)
+    options = KINDS.index(kind), float(factor), wide, noise
+    rule = Rule(width, *options, *upkeep_of(design), 0.0)
     if not parts_of(state):
-        return BanditProgram(estimate, rule, draws)
+        return BanditProgram(policy, estimate, rule, draws)
     from partial_monitoring.numerics.compiled.play_contexts import play_bandits_in
 
     return ContextsProgram(state, rule, play_bandits_in, draws, width=state.normals)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.profile.model import signal_model
+from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
@@ -14,7 +14,7 @@ from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
-from partial_monitoring.policies.program import program_of
+from partial_monitoring.policies.program import Program, program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
@@ -34,8 +34,6 @@ class CalibratedState:
         Signals are counted in listed contexts only. When another one comes, what was counted
         becomes a least-squares estimate, and the rule for Gaussian feedback goes on from there.
         """
-        if context is None and self.game.traits.contexts:
-            raise InvalidInput("context must be given, the game has contexts.")
         if not is_unlisted(context) or self.rule != AnticipatingIndex():
             return self
         rule, counted = gaussian_rule(self.game), self.known.least_squares()
@@ -84,9 +82,12 @@ class Calibrated:
 
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
-        rule = rule_for(game)
+        signals = signal_model(game)
+        rule: Policy[Any] = gaussian_rule(game) if signals is None else AnticipatingIndex()
         if self.guard is not None:
             rule = Guarded(rule, self.guard)
+        elif signals is not None:
+            return CalibratedState(game, rule, ProfileState.initial(signals, replicates))
         return CalibratedState(game, rule, rule.init(game, replicates))
 
     def draws(self, state: CalibratedState) -> int:
@@ -113,9 +114,9 @@ class Calibrated:
     ) -> CalibratedState:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
-        return replace(state, known=known)
+        return CalibratedState(state.game, state.rule, known)
 
-    def program(self, state: CalibratedState) -> Any:
+    def program(self, state: CalibratedState) -> Program:
         """Return the compiled rounds of the rule, or say why there are none."""
         return program_of(state.rule, state.known)
 

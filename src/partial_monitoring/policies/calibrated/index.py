@@ -21,7 +21,7 @@ expected as were played, and some more. No random numbers are used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,21 +29,21 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.profile.model import signal_model
-from partial_monitoring.estimation.profile.state import ProfileState
+from partial_monitoring.estimation.profile.state import ProfileState, scratch
 from partial_monitoring.estimation.state import some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, Indices, brief
 
-WEIGHT, ROUNDS, RATE, DAMPING = 0.03, 1000.0, 1.6, 3.0
-"""The constants of the rule, chosen once for all games: on apple tasting and label-efficient
-prediction with two outcomes, one opponent of pricing with five prices and twenty random games, so
-that regret is low and few runs stay wrong for long; ``benchmarks/regret.py`` plays others."""
+WEIGHT, ROUNDS, RATE = 0.03, 1000.0, 1.6
+"""The constants of the rule, chosen once for all games, as the damping was: on apple tasting and
+label-efficient prediction with two outcomes, one opponent of pricing with five prices and twenty
+random games, so that regret is low and few runs stay wrong for long; ``benchmarks/regret.py`` plays
+others."""
 
-TIED = 1e-12
-"""Indices that differ by this fraction of their size are tied; the first of their actions is
-played."""
+MOST_ON_DEVICE = 20_000
+"""Largest number of entries of matrices in the memory of a thread of a GPU."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class AnticipatingIndex:
         model = signal_model(game)
         if model is None:
             raise InvalidInput(f"game must show signals, and not too many; got {brief(game)}.")
-        return ProfileState.initial(model, replicates, DAMPING)
+        return ProfileState.initial(model, replicates)
 
     def decide(
         self,
@@ -66,34 +66,39 @@ class AnticipatingIndex:
         available: Array | None = None,
         context: Indices | None = None,
     ) -> Choices:
+        from partial_monitoring.numerics.compiled import index
+
         model, n = state.model, len(state.round)
         own = model.contexts(context, n)
-        places = model.positions[own]
-        offered, pareto = places >= 0, model.rivals.pareto[places]
+        positions, pareto = model.positions, model.rivals.pareto
         if available is not None:
             mask = np.asarray(available, dtype=bool)
-            offered &= mask
-            some_action(offered)
+            positions, pareto = np.where(mask, positions, -1), pareto.copy()
+            some_action(positions[own] >= 0)
             for z in np.unique(own).tolist():
-                here, rivals = own == z, model.available(z, mask)
-                state = state.refreshed(here, rivals)
-                pareto[here] = rivals.pareto[model.positions[z]]
-        means = np.take_along_axis(state.means, places, axis=1)
-        worth = np.take_along_axis(state.worth, places, axis=1)
-        best = np.where(offered & pareto, means, -np.inf).max(axis=1, keepdims=True)
-        costs = np.where(offered, best - means, np.inf)
-        saved = np.where(offered, self.anticipated(state.round)[:, None] * worth, 0.0)
-        index = saved - costs
-        top = index.max(axis=1, keepdims=True)
-        rounding = TIED * (1.0 + saved.max(axis=1, keepdims=True))
-        action = (index >= top - rounding).argmax(axis=1)
+                rivals, group = model.available(z, mask), slice(*model.groups[z : z + 2])
+                state = state.refreshed(own == z, rivals)
+                pareto[group] = rivals.pareto[group]
+        action, (costs, saved) = np.empty(n, dtype=np.int64), np.empty((2, n, model.game.k))
+        index.decide_each(
+            index.Rule(WEIGHT, ROUNDS, RATE),
+            positions,
+            pareto,
+            state.round,
+            own,
+            state.means,
+            state.worth,
+            action,
+            costs,
+            saved,
+        )
         return Choices(
             action,
-            point_mass(action, index.shape[1]),
+            point_mass(action, model.game.k),
             model.unit * np.maximum(costs, 0.0),
             model.unit * saved,
             estimate=state.estimate,
-            index=model.unit * index,
+            index=model.unit * (saved - costs),
             decided_by="savings",
         )
 
@@ -106,10 +111,57 @@ class AnticipatingIndex:
     ) -> ProfileState:
         return state.after(action, observation, context)
 
-    def anticipated(self, t: Indices) -> Array:
-        """Return how many rounds a discovery is expected to serve, calibrated, shape (n,)."""
-        return np.asarray(WEIGHT * (t + ROUNDS) ** RATE)
+    def program(self, state: ProfileState) -> IndexProgram:
+        """Return the rule in compiled code, from a state on."""
+        return IndexProgram(state)
 
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of least squares, which ``Learner.status`` reports."""
         return state.confidence(schedules.paper(), context)
+
+
+class IndexProgram:
+    """The anticipating index in compiled code; no random numbers are used."""
+
+    draws = 0
+
+    def __init__(self, state: ProfileState) -> None:
+        from partial_monitoring.numerics.compiled.index import Rule
+
+        self.actions, self.known = state.model.table, state.known()
+        self.rule = Rule(WEIGHT, ROUNDS, RATE)
+        self._shown = state.model.game.m
+
+    @property
+    def states(self) -> tuple[Any, ...]:
+        """What differs between replicates, as named tuples of arrays."""
+        return (self.known,)
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What they share."""
+        return (self.actions,)
+
+    def kernel(self) -> Any:
+        """Return the loops for a GPU."""
+        from partial_monitoring.numerics.cuda.play_index import kernel_for
+
+        table, (_, contexts) = self.actions, self.known.seen.shape
+        (actions, r), s, k = table.slopes.shape, len(table.base), table.positions.shape[1]
+        if r == 0:
+            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
+        if (3 * r + actions) * r > MOST_ON_DEVICE:
+            raise InvalidInput("the game has too many actions for a GPU; play it on the processor.")
+        return kernel_for(self.rule, contexts, actions, r, s, r + len(table.extra), k, self._shown)
+
+    def scratch(self) -> Any:
+        """Return room for the numbers of one round of one replicate."""
+        return scratch(self.actions, self.known, self._shown)
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        from partial_monitoring.numerics.compiled import play_index
+
+        own = self.actions, self.known, self.rule, self.scratch(), np.zeros(0, dtype=bool)
+        play_index.play(world, totals, reached, stop, first, last, *own)

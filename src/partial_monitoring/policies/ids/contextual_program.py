@@ -41,9 +41,9 @@ def contextual_program(policy: Any, state: CountingState) -> ContextsProgram:
         policy.confidence.numbers(design),
         GAPS.index(policy.gap),
         INFORMATION.index(policy.information) == 1,
-        as_rule(policy.sampling).kappa,  # type: ignore[attr-defined]
+        as_rule(policy.sampling).kappa,
         CHANCES.index(policy.chances),
-        upkeep_of(estimate.design),
+        *upkeep_of(estimate.design)[:2],
         0.0,
     )
     counts = np.zeros((estimate.replicates, len(state.parts)), dtype=np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.state import Context, State, initial_duels
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.estimating import EstimatingPolicy
@@ -60,7 +61,7 @@ def duels_of(
         information,
         information_ratio(distribution, gaps, information),
         confidence.beta,
-        confidence.estimate,
+        attribute(confidence, "estimate"),
         candidates=first[:, None] * count + np.arange(count),
         index=index,
     )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
@@ -21,8 +22,7 @@ from partial_monitoring.policies.ids import information as information_gains
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.gaps import GapEstimate
 from partial_monitoring.policies.ids.information import InformationGain
-from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
-from partial_monitoring.policies.ids.lazy_gaps import lazily
+from partial_monitoring.policies.ids.lazy_gaps import lazily, pays
 from partial_monitoring.policies.ids.ratio import right_shape
 from partial_monitoring.policies.ids.sampling import Generalized, Rule, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
@@ -102,9 +102,8 @@ class IDS(EstimatingPolicy):
             answer = rule.solve(gaps, information, confidence)
             action, distribution = answer.play(uniforms, k)
             ratio = answer.ratio
-        return Choices(
-            action, distribution, gaps, information, ratio, confidence.beta, confidence.estimate
-        )
+        later = attribute(confidence, "beta"), attribute(confidence, "estimate")
+        return Choices(action, distribution, gaps, information, ratio, *later)
 
     def program(self, state: Any) -> Any:
         """Return the compiled rounds of this policy, or say why there are none."""
@@ -147,8 +146,7 @@ class IDS(EstimatingPolicy):
 
     def _gaps(self, confidence: ConfidenceSet, information: Array, rule: Rule) -> Array:
         """Return the gaps; among many actions, exact ones only where the rule needs them."""
-        many = information.shape[1] >= LAZY_FROM
-        if many and rule.minimizes_ratio and confidence.uncut is confidence:
+        if rule.minimizes_ratio and pays(confidence):
             lazy, answers = lazily(confidence, information, rule)
             gaps = asked("gap", self.gap, lazy)
             if not answers or gaps is answers[-1]:
@@ -159,4 +157,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    return right_shape(name, values, (len(confidence.beta), confidence.k))
+    return right_shape(name, values, (len(confidence.round), confidence.k))

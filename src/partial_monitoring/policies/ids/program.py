@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
+from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
@@ -17,13 +20,20 @@ from partial_monitoring.estimation.linear.least_squares import (
     refresh_period,
     refreshed,
 )
+from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
+from partial_monitoring.policies.ids.context_counts import CountingState
 from partial_monitoring.policies.ids.context_program import ContextsProgram
-from partial_monitoring.policies.ids.lazy_gaps import FROM as LAZY_FROM
+from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import NotCompiled, Program
 from partial_monitoring.validation import Indices
+
+MOST_NUMBERS = 20_000
+"""Largest number of numbers that a thread of a GPU keeps."""
+
+Mask = NDArray[np.bool_]
 
 GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
 """The gap estimates of compiled rounds, numbered as there."""
@@ -33,6 +43,7 @@ GAPS = MappingProxyType({gaps.exact: 0, gaps.relaxed: 1, gaps.mean: 2})
 class LeastSquaresProgram:
     """Compiled rounds of all replicates, and what these know."""
 
+    policy: Any
     estimate: Estimate
     rule: Any
     """The options, a ``Rule`` of the loops."""
@@ -47,6 +58,10 @@ class LeastSquaresProgram:
         """Whether all pairs of actions are compared."""
         return bool(self.rule.gap == 0)
 
+    def probing(self, share: float) -> Self:
+        """Return the program that plays a share of uniform actions as well."""
+        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
+
     @property
     def states(self) -> tuple[Any, ...]:
         """What differs between replicates, as named tuples of arrays."""
@@ -57,23 +72,21 @@ class LeastSquaresProgram:
         """What they share."""
         return (self.actions,)
 
-    def loops(self) -> Any:
-        """Return the loops for the processor."""
-        from partial_monitoring.numerics.compiled.play_ids import play
-
-        return play
-
     def kernel(self) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
 
-        if self.estimate.design.rank == 0:
-            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
-        return kernel_for(self.rule, *self.actions.maps.shape)
+        return kernel_for(self.rule, *self._sizes)
 
-    def probing(self, share: float) -> Self:
-        """Return the program that plays a share of uniform actions as well."""
-        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """k, m and r, which must fit into the memory of a thread."""
+        k, m, r = self.actions.maps.shape
+        if r == 0:
+            raise InvalidInput("nothing can be learned in this game; play it on the processor.")
+        if k * m * m + 4 * r * r + 6 * k + (k * r if self.paired else 0) > MOST_NUMBERS:
+            raise InvalidInput("the game is too large for a GPU's threads; play it elsewhere.")
+        return k, m, r
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
@@ -82,65 +95,162 @@ class LeastSquaresProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        due, loops = np.zeros(len(reached), dtype=bool), self.loops()
-        own = *self.constants, self.known, self.rule, self.scratch(), due
+        due, unproven = np.zeros((2, len(reached)), dtype=bool)
+        run = self.loops(world, totals, reached, due, unproven)
         while True:
-            loops(world, totals, self.data, reached, stop, first, last, *own)
-            if not due.any():
+            run(stop, first, last)
+            if due.any():
+                self.settle(np.flatnonzero(due))
+            for row in np.flatnonzero(unproven):
+                self.decide(world, totals, reached, int(row))
+            if not (due.any() or unproven.any()):
                 return
-            self.settle(np.flatnonzero(due))
-            due[:] = False
+            due[:] = unproven[:] = False
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        """Return a function that plays replicates from the first to before the last until a round.
+
+        It marks those that are due to be refreshed, or whose next round is not proven.
+        """
+        from partial_monitoring.numerics.compiled import play_ids
+
+        own = self.actions, self.known, self.rule, self.scratch(), due
+        return lambda stop, *rows: play_ids.play(
+            world, totals, self.data, reached, stop, *rows, *own
+        )
 
     def settle(self, rows: Indices) -> None:
         """Compute anew what follows from the data of replicates that the loops leave to us."""
-        fresh = refreshed(self.learned(rows))
-        for name in ("inverse", "log_det", "coordinates", "means", "variances"):
-            getattr(self.known, name)[rows] = getattr(fresh, name)
-        if self.rule.upkeep[2]:
-            self.known.signals[rows] = fresh.signals
+        self._keep(rows, refreshed(self.learned(rows)))
+
+    def decide(self, world: Any, totals: Any, reached: Indices, row: int) -> None:
+        """Play the next round of one replicate by the batched formulas."""
+        from partial_monitoring.numerics.compiled import world as worlds
+
+        t, rows = int(reached[row]), np.array([row])
+        state = LinearState(self.learned(rows))
+        uniform = worlds.uniform_for_policy(world, row, t)
+        choice = self.policy.decide(state, np.array([uniform]))
+        k, m = self.actions.maps.shape[:2]
+        probe, shown = worlds.probe(world, row, t, self.rule.probe, k), np.zeros(m)
+        action = probe if probe >= 0 else int(choice.action[0])
+        worlds.observe(world, row, 0, action, t, shown)
+        lost, gained, ratio = worlds.loss(world, row, 0, action), np.nan, np.nan
+        if choice.information is not None:
+            gained, ratio = choice.information[0, action], choice.ratio[0]
+        worlds.count(totals, row, action, lost, gained, ratio)
+        self._keep(rows, state.after(np.array([action]), shown[None]).estimate)
+        reached[row] = t + 1
+
+    def _keep(self, rows: Indices, estimate: Estimate) -> None:
+        """Store the estimates of some replicates."""
+        for own in self.states:
+            for name in own._fields:
+                if name != "signals" or self.rule.rows:
+                    getattr(own, name)[rows] = getattr(estimate, name)
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
         own = self.known._asdict() | self.data._asdict()
         some = {name: array[rows] for name, array in own.items()}
-        if not self.rule.upkeep[2]:
+        if not self.rule.rows:
             some["signals"] = some["variances"][:, :, None, None]
         triangle = self.estimate.triangle[rows]
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
+
+
+class CutProgram(LeastSquaresProgram):
+    """Compiled rounds where Theta cuts E_t."""
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        from partial_monitoring.numerics.compiled import bodies, play_cut
+
+        design = self.estimate.design
+        (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
+        assert cut is not None
+        rewards = play_cut.Rewards(
+            np.array(design.slopes), design.groups, np.empty(dim), np.empty(k)
+        )
+        room = bodies.make_scratch(cut, design.rank, k)
+        own = self.actions, self.known, self.rule, self.scratch(), rewards, cut, room
+        return lambda stop, *rows: play_cut.play(
+            world, totals, self.data, reached, stop, *rows, *own, due, unproven
+        )
+
+    def kernel(self) -> Any:
+        raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
+
+
+class ImprovementProgram(LeastSquaresProgram):
+    """Compiled rounds of expected improvements."""
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        from partial_monitoring.numerics.compiled.play_improvement import Rivals
+
+        design = self.estimate.design
+        counted = np.array(design.rivals[0])
+        return self.actions, Rivals(counted, design.groups, np.ones(1), float(design.noise_std))
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        from partial_monitoring.numerics.compiled import improvement, play_improvement
+
+        weights = improvement.scratch_for(*self.actions.maps.shape)
+        own = *self.constants, self.known, self.rule, self.scratch(), weights, due
+        return lambda stop, *rows: play_improvement.play(
+            world, totals, self.data, reached, stop, *rows, *own
+        )
+
+    def kernel(self) -> Any:
+        from partial_monitoring.numerics.cuda.play_improvement import kernel_for
+
+        return kernel_for(self.rule, *self._sizes)
 
 
 def ids_program(policy: Any, state: Any) -> Program:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
-    estimate = estimate_of(policy, state)
-    design, parts = estimate.design, parts_of(state)
-    if policy.gap not in GAPS:
-        raise NotCompiled("the gap estimate is not compiled")
-    if policy.information is not information.log_det:
-        raise NotCompiled("the information gain is not compiled")
-    if not design.cut.whole:
-        raise NotCompiled("the gaps are cut by Theta")
-    rule = as_rule(policy.sampling)
-    most = max(part.game.k for part in parts or (design,))
-    if policy.gap is gaps.exact and rule.minimizes_ratio and most >= LAZY_FROM:
-        raise NotCompiled("exact gaps of so many actions are computed only where they matter")
+    estimate, parts = estimate_of(policy, state), parts_of(state)
+    design, rule = estimate.design, as_rule(policy.sampling)
+    most = max(parts or (design,), key=lambda own: own.game.k)
+    build = _program_for(policy, most, lazy=rule.minimizes_ratio)
     code, kappa, exact, tradeoff = rule.numbers()
     options = Rule(
         policy.confidence.numbers(design),
-        GAPS[policy.gap],
+        GAPS.get(policy.gap, -1),
         code,
         kappa,
         exact,
         tradeoff,
-        upkeep_of(design),
+        *upkeep_of(design),
         0.0,
     )
     if not parts:
-        return LeastSquaresProgram(estimate, options)
+        return build(policy, estimate, options)
+    if build is not LeastSquaresProgram:
+        raise NotCompiled("gaps of contexts are compiled only where Theta does not cut them")
     from partial_monitoring.numerics.compiled.play_contexts import play_ids_in
 
     return ContextsProgram(state, options, play_ids_in, paired=options.gap == 0)
+
+
+def estimate_of(policy: Any, state: Any) -> Estimate:
+    """Return the estimate of least squares that compiled rounds begin with, if it is one."""
+    if type(state) not in (LinearState, ContextualState, CountingState):
+        raise NotCompiled("the estimate is not that of listed actions")
+    if not isinstance(policy.confidence, Width):
+        raise NotCompiled("the confidence schedule is a function of your own")
+    estimate: Estimate = state.estimate
+    if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
+        raise NotCompiled("the confidence sets are no ellipsoids")
+    return estimate
 
 
 def parts_of(state: Any) -> tuple[Design, ...]:
@@ -148,23 +258,34 @@ def parts_of(state: Any) -> tuple[Design, ...]:
     return getattr(state, "parts", ())
 
 
-def estimate_of(policy: Any, state: Any) -> Estimate:
-    """Return the estimate of least squares that compiled rounds begin with, if it is one."""
-    estimate = getattr(state, "estimate", None)
-    if not isinstance(estimate, Estimate):
-        raise NotCompiled("the estimate is not that of least squares")
-    if not isinstance(policy.confidence, Width):
-        raise NotCompiled("the confidence schedule is a function of your own")
-    if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
-        raise NotCompiled("the confidence sets are no ellipsoids")
-    return estimate
-
-
 def upkeep_of(design: Design) -> tuple[int, float, int]:
-    """Return how compiled rounds look after estimates, see ``compiled.estimate.learn``."""
+    """Return ``period``, ``most`` and ``rows`` of a rule, see ``compiled.estimate.learn``."""
     most = ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0
     rows = 0 if design.shows_own_reward else design.maps.shape[1]
     return refresh_period(design), most, rows
+
+
+def _program_for(policy: Any, design: Design, *, lazy: bool) -> type[LeastSquaresProgram]:
+    """Return the kind of program that computes these gaps and this information, or say why none."""
+    from partial_monitoring.numerics.compiled.improvement import LOOPS
+
+    parts = policy.gap, policy.information
+    if parts == (gaps.improvement, information.improvement):
+        k, _, r = design.maps.shape
+        if k * r * r > LOOPS:
+            raise NotCompiled("products of matrices are faster for so many actions")
+        return ImprovementProgram
+    if policy.gap not in GAPS:
+        raise NotCompiled("the gap estimate is not compiled")
+    if policy.information is not information.log_det:
+        raise NotCompiled("the information gain is not compiled")
+    if policy.gap is gaps.exact and lazy and many(design.game.k, whole=design.cut.whole):
+        raise NotCompiled("exact gaps of so many actions are computed only where they matter")
+    if design.cut.whole:
+        return LeastSquaresProgram
+    if design.cut.numbers(design) is None:
+        raise NotCompiled("Theta is a set of your own")
+    return CutProgram
 
 
 def actions_of(design: Design, *, paired: bool) -> Any:

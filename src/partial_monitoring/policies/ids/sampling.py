@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.numerics import compiled
 from partial_monitoring.policies.ids import ratio as ratios
 from partial_monitoring.policies.ids.context_kernel import contextual as contextual
 from partial_monitoring.policies.ids.frank_wolfe import frank_wolfe as frank_wolfe
@@ -64,6 +65,8 @@ class Rule(ABC):
     minimizes_ratio: ClassVar[bool] = False
     """Whether the answer is right as soon as the gaps on its support are, the others being lower
     bounds."""
+    kappa: float = 2.0
+    """The exponent of the ratio."""
     explores_for_others: ClassVar[bool] = False
     """Whether it may explore in a context where one action is always best."""
 
@@ -102,10 +105,9 @@ class PairRule(Rule):
 
     def pairs(self, gaps: Array, information: Array) -> Pairs:
         """Return the best pair of each row of gaps and information, shape (n, k)."""
-        from partial_monitoring.numerics.compiled.ratio import minimize_rows
-
         rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
-        *answer, usable = minimize_rows(*rows, self.kappa, self.minimizes_ratio, ratios.ZERO_GAP)
+        options = self.kappa, self.minimizes_ratio, ratios.ZERO_GAP
+        *answer, usable = compiled.ratio.minimize_rows(*rows, *options)
         if not usable:
             ratios.refuse_misfits(gaps, information)
         return Pairs(*answer)
@@ -225,14 +227,13 @@ class Pairs(NamedTuple):
     """The information ratio, gap^kappa / information."""
 
     def distribution(self, k: int) -> Array:
-        from partial_monitoring.numerics.compiled.ratio import spread_rows
-
-        return np.asarray(spread_rows(self.first, self.second, self.share, k))
+        return np.asarray(compiled.ratio.spread_rows(self.first, self.second, self.share, k))
 
     def play(self, uniforms: Array, k: int) -> tuple[Indices, Array]:
-        from partial_monitoring.numerics.compiled.ratio import play_rows
-
-        return play_rows(self.first, self.second, self.share, uniforms, k)  # type: ignore[no-any-return]
+        found: tuple[Indices, Array] = compiled.ratio.play_rows(
+            self.first, self.second, self.share, uniforms, k
+        )
+        return found
 
 
 @dataclass(frozen=True)

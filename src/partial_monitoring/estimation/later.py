@@ -1,0 +1,33 @@
+"""Fields of dataclasses that are computed when they are first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+
+class Later:
+    """A field that may be given as a function, which is called when the field is first read.
+
+    Two threads that read it at the same time may both call it, so it must always return the same.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, own: Any, owner: type | None = None) -> Any:
+        if own is None:
+            return None  # the default of the field
+        value = own.__dict__[self.name]
+        if callable(value):
+            own.__dict__[self.name] = value = value()
+        return value
+
+    def __set__(self, own: Any, value: Any) -> None:
+        own.__dict__[self.name] = value
+
+
+def attribute(own: object, name: str) -> Callable[[], Any]:
+    """Return the function that reads an attribute, to be a field of another object."""
+    return partial(getattr, own, name)

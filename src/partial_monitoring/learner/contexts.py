@@ -1,0 +1,63 @@
+"""Contexts that the game does not list, as the log and the counts of a learner have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+import numpy as np
+
+from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.storage.base import Unwritten
+
+
+class Unlisted(Unwritten):
+    """An unlisted context, given by its game; equal to others with the same content."""
+
+    def __init__(self, game: Any) -> None:
+        self.game = game
+
+    def written(self) -> dict[str, Any]:
+        """Return it as in a game file."""
+        return game_to_dict(self.game)
+
+    @cached_property
+    def key(self) -> str:
+        """By which it is found in files."""
+        return key_of(self.written())
+
+    @cached_property
+    def _content(self) -> bytes:
+        """A hash of its game, the parameters excepted, which all contexts share.
+
+        It takes a small part of the time of ``key``, for which all numbers are written as text.
+        """
+        found = sha256()
+        for field in fields(self.game):
+            value = getattr(self.game, field.name)
+            if isinstance(value, np.ndarray):
+                found.update(np.ascontiguousarray(value).data)
+                value = value.shape
+            if field.name != "parameters":
+                found.update(repr(value).encode())
+        return found.digest()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Unlisted) and self._content == other._content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Of its first action, which is enough to tell most contexts apart."""
+        return hash(self.game.reward_row(0).tobytes())
+
+
+def key_of(written: Mapping[str, Any]) -> str:
+    """Return a hash of a context as plain data."""
+    return sha256(dumps(written, sort_keys=True).encode()).hexdigest()

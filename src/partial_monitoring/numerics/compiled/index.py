@@ -1,0 +1,123 @@
+"""A round of the anticipating index: what is played, and what is learned from what it shows."""
+
+# mypy: ignore-errors
+
+from math import floor, log, log1p
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.profile import Known, profile
+
+TIED = 1e-12
+"""Indices that differ by this fraction of their size are tied; the first of their actions is
+played."""
+
+
+class Rule(NamedTuple):
+    """How many rounds a discovery is expected to serve: weight (t + rounds)^rate, calibrated."""
+
+    weight: float
+    rounds: float
+    rate: float
+
+
+@compiled(allocates=False)
+def one(known, i):
+    """Return what is known in replicate i, but for its round."""
+    return Known(
+        known.round, known.seen[i], known.plays[i], known.fresh[i], known.counts[i], known.x[i],
+        known.ties[i], known.means[i], known.worth[i],
+    )  # fmt: skip
+
+
+@compiled(allocates=False)
+def decide(rule, positions, pareto, means, worth, t, costs, saved):
+    """Return the action (of k) with the largest index in one replicate in round t (from 1).
+
+    ``positions`` (k,) are the places of the actions among those of all contexts, -1 if not offered.
+    Fills what each action costs now, and what it saves later, shape (k,) each.
+    """
+    served = rule.weight * (t + rule.rounds) ** rule.rate
+    best = -np.inf
+    for a in range(len(positions)):
+        if positions[a] >= 0 and pareto[positions[a]]:
+            best = max(best, means[positions[a]])
+    top, most = -np.inf, 0.0
+    for a in range(len(positions)):
+        place = positions[a]
+        costs[a], saved[a] = np.inf, 0.0
+        if place >= 0:
+            costs[a], saved[a] = best - means[place], served * worth[place]
+            top, most = max(top, saved[a] - costs[a]), max(most, saved[a])
+    for a in range(len(positions)):
+        if saved[a] - costs[a] >= top - TIED * (1.0 + most):
+            return a
+    return 0
+
+
+@compiled(allocates=False)
+def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved):
+    """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,)."""
+    for i in range(len(action)):
+        action[i] = decide(
+            rule, positions[context[i]], pareto, means[i], worth[i], t[i], costs[i], saved[i]
+        )
+
+
+@compiled(allocates=False)
+def count(table, place, observation, own):
+    """Count the signals of an action in its observation (m,); return whether x is stale.
+
+    It is when the plays of the action have grown by a fraction since it was up to date.
+    """
+    first = table.first
+    if first[place] == first[place + 1]:
+        return False
+    own.plays[place] += 1
+    for i in range(first[place], first[place + 1]):
+        seen = table.scale[i] * observation[table.source[i]] + table.shift[i]
+        own.counts[i] += min(max(seen, 0.0), 1.0)
+    if own.plays[place] - own.fresh[place] < table.growth * own.plays[place]:
+        return False
+    for b in range(len(own.plays)):
+        own.fresh[b] = own.plays[b]
+    return True
+
+
+@compiled(allocates=False)
+def grows(t, growth):
+    """Whether the number of rounds passes the next power of 1 + growth in round t."""
+    step = log1p(growth)
+    return floor(log(t) / step) != floor(log(t + 1.0) / step)
+
+
+@compiled(allocates=False)
+def take_in(table, own, t, z, action, observation):
+    """Take in the observation (m,) of an action in context z and round t (from 1).
+
+    Return whether the estimate is stale.
+    """
+    own.seen[z] += 1
+    stale = count(table, table.positions[z, action], observation, own)
+    if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
+        stale = grows(t, table.growth) or stale
+    return stale
+
+
+@compiled(allocates=False)
+def update_each(table, known, context, action, observation, stale, scratch):
+    """Learn from the observations (n, m) of actions (n,), -1 for none, in contexts (n,).
+
+    Estimates that are stale (n,) are brought up to date in any case. Both in one function: each
+    that calls ``profile`` takes seconds to compile.
+    """
+    for i in range(len(action)):
+        own, due = one(known, i), stale[i]
+        if action[i] >= 0:
+            t = known.round[i]
+            due = take_in(table, own, t, context[i], action[i], observation[i]) or due
+            known.round[i] = t + 1
+        if due:
+            profile(table, own, scratch)
