@@ -290,6 +290,8 @@ def _refactored(estimate: Estimate, row: int) -> None:
     estimate.means[row] = design.offsets + design.observed_features @ x
     estimate.variances[row] = ((design.observed_features @ root.T) ** 2).sum(axis=1)
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
+    if design.shows_own_reward:  # the same up to rounding
+        estimate.signals[row] = estimate.variances[row, :, None, None]
 
 
 def _prior_rows(design: Design) -> Array:

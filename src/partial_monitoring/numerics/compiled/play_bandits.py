@@ -17,6 +17,7 @@ from partial_monitoring.numerics.compiled.estimate import information_of, learn
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import squared_radius
 from partial_monitoring.numerics.compiled.normal import normal_from
+from partial_monitoring.numerics.compiled.play_cut import fill_means, project_estimate
 from partial_monitoring.numerics.compiled.posterior import draw_rewards
 
 OPTIMISTIC, RELATIVE, DRAWN, GREEDY, MIXED, DECAYING, INVERSE_GAP = range(7)
@@ -196,3 +197,45 @@ def play(world, totals, data, reached, stop, first, last, actions, known, rule, 
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
         play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)
+
+
+@compiled(allocates=False)
+def play_cut(
+    world,
+    totals,
+    data,
+    reached,
+    stop,
+    first,
+    last,
+    actions,
+    known,
+    rule,
+    scratch,
+    rewards,
+    cut,
+    room,
+    due,
+    unproven,
+):
+    """Do the same by policies that compare estimated rewards, where Theta cuts the estimate.
+
+    A replicate whose projection is not found stops before it draws any number.
+    """
+    for i in range(first, last):
+        for t in range(reached[i], stop):
+            worlds.start_round(world, i, t)
+            if not project_estimate(actions, known, i, rewards, cut, room):
+                unproven[i] = True
+                break
+            fill_means(actions, rewards)
+            fill_chances(rewards.means, rule, known.round[i], scratch.gaps)
+            action = drawn_from(scratch.gaps, worlds.uniform_for_policy(world, i, t))
+            probe = worlds.probe(world, i, t, rule.probe, len(actions.offsets))
+            action = probe if probe >= 0 else action
+            lost = worlds.loss(world, i, 0, action)
+            worlds.count(totals, i, action, lost, np.nan, np.nan)
+            reached[i] = t + 1
+            if not learn(world, data, i, action, t, actions, known, i, rule, scratch):
+                due[i] = True
+                break

@@ -33,12 +33,26 @@ class Rewards(NamedTuple):
 
 
 @compiled(allocates=False)
+def project_estimate(actions, known, i, rewards, cut, room):
+    """Fill ``rewards.x`` with the estimate of row i in Theta; whether it was found."""
+    x = rewards.x
+    for p in range(len(x)):
+        x[p] = known.coordinates[i, p] if p < known.coordinates.shape[1] else 0.0
+    return cuts.project(cut, known.inverse[i], actions.regularization, room, x)
+
+
+@compiled(allocates=False)
+def fill_means(actions, rewards):
+    """Fill ``rewards.means`` with the rewards at ``rewards.x``."""
+    for a in range(len(rewards.means)):
+        rewards.means[a] = actions.offsets[a] + inner(rewards.slopes[a], rewards.x)
+
+
+@compiled(allocates=False)
 def fill_cut_gaps(actions, known, rule, i, beta, scratch, rewards, cut, room):
     """Fill the gaps of all actions of row i; whether they are proven."""
     x, inverse, lam = rewards.x, known.inverse[i], actions.regularization
-    for p in range(len(x)):
-        x[p] = known.coordinates[i, p] if p < known.coordinates.shape[1] else 0.0
-    if not cuts.project(cut, inverse, lam, room, x):
+    if not project_estimate(actions, known, i, rewards, cut, room):
         return False
     if rule.gap != MEAN:
         return cuts.gaps(
@@ -54,8 +68,7 @@ def fill_cut_gaps(actions, known, rule, i, beta, scratch, rewards, cut, room):
             room,
             scratch.gaps,
         )
-    for a in range(len(rewards.means)):
-        rewards.means[a] = actions.offsets[a] + inner(rewards.slopes[a], x)
+    fill_means(actions, rewards)
     gap_loops.greedy_gaps_of(
         rewards.means,
         known.variances[i],

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
     Mask,
+    cut_of,
     estimate_of,
     parts_of,
     scratch_for,
@@ -53,9 +55,26 @@ class BanditProgram(LeastSquaresProgram):
         return int(self.estimate.design.basis.shape[1])
 
 
+class CutProgram(BanditProgram):
+    """Compiled rounds of policies that compare rewards at an estimate that Theta cuts."""
+
+    def loops(
+        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
+    ) -> Callable[[int, int, int], None]:
+        from partial_monitoring.numerics.compiled.play_bandits import play_cut
+
+        own = self.actions, self.known, self.rule, self.scratch(), *cut_of(self.estimate.design)
+        return lambda stop, *rows: play_cut(
+            world, totals, self.data, reached, stop, *rows, *own, due, unproven
+        )
+
+    def kernel(self) -> Any:
+        raise InvalidInput("Theta cuts the estimate; play this game on the processor.")
+
+
 def index_program(
     policy: Any, state: Any, kind: str, factor: float = 1.0, draws: int = 1, *, wide: bool = False
-) -> Program:
+) -> BanditProgram | ContextsProgram:
     """Return the program of a policy that plays the largest index, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_bandits import Rule
 
@@ -73,6 +92,12 @@ def index_program(
 
 def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -> Program:
     """Return the program of a policy that compares estimated rewards, or say why there is none."""
-    if not estimate_of(policy, state).design.cut.whole:
-        raise NotCompiled("the estimate is cut by Theta")
-    return index_program(policy, state, kind, factor)
+    found = index_program(policy, state, kind, factor)
+    design = found.estimate.design
+    if design.cut.whole:
+        return found
+    if parts_of(state):
+        raise NotCompiled("estimates of contexts are compiled only where Theta does not cut them")
+    if design.cut.numbers(design) is None:
+        raise NotCompiled("Theta is a set of your own")
+    return CutProgram(policy, found.estimate, found.rule)

@@ -49,6 +49,11 @@ class ContextsProgram:
         )
         self.triangles = estimate.triangle.copy()
 
+    @property
+    def estimate(self) -> Estimate:
+        """What all replicates know at first."""
+        return self.state.estimate
+
     def probing(self, share: float) -> Self:
         """Return the program that plays a share of uniform actions as well."""
         return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)

@@ -167,17 +167,10 @@ class CutProgram(LeastSquaresProgram):
     def loops(
         self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
     ) -> Callable[[int, int, int], None]:
-        from partial_monitoring.numerics.compiled import bodies, play_cut
+        from partial_monitoring.numerics.compiled.play_cut import play
 
-        design = self.estimate.design
-        (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
-        assert cut is not None
-        rewards = play_cut.Rewards(
-            np.array(design.slopes), design.groups, np.empty(dim), np.empty(k)
-        )
-        room = bodies.make_scratch(cut, design.rank, k)
-        own = self.actions, self.known, self.rule, self.scratch(), rewards, cut, room
-        return lambda stop, *rows: play_cut.play(
+        own = self.actions, self.known, self.rule, self.scratch(), *cut_of(self.estimate.design)
+        return lambda stop, *rows: play(
             world, totals, self.data, reached, stop, *rows, *own, due, unproven
         )
 
@@ -310,6 +303,16 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         np.array(design.always_best),
         np.array(design.hidden_lengths),
     )
+
+
+def cut_of(design: Design) -> tuple[Any, Any, Any]:
+    """Return rewards on Theta, Theta, and room for numbers, for compiled loops."""
+    from partial_monitoring.numerics.compiled import bodies, play_cut
+
+    (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
+    assert cut is not None
+    rewards = play_cut.Rewards(np.array(design.slopes), design.groups, np.empty(dim), np.empty(k))
+    return rewards, cut, bodies.make_scratch(cut, design.rank, k)
 
 
 def known_of(estimate: Estimate) -> tuple[Any, Any]:
