@@ -30,11 +30,10 @@ def contextual_program(policy: Any, state: CountingState) -> ContextsProgram:
         raise NotCompiled("these gaps or this information are not compiled")
     if policy.integrated or policy.solver != "exact":
         raise NotCompiled("plans and Frank-Wolfe are not compiled")
-    if policy.gap is not gaps.improvement:
-        if not design.cut.whole:
-            raise NotCompiled("the gaps are cut by Theta")
-        if design.hidden_features.shape[1] or int(np.diff(design.groups).max()) > COMPILED:
-            raise NotCompiled("the gaps are not compiled for these contexts")
+    if policy.gap is not gaps.improvement and not design.cut.whole:
+        raise NotCompiled("the gaps are cut by Theta")
+    if policy.gap is gaps.exact and int(np.diff(design.groups).max()) > COMPILED:
+        raise NotCompiled("exact gaps of so many actions are not compiled")
     if not in_loops(design):
         raise NotCompiled("the contexts are large")
     rule = Rule(
