@@ -67,7 +67,7 @@ class Room(NamedTuple):
     """Shape (r + 1,)."""
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def actions_at(listed, z):
     """Return the actions of a context, to functions that do not count references either."""
     k, m = listed.sizes[z]
@@ -105,7 +105,7 @@ class Meeting(NamedTuple):
     scratch: Scratch
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def meet(world, i, t, listed, known, room, scratch):
     """Return what replicate i meets in round t."""
     worlds.start_round(world, i, t)
