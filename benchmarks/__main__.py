@@ -49,10 +49,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS | BY_NAME))
     parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
+    parser.add_argument("--sizes", type=int, nargs="+", default=gpu.SIZES, help="actions, for gpu")
     given = parser.parse_args()
     console = Console(width=160)
     for name in given.names or PARTS:
         part = (PARTS | BY_NAME)[name]
-        tables = part.run(given.seeds) if name in SEEDED else part.run()
+        if name in BY_NAME:
+            tables = part.run(tuple(given.sizes))
+        else:
+            tables = part.run(given.seeds) if name in SEEDED else part.run()
         for table in tables if isinstance(tables, list) else [tables]:
             console.print(table)

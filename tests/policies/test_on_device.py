@@ -30,13 +30,13 @@ def simulated(name: str, rounds: int) -> dict[str, Any]:
     return found
 
 
-ROUNDS = {"relaxed": 200, "mean": 30, "mean_ball": 60, "mean_simplex": 30, "kappa": 30}
-ROUNDS |= {"default": 40, "default_plain": 20}
+FEW = {"relaxed": 25, "few": 8, "mean_ball": 6, "mean_simplex": 6, "kappa": 6, "default_plain": 6}
+MANY = {"relaxed": 200, "mean": 30, "mean_ball": 60, "mean_simplex": 30, "kappa": 30}
+MANY |= {"default": 40, "default_plain": 20}
 
 
-@pytest.mark.parametrize("name", ROUNDS)
-def test_a_device_decides_as_the_host_does(name: str) -> None:
-    found = simulated(name, ROUNDS[name])
+def check_decisions(name: str, rounds: int) -> None:
+    found = simulated(name, rounds)
     host, device = np.array(found["host"]), np.array(found["device"])
     assert (host[:, 0] == device[:, 0]).all()
     assert len(set(host[:, 0])) > 1
@@ -47,6 +47,17 @@ def test_a_device_decides_as_the_host_does(name: str) -> None:
     assert found["estimate"] < 1e-12
     assert "no status" in found["status"]
     assert "may lose" in found["explained"]
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_device_decides_as_the_host_does(name: str) -> None:
+    check_decisions(name, FEW[name])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", MANY)
+def test_a_device_decides_as_the_host_does_for_long(name: str) -> None:
+    check_decisions(name, MANY[name])
 
 
 def test_features_that_fit_are_kept_in_single_precision() -> None:
@@ -74,6 +85,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (bandit(), pm.Calibrated(guard=1.0), "guard must be None"),
     (bandit(), pm.Probing(), "policy on a device must be pm.IDS"),
     (bandit(), pm.IDS(gap=pm.gaps.mean, regularization=1e-9), "must not be so large"),
+    (pm.games.linear_bandit(np.eye(2, 1025)), None, "must be at most 1024 per action; got 1025"),
 ]
 
 

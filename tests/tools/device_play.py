@@ -53,6 +53,7 @@ CASES: dict[str, Any] = {
     "mean_ball": (over_ball, lambda: pm.IDS(gap=pm.gaps.mean)),
     "mean_simplex": (over_simplex, lambda: pm.IDS(gap=pm.gaps.mean)),
     "kappa": (plain, lambda: pm.IDS(gap=pm.gaps.relaxed, sampling=pm.sampling.generalized(3.0))),
+    "few": (lambda: plain(2, 2), lambda: pm.IDS(gap=pm.gaps.relaxed)),
     "default": (over_ball, pm.Calibrated),
     "default_plain": (lambda: plain(11, 5), pm.Calibrated),
     "single": (single, lambda: pm.IDS(gap=pm.gaps.relaxed)),

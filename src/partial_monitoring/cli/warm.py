@@ -20,7 +20,9 @@ from partial_monitoring.numerics.compiled.just_in_time import is_kept, notice
 from partial_monitoring.numerics.compiled.linear import update
 from partial_monitoring.parameter_sets import AllParameters, Box
 from partial_monitoring.policies import PARTS, POLICIES, make
-from partial_monitoring.simulation.simulate import simulate
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.simulation.play import play, play_batched
+from partial_monitoring.simulation.truths import read_truth
 
 ROUNDS = 3
 SEEDS = 2
@@ -53,6 +55,14 @@ def policies() -> Iterator[Any]:
                 continue  # not a part of this policy
 
 
+def both_ways(game: Any, policy: Any) -> None:
+    """Play a few rounds: as simulations do, and by the formulas that live decisions use."""
+    numbers, marks = np.arange(SEEDS), np.array([ROUNDS])
+    theta = read_truth("random", game, rows=True).draw(game, numbers)
+    for way in (play, play_batched):
+        way(game, policy, Environment(game, theta, numbers), marks)
+
+
 def main() -> None:
     """Compile everything and say how much it was."""
     if not is_kept(update):
@@ -64,7 +74,7 @@ def main() -> None:
         game = build()
         for policy in chosen:
             try:
-                simulate(game, {"policy": policy}, "random", horizon=ROUNDS, seeds=SEEDS)
+                both_ways(game, policy)
             except PartialMonitoringError:
                 continue  # not a game that this policy plays
     print(f"Functions compiled for this machine: {notice.compiled}.")

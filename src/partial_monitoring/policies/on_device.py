@@ -14,12 +14,13 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.numerics.cuda import check_device
+from partial_monitoring.numerics.cuda.layout import LARGEST
 from partial_monitoring.policies.calibrated.calibrated import Calibrated, rule_for
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draw
+from partial_monitoring.policies.policy import Choices, Policy
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.validation import Array, Indices, brief
 
@@ -79,6 +80,11 @@ class OnDevice:
                 f"device {self.device!r} plays linear bandits, games without contexts whose "
                 f"actions show their own reward with Gaussian noise; got {brief(game)}."
             )
+        if game.d > LARGEST:
+            raise InvalidInput(
+                f"features on device {self.device!r} must be at most {LARGEST} per action; "
+                f"got {game.d}."
+            )
         if replicates != 1:
             raise InvalidInput(f"device {self.device!r} plays one run at a time; got {replicates}.")
         rule = rule_of(self.inner, game)
@@ -100,7 +106,7 @@ class OnDevice:
     ) -> Choices:
         if available is not None:
             raise InvalidInput(f"available cannot be given on device {self.device!r}.")
-        uniforms = uniforms.reshape(1)  # the default policy is given rows
+        uniform = float(uniforms.reshape(1)[0])  # the default policy is given rows
         best = state.known.shelf.always_best
         schedule = state.rule.confidence
         answer, confidence = state.known.decide(schedule, state.number, state.kappa)
@@ -115,8 +121,9 @@ class OnDevice:
         count = 1 if one == two else 2
         candidates = np.array([[one, two][:count]])
         distribution = np.array([[1.0 - share, share] if count == 2 else [1.0]])
+        chosen = two if share > 0.0 and uniform >= 1.0 - share else one
         return Choices(
-            candidates[0, draw(distribution, uniforms)],
+            np.array([chosen]),
             distribution,
             np.array([lost[:count]]),
             np.array([told[:count]]),

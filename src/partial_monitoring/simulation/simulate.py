@@ -37,8 +37,8 @@ from partial_monitoring.validation import (
 MOST_ROUNDS = 10**12
 """Largest horizon."""
 
-MOST_SEEDS = 10_000_000
-"""Largest number of seeds."""
+MOST_SEEDS, MOST_ON_DEVICE = 1_000_000, 10_000_000
+"""Largest number of seeds, and of those on a GPU."""
 
 Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | Policy[Any]]
 
@@ -110,7 +110,7 @@ def simulate(
     boolean("progress", progress)
     chosen = named_policies(policies, probe)
     rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
-    numbers = seed_numbers(seeds)
+    numbers = seed_numbers(seeds, MOST_SEEDS if device is None else MOST_ON_DEVICE)
     marks = checkpoint_rounds(checkpoints, rounds)
     if threads is not None:
         threads = whole_number("threads", threads, at_least=1)
@@ -118,7 +118,8 @@ def simulate(
         check_device(device)
     truth = read_truth(theta, game, rows=True)
     if truth.searched:
-        truth = FixedTruth(worst_for(game, next(iter(chosen.values())), rounds, noise))
+        first = next(iter(chosen.values()))
+        truth = FixedTruth(worst_for(game, first, rounds, noise, threads, device))
     truths = truth.draw(game, numbers)
     environment = Environment(game, truths, numbers, noise, truth.function)
     runs = {}
@@ -131,14 +132,20 @@ def simulate(
 
 
 def worst_for(
-    game: AnyGame, policy: Policy[Any], horizon: int, noise: str | NoiseFunction | None
+    game: AnyGame,
+    policy: Policy[Any],
+    horizon: int,
+    noise: str | NoiseFunction | None,
+    threads: int | None = None,
+    device: str | None = None,
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""
 
     def regret(theta: Array, seed: int) -> Array:
         numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
         environment = Environment(game, game.from_coordinates(theta), numbers, noise)
-        run = play(game, policy, environment, np.array([horizon]))
+        marks = np.array([horizon])
+        run = play(game, policy, environment, marks, threads=threads, device=device)
         if run.interrupted:
             raise KeyboardInterrupt
         return run.regret[:, 0]
@@ -181,20 +188,19 @@ def by_name(
     return named
 
 
-def seed_numbers(seeds: int | Iterable[int]) -> Indices:
+def seed_numbers(seeds: int | Iterable[int], most: int = MOST_SEEDS) -> Indices:
     """Return the seeds as an array: a count, or a list of different whole numbers."""
     if is_whole(seeds):
         count = whole_number("seeds", seeds, at_least=1)
-        if count > MOST_SEEDS:
-            raise InvalidInput(f"seeds must be at most {MOST_SEEDS:,}; got {brief(seeds)}.")
+        if count > most:
+            raise InvalidInput(f"seeds must be at most {most:,}; got {brief(seeds)}.")
         return np.arange(count, dtype=np.int64)
     if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes | bytearray):
         raise InvalidInput(f"seeds must be a count or a list of whole numbers; got {brief(seeds)}.")
-    numbers = [randomness.checked_seed("seeds", seed) for seed in islice(seeds, MOST_SEEDS + 1)]
-    if not 0 < len(numbers) <= MOST_SEEDS or len(set(numbers)) < len(numbers):
+    numbers = [randomness.checked_seed("seeds", seed) for seed in islice(seeds, most + 1)]
+    if not 0 < len(numbers) <= most or len(set(numbers)) < len(numbers):
         raise InvalidInput(
-            f"seeds must be different whole numbers, 1 to {MOST_SEEDS:,} of them; got "
-            f"{brief(numbers)}."
+            f"seeds must be different whole numbers, 1 to {most:,} of them; got {brief(numbers)}."
         )
     return np.array(numbers, dtype=np.int64)
 

@@ -171,31 +171,29 @@ def refresh(actions, known, most, rows, i, scratch):
 
 
 @compiled(allocates=False)
-def learn(world, data, i, action, t, actions, known, row, rule, scratch):
-    """Observe an action and take it in; False if the row is due to be refreshed, but not here.
+def learn(world, data, i, action, t, actions, known, rule, scratch):
+    """Observe an action and take it in; False if the replicate is due to be refreshed elsewhere.
 
     The rule says after how many rounds (``period``) estimates are refreshed, up to which trace of
     their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
     worlds.observe(world, i, 0, action, t, scratch.shown)
-    leverage = take_in(actions, known, rule.rows, row, action, scratch)
+    leverage = take_in(actions, known, rule.rows, i, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):
         data.sums[i, action, j] += scratch.shown[j]
-    rounds = known.round[row]
-    known.round[row] = rounds + 1
+    rounds = known.round[i]
+    known.round[i] = rounds + 1
     stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-    return not stale or refresh(actions, known, rule.most, rule.rows, row, scratch)
+    return not stale or refresh(actions, known, rule.most, rule.rows, i, scratch)
 
 
 @compiled(allocates=False)
-def finish_round(
-    world, totals, data, reached, t, i, actions, known, row, rule, scratch, action, ratio
-):
-    """Play an action or a probe, and learn from it; False if a refresh is due, but not here."""
+def finish_round(world, totals, data, reached, t, i, actions, known, rule, scratch, action, ratio):
+    """Play an action or a probe, and learn from it; False if a refresh is due elsewhere."""
     probe = worlds.probe(world, i, t, rule.probe, len(scratch.information))
     action = probe if probe >= 0 else action
     lost = worlds.loss(world, i, 0, action)
     worlds.count(totals, i, action, lost, scratch.information[action], ratio)
     reached[i] = t + 1
-    return learn(world, data, i, action, t, actions, known, row, rule, scratch)
+    return learn(world, data, i, action, t, actions, known, rule, scratch)

@@ -174,20 +174,17 @@ def gained(known, row, rows, action, rule, rest):
 
 
 @compiled(allocates=False)
-def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
-    """Play replicate i until round ``stop``, or until it is due to be refreshed.
-
-    What it knows is in some row, on a processor in its own one.
-    """
+def play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due):
+    """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        action, ratio = decide(world, i, t, actions, known, row, rule.rows, rule, scratch)
+        action, ratio = decide(world, i, t, actions, known, i, rule.rows, rule, scratch)
         probe = worlds.probe(world, i, t, rule.probe, len(actions.offsets))
         action = probe if probe >= 0 else action
-        gain = gained(known, row, rule.rows, action, rule, scratch.rest)
+        gain = gained(known, i, rule.rows, action, rule, scratch.rest)
         worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gain, ratio)
         reached[i] = t + 1
-        if not learn(world, data, i, action, t, actions, known, row, rule, scratch):
+        if not learn(world, data, i, action, t, actions, known, rule, scratch):
             due[i] = True
             return
 
@@ -196,7 +193,7 @@ def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, s
 def play(world, totals, data, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)
+        play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due)
 
 
 @compiled(allocates=False)
@@ -236,6 +233,6 @@ def play_cut(
             lost = worlds.loss(world, i, 0, action)
             worlds.count(totals, i, action, lost, np.nan, np.nan)
             reached[i] = t + 1
-            if not learn(world, data, i, action, t, actions, known, i, rule, scratch):
+            if not learn(world, data, i, action, t, actions, known, rule, scratch):
                 due[i] = True
                 break

@@ -123,7 +123,7 @@ def play_one(
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        own = actions, known, i, rule, scratch, action, ratio
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return

@@ -160,15 +160,12 @@ def decide(world, i, t, actions, known, row, rows, alone, rule, scratch):
 
 
 @compiled(allocates=False)
-def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, scratch, due):
-    """Play replicate i until round ``stop``, or until it is due to be refreshed.
-
-    What it knows is in some row, on a processor in its own one.
-    """
+def play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due):
+    """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        action, ratio = decide(world, i, t, actions, known, row, rule.rows, True, rule, scratch)
-        own = actions, known, row, rule, scratch, action, ratio
+        action, ratio = decide(world, i, t, actions, known, i, rule.rows, True, rule, scratch)
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return
@@ -178,4 +175,4 @@ def play_one(world, totals, data, reached, stop, i, actions, known, row, rule, s
 def play(world, totals, data, reached, stop, first, last, actions, known, rule, scratch, due):
     """Play replicates ``first`` to before ``last``, which share the scratch."""
     for i in range(first, last):
-        play_one(world, totals, data, reached, stop, i, actions, known, i, rule, scratch, due)
+        play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due)

@@ -28,7 +28,7 @@ class Rivals(NamedTuple):
 
 @compiled(allocates=False)
 def play_one(
-    world, totals, data, reached, stop, i, actions, rivals, known, row, rule, scratch, weights, due
+    world, totals, data, reached, stop, i, actions, rivals, known, rule, scratch, weights, due
 ):
     """Play replicate i until round ``stop``, or until it is due to be refreshed."""
     gaps, information = scratch.gaps, scratch.information
@@ -36,17 +36,17 @@ def play_one(
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
         uniform = worlds.uniform_for_policy(world, i, t)
-        rounds, log_det = known.round[row], known.log_det[row]
+        rounds, log_det = known.round[i], known.log_det[i]
         improvement_of_one(
-            known.means[row],
-            known.variances[row],
-            known.inverse[row],
+            known.means[i],
+            known.variances[i],
+            known.inverse[i],
             rounds,
             rivals.noise,
             actions.seen,
             actions.columns,
             actions.maps,
-            known.signals[row, :signals],
+            known.signals[i, :signals],
             rivals.groups,
             rivals.counted,
             rivals.chances,
@@ -59,7 +59,7 @@ def play_one(
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        own = actions, known, row, rule, scratch, action, ratio
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return
@@ -94,7 +94,6 @@ def play(
             actions,
             rivals,
             known,
-            i,
             rule,
             scratch,
             weights,

@@ -1,43 +1,84 @@
-"""How threads share work: sizes of blocks, reductions over a block, and who comes last."""
+"""How threads share work: sizes of blocks, reductions over lanes and blocks, a barrier for all.
+
+A kernel here has one block per multiprocessor, so that all blocks run at the same time and can wait
+for each other; matrix products have more, and do not.
+"""
 
 from __future__ import annotations
 
-from numba import config, cuda, float64, int32, int64
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from numba import config, cuda, float64, int64
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 """Whether there is no device: every thread is then one of Python, so there are few of them."""
 
-THREADS = 4 if SIMULATED else 128
-"""Threads of a block that reads rows of features, and the rows that it reads at once."""
+THREADS = 4 if SIMULATED else 1024
+"""Threads of a block."""
 
-LANES = 2 if SIMULATED else 8
+LANES = 2 if SIMULATED else 16
 """Threads that share a row: neighbours read neighbouring numbers."""
-
-WIDE = 4 if SIMULATED else 256
-"""Threads of a block that reads arrays with one number per action."""
 
 SIDE = 2 if SIMULATED else 8
 """Threads along each side of a tile of a matrix product."""
 
-EACH = 2 if SIMULATED else 8
-"""Rows, and columns, of a tile that a thread computes."""
+PRODUCTS_EACH = 1 if SIMULATED else 6
+"""Blocks of a matrix product per multiprocessor: some compute while others wait for memory."""
 
-TILE = SIDE * EACH
-"""Rows, and columns, of a tile."""
+ALL_LANES = 0xFFFFFFFF
 
-CHUNK = 2 if SIMULATED else 16
-"""Columns (of a quadratic form) or rows (of a sum of squares) that are in shared memory at once."""
+_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 64}
+resident: Any = cuda.jit(**_LIMITS)
+"""Compile a kernel whose blocks all run at the same time: one of them finds room anywhere."""
 
-BLOCKS_EACH = 8
-"""Blocks per multiprocessor, so that some compute while others wait for memory."""
+REAL, WHOLE = float64, int64
+"""Types of what blocks share."""
 
 
-def block_count(work: int, at_once: int) -> int:
-    """Return how many blocks share some work, of which each does ``at_once`` at a time."""
-    most = 2
-    if not SIMULATED:
-        most = BLOCKS_EACH * cuda.get_current_device().MULTIPROCESSOR_COUNT
-    return max(1, min(most, -(-work // at_once)))
+def multiprocessors() -> int:
+    """Return how many multiprocessors the device has, which is the number of blocks."""
+    return 2 if SIMULATED else int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
+
+
+def prepared(kernel: Any, blocks: Any, threads: int, *arguments: Any) -> Callable[[], None]:
+    """Return a function that launches a kernel with these arguments, whose types are known then."""
+    configured = kernel.specialize(*arguments)[blocks, threads]
+    return lambda: configured(*arguments)
+
+
+@cuda.jit(device=True)
+def wait_for_all(turn):
+    """Wait until all blocks are here; what they wrote before is then visible.
+
+    ``turn`` (2,) counts the blocks that have come, and how often all have.
+    """
+    cuda.threadfence()
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        times = cuda.atomic.add(turn, 1, 0)
+        cuda.threadfence()
+        if cuda.atomic.add(turn, 0, 1) == cuda.gridDim.x - 1:
+            turn[0] = 0
+            cuda.threadfence()
+            cuda.atomic.add(turn, 1, 1)
+        else:
+            while cuda.atomic.add(turn, 1, 0) == times:
+                pass
+    cuda.syncthreads()
+    cuda.threadfence()
+
+
+@cuda.jit(device=True)
+def halved(sums, count, lane, apart):
+    """Add sums (2 count,) of two lanes so many ``apart``; each keeps a half, the first count."""
+    upper = (lane & apart) > 0
+    for i in range(count):
+        low, high = sums[i], sums[count + i]
+        keep = high if upper else low
+        give = low if upper else high
+        sums[i] = keep + cuda.shfl_xor_sync(ALL_LANES, give, apart)
 
 
 @cuda.jit(device=True)
@@ -65,6 +106,28 @@ def least_of_block(value, place, tie, values, places):
 
 
 @cuda.jit(device=True)
+def least_of_all(out, row, place_row, tie, values, places):
+    """Return the least value of all blocks, from a row of theirs, and its first place."""
+    low, where = inf, 2**62
+    for b in range(cuda.threadIdx.x, cuda.gridDim.x, cuda.blockDim.x):
+        other, there = out[row + b], int(out[place_row + b])
+        if other < low - tie or (other <= low + tie and there < where):
+            where = there
+        low = min(low, other)
+    return least_of_block(low, where, tie, values, places)
+
+
+@cuda.jit(device=True)
+def least_value_of_all(out, row, values, places):
+    """Return the least value of all blocks, from a row of theirs."""
+    low = inf
+    for b in range(cuda.threadIdx.x, cuda.gridDim.x, cuda.blockDim.x):
+        low = min(low, out[row + b])
+    low, _ = least_of_block(low, 0, 0.0, values, places)
+    return low
+
+
+@cuda.jit(device=True)
 def sum_of_block(value, values):
     """Return the sum of the values of a block; ``values`` is shared, one entry per thread."""
     t, size = cuda.threadIdx.x, cuda.blockDim.x
@@ -79,25 +142,3 @@ def sum_of_block(value, values):
     value = values[0]
     cuda.syncthreads()
     return value
-
-
-@cuda.jit(device=True)
-def comes_last(turn, flag):
-    """Whether this block is the last of its grid to get here; ``flag`` (1,) is shared.
-
-    What the others wrote before is then visible. ``turn`` (1,) counts, and is 0 again afterwards.
-    """
-    cuda.threadfence()
-    cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        flag[0] = cuda.atomic.add(turn, 0, 1) == cuda.gridDim.x - 1
-        if flag[0]:
-            turn[0] = 0
-    cuda.syncthreads()
-    last = flag[0]
-    cuda.threadfence()
-    return last
-
-
-REAL, WHOLE, FLAG = float64, int64, int32
-"""Types of what blocks share."""

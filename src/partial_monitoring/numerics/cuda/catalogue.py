@@ -7,30 +7,29 @@ the precision of the features. One small copy brings the answer back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
 
-from partial_monitoring.numerics.cuda import layout, passes
+from partial_monitoring.numerics.cuda import layout
 from partial_monitoring.numerics.cuda.blocks import (
-    CHUNK,
-    SIDE,
-    SIMULATED,
+    PRODUCTS_EACH,
     THREADS,
-    TILE,
-    WIDE,
-    block_count,
+    multiprocessors,
+    prepared,
 )
-from partial_monitoring.numerics.cuda.reads import VECTORS, reads_for
+from partial_monitoring.numerics.cuda.layout import VECTORS
+from partial_monitoring.numerics.cuda.passes import passes_for
+from partial_monitoring.numerics.cuda.products import SQUARED, products_for, tile_of
+from partial_monitoring.numerics.cuda.reads import reads_for, words_of
 from partial_monitoring.validation import Array, Indices
 
 UPLOADED = 2**22
 """Numbers that are brought to the device at once, to bound the memory of the host."""
-
-LOOKS = 1 if SIMULATED else 6
-"""Passes of the pair rule that are launched before the host asks whether it is done."""
 
 SHORTLIST = 16
 """Actions with the largest means of which the host computes the next means itself, to tell the
@@ -119,72 +118,76 @@ class Catalogue:
 
 
 class _Device:
-    """The arrays on the device, and what is launched."""
+    """The arrays on the device, and what is launched: two kernels, five for improvements."""
 
     def __init__(self, features: Array, precision: str, counted: Any) -> None:
         k, d = features.shape
-        self.host, self.precision, self.kernels = features, precision, reads_for(precision, d)
-        self.features = cuda.device_array((k, d), precision)
+        self.host, self.precision = features, precision
+        rows = -(-k // THREADS) * THREADS  # kernels read whole blocks of rows
+        words, blocks = words_of(precision), multiprocessors()
+        width = -(-d // words.held)
+        self.features = cuda.device_array(rows * width, words.dtype)
         step = max(1, UPLOADED // d)
-        for start in range(0, k, step):
-            part = np.ascontiguousarray(features[start : start + step], dtype=precision)
-            self.features[start : start + len(part)].copy_to_device(part)
-        self.counted = cuda.to_device(np.asarray(counted, dtype=np.uint8))
-        self.variances, self.means, self.gaps, self.gains = (
-            cuda.device_array(k, precision) for _ in range(4)
-        )
-        self.cross = cuda.device_array((layout.ANCHORS + 1, k), precision)
-        self.rows, self.wide = block_count(k, THREADS), block_count(k, WIDE)
+        for start in range(0, rows, step):
+            part = np.zeros((min(step, rows - start), width * words.held), precision)
+            given = features[start : start + step]
+            part[: len(given), :d] = given
+            place = slice(start * width, (start + len(part)) * width)
+            self.features[place].copy_to_device(part.view(words.dtype).ravel())
+        table = cuda.device_array((layout.ROWS, rows), precision)
+        rivals = np.zeros(rows, precision)
+        rivals[:k] = counted
+        table[layout.COUNTED].copy_to_device(rivals)
         self.sent = np.zeros(layout.SENT + (VECTORS + d) * d)
-        sent = cuda.to_device(self.sent)
-        self.inbox, self.numbers = sent, sent[: layout.SENT]
-        self.vectors = sent[layout.SENT : layout.SENT + VECTORS * d].reshape(VECTORS, d)
-        self.matrix = sent[layout.SENT + VECTORS * d :].reshape(d, d)
-        self.outbox = cuda.to_device(np.zeros(layout.KEPT + 2 * self.rows))
-        self.answer = self.outbox[: layout.KEPT]
-        self.tops = self.outbox[layout.KEPT : layout.KEPT + self.rows]
-        self.places = self.outbox[layout.KEPT + self.rows :]
-        self.turn = cuda.to_device(np.zeros(1, dtype=np.int32))
-        self.spare = cuda.device_array(d, np.float64)
-        self.least = cuda.device_array((3, self.wide), np.float64)
-        self.place = cuda.device_array(self.wide, np.float64)
-        tiles = -(-d // TILE)
-        self.products = tiles**2, max(1, block_count(k, CHUNK) // tiles**2)
-        self.parts: Any = None
+        self.inbox = cuda.to_device(self.sent)
+        self.blocks, self.table = blocks, table
+        outbox = cuda.to_device(np.zeros(layout.KEPT + layout.BLOCK_ROWS * blocks))
+        self.outbox = outbox[: layout.KEPT + 2 * blocks]
+        self.found = cuda.pinned_array(self.outbox.shape)
+        turn = cuda.to_device(np.zeros(2, dtype=np.int32))
+        reads, products = reads_for(precision, d), products_for(precision, d)
+        self._sweep = prepared(
+            reads.sweep, blocks, THREADS, self.features, table, self.inbox, outbox, turn, k
+        )
+        self._pair = prepared(
+            passes_for(precision).pair, blocks, THREADS, table, self.inbox, outbox, turn, k
+        )
+        tile = tile_of(precision)
+        pairs, many = (-(-d // tile)) ** 2, blocks * PRODUCTS_EACH
+        inverse = self.inbox[layout.SENT + VECTORS * d :].reshape(d, d)
+
+        def forms(matrix: Any, row: int) -> Callable[[], None]:
+            return prepared(products.quadratic, many, SQUARED, self.features, matrix, table, row, k)
+
+        def improvements() -> list[Callable[[], None]]:
+            parts = cuda.device_array((pairs, max(1, many // pairs), tile, tile), precision)
+            total = cuda.device_array((2, d, d), np.float64)
+            grid = parts.shape[:2]
+            return [
+                prepared(products.squares, grid, SQUARED, self.features, table, outbox, parts, k),
+                prepared(products.middle, blocks, THREADS, parts, self.inbox, total, turn),
+                forms(total[1], layout.GAINS),
+            ]
+
+        self._refresh = cache(lambda: forms(inverse, layout.VARIANCES))
+        self._improvements = cache(improvements)
         self.known: object = None
         self.shortlist: Indices = np.zeros(1, dtype=np.int64)
 
     def decide(self, known: object, step: Step | None, now: Round) -> Answer:
         fresh = self.known is not known and (step is None or self.known is not step.before)
-        taken = None if fresh or self.known is known else step
-        self._send(now, taken)
-        if fresh:
-            grid = block_count(len(self.means), TILE)
-            self.kernels.quadratic[grid, SIDE * SIDE](self.features, self.matrix, self.variances)
+        self._send(now, None if fresh or self.known is known else step)
         self.known = None  # an interruption must not leave variances of nobody knows when
-        self._read()
+        if fresh:
+            self._refresh()()
+        self._sweep()
         if now.rule == layout.IMPROVEMENT:
-            self._improvements(now)
-        else:
-            passes.widths[self.wide, WIDE](
-                self.numbers, self.variances, self.means, self.cross, self.least, self.turn,
-                self.answer,
-            )  # fmt: skip
-        passes.gaps_and_gains[self.wide, WIDE](
-            self.numbers, self.variances, self.means, self.cross, self.gaps, self.gains,
-            self.least, self.place, self.turn, self.answer,
-        )  # fmt: skip
-        while True:
-            for _ in range(LOOKS):
-                passes.look[self.wide, WIDE](
-                    self.numbers, self.gaps, self.gains, self.least, self.place, self.turn,
-                    self.answer,
-                )  # fmt: skip
-            found = self.outbox.copy_to_host()
-            if found[layout.MODE] == layout.DONE:
-                break
+            for launch in self._improvements():
+                launch()
+        self._pair()
+        self.outbox.copy_to_host(self.found)
         self.known = known
-        return self._answer(found, now, fresh)
+        return self._answer(self.found, now, fresh)
 
     def _send(self, now: Round, step: Step | None) -> None:
         """Send the numbers of a round, with the vectors of the actions that may be greedy."""
@@ -208,38 +211,12 @@ class _Device:
         sent[layout.SENT + VECTORS * d :] = now.inverse.ravel()
         self.inbox.copy_to_device(sent)
 
-    def _read(self) -> None:
-        """Read the features once, or twice if the greedy action was not foreseen."""
-        self.kernels.sweep[self.rows, THREADS](
-            self.features, self.numbers, self.vectors, self.matrix, self.variances, self.means,
-            self.cross, self.tops, self.places, self.turn, self.answer, self.spare,
-        )  # fmt: skip
-        self.kernels.cross[self.rows, THREADS](self.features, self.spare, self.cross, self.answer)
-
-    def _improvements(self, now: Round) -> None:
-        """Fill ``gains`` with phi' Q phi, Q = W_t^-1 (sum_b w_b u_b u_b') W_t^-1; two reads."""
-        if self.parts is None:
-            self.parts = cuda.device_array((*self.products, TILE, TILE), self.precision)
-            self.total = cuda.device_array(self.matrix.shape, np.float64)
-        passes.worths[self.wide, WIDE](
-            self.numbers, self.counted, self.variances, self.means, self.cross, self.gains,
-            self.least, self.turn, self.answer,
-        )  # fmt: skip
-        self.kernels.squares[self.products, SIDE * SIDE](
-            self.features, self.gains, self.answer, self.parts
-        )
-        d = len(now.theta)
-        passes.gather[-(-d * d // WIDE), WIDE](self.parts, self.total)
-        middle = now.inverse @ self.total.copy_to_host() @ now.inverse
-        self.total.copy_to_device(np.ascontiguousarray(0.5 * (middle + middle.T)))
-        grid = block_count(len(self.means), TILE)
-        self.kernels.quadratic[grid, SIDE * SIDE](self.features, self.total, self.gains)
-
     def _answer(self, found: Array, now: Round, fresh: bool) -> Answer:
-        kept, tops = found[: layout.KEPT], found[layout.KEPT : layout.KEPT + self.rows]
+        kept, (tops, best) = found[: layout.KEPT], found[layout.KEPT :].reshape(2, -1)
         most = min(SHORTLIST, len(tops))
         order = np.argpartition(tops, most - 1)[:most]
-        places = found[layout.KEPT + self.rows :][order].astype(np.int64)
+        places = best[order].astype(np.int64)
+        places = places[places < len(self.host)]  # blocks without rows found none
         first, second = int(kept[layout.FIRST]), int(kept[layout.SECOND])
         self.shortlist = np.unique(np.append(places, (first, second)))
         reads = 1 + int(kept[layout.SLOT] == layout.ANCHORS)

@@ -1,9 +1,12 @@
-"""Where the numbers of a round are that host and device exchange."""
+"""Where the numbers are that host and device exchange, and those with one number per action."""
 
 from __future__ import annotations
 
 ANCHORS = 2
 """Actions expected to be greedy: if one of them is, no second read is needed."""
+
+LARGEST = 1024
+"""Most features of an action: the vectors that they are multiplied with are in shared memory."""
 
 # What the host sends in one copy, before theta, x and the anchors' vectors and W_t^-1:
 SHARE, BETA, CEILING, RULE, KAPPA, NOISE, ROUND, REACH, ROUNDING, ANCHORED = range(10)
@@ -14,12 +17,27 @@ below which fraction a distance is rounding, and the numbers of the anchors."""
 RELAXED, MEAN, IMPROVEMENT = range(3)
 """Gaps, as RULE says."""
 
-# What the device keeps, and the host reads in one copy:
+VECTORS = 2 + ANCHORS
+"""Vectors whose products with the features are taken in one read: theta, x, those of anchors."""
+
+# Rows of the table with one number per action; the first ones are in the order of the vectors:
+MEANS, VARIANCES, CROSS = range(3)
+SPARE = CROSS + ANCHORS
+GAPS, GAINS, COUNTED, ROWS = range(SPARE + 1, SPARE + 5)
+"""Products with the features of anchors, and of the greedy action if it is none; gaps, information
+(before, weights of rivals and quadratic forms), and whether the action is a rival."""
+
+# What the device keeps, and the host reads in one copy, with the first two rows of the blocks:
 GREEDY, SLOT, LIFT, WIDEST, MOST, MODE, FIRST, SECOND, PART = range(9)
 SLOPE, PSI, TIE, RATIO, GAP_1, GAIN_1, GAP_2, GAIN_2, KEPT = range(9, 18)
-"""The greedy action, the row of its cross products, delta (or the sum of improvements), the largest
-gap and information, what the next pass looks for, the pair and the share of its second action, the
-derivative at it, the tie, its ratio, and the gaps and information of the two."""
+"""The greedy action, its cross products (after CROSS), delta (or the sum of improvements), the
+largest gap and information, what the next pass looks for, the pair and the share of its second
+action, the derivative at it, the tie, its ratio, and the gaps and information of the two."""
+
+# Rows with one number per block, which follow:
+TOP, TOP_PLACE, LIFTS, LOW, LOW_PLACE, WIDE, LARGE, FOUND, BLOCK_ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 11
+"""The largest mean (negated) and its action; its share of LIFT; the least gap and its action, the
+largest gap and information (negated); what passes have found, in two pairs of rows in turn."""
 
 DONE, SLOPED, ZEROS, PARTNER = range(4)
 """What a pass looks for, as MODE says: nothing, the least derivative, the first gap that is zero,

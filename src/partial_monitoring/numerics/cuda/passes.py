@@ -1,42 +1,58 @@
-"""Kernels over arrays with one number per action: widths, gaps, and the pair with the least ratio.
+"""Passes over the table with one number per action: gaps, and the pair with the least ratio.
 
-Every kernel is a reduction. The last block to finish does what follows from it, so that the host
-launches one kernel after the other without waiting for an answer. The pair rule is that of
-``compiled.ratio``: each pass finds the action on which the ratio improves most.
+Every pass is a reduction over all blocks, after which each block computes for itself what follows
+from it, all of them the same. The pair rule is that of ``compiled.ratio``: each pass finds the
+action on which the ratio improves most.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, log1p, sqrt
+from typing import Any, NamedTuple
 
+import numba
 from numba import cuda
 
 from partial_monitoring.numerics.compiled.ratio import TIE as RELATIVE_TIE
 from partial_monitoring.numerics.compiled.ratio import best_share, ratio
 from partial_monitoring.numerics.compiled.rivals import expected_gain
 from partial_monitoring.numerics.cuda.blocks import (
-    FLAG,
     REAL,
+    THREADS,
     WHOLE,
-    WIDE,
-    comes_last,
+    least_of_all,
     least_of_block,
+    least_value_of_all,
+    resident,
     sum_of_block,
+    wait_for_all,
 )
 from partial_monitoring.numerics.cuda.layout import (
     BETA,
     CEILING,
+    COUNTED,
+    CROSS,
     DONE,
     FIRST,
+    FOUND,
     GAIN_1,
     GAIN_2,
+    GAINS,
     GAP_1,
     GAP_2,
+    GAPS,
     GREEDY,
     IMPROVEMENT,
     KAPPA,
+    KEPT,
+    LARGE,
     LIFT,
+    LIFTS,
+    LOW,
+    LOW_PLACE,
     MEAN,
+    MEANS,
     MODE,
     MOST,
     NOISE,
@@ -54,6 +70,8 @@ from partial_monitoring.numerics.cuda.layout import (
     SLOPED,
     SLOT,
     TIE,
+    VARIANCES,
+    WIDE,
     WIDEST,
     ZEROS,
 )
@@ -63,181 +81,202 @@ ZERO_GAP = 1e-9
 
 TINY = 1e-300
 
+MOST_PASSES = 10_000
+
+AHEAD = 4
+"""Actions of a thread whose numbers are read before the first of them is used; the last action is
+read again where there are no more."""
+
+
+class Passes(NamedTuple):
+    """What is compiled for one precision."""
+
+    lift: Any
+    """A function of a block: its share of LIFT, and the weights of rivals."""
+    pair: Any
+    """The kernel that finds gaps, information and the best pair."""
+
 
 @cuda.jit(device=True)
-def squared_distance(variances, cross, slot, a, g):
+def squared_distance(variances, cross, a, g):
     """Return |phi_a - phi_g|^2, written with differences: exactly zero for copies of g."""
-    apart = (REAL(variances[a]) - variances[g]) + 2.0 * (REAL(cross[slot, g]) - cross[slot, a])
+    apart = (REAL(variances[a]) - variances[g]) + 2.0 * (REAL(cross[g]) - cross[a])
     return max(apart, 0.0)
 
 
-@cuda.jit
-def widths(numbers, variances, means, cross, least, turn, answer):
-    """Find delta = max_b means_b - means_g + beta^(1/2) |phi_b - phi_g|."""
-    values = cuda.shared.array(WIDE, REAL)
-    places = cuda.shared.array(WIDE, WHOLE)
-    flag = cuda.shared.array(1, FLAG)
-    t, k = cuda.threadIdx.x, len(means)
-    g, slot, beta = int(answer[GREEDY]), int(answer[SLOT]), numbers[BETA]
-    low = inf
-    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-        width = sqrt(beta * squared_distance(variances, cross, slot, a, g))
-        low = min(low, -(means[a] + width))
-    low, _ = least_of_block(low, 0, 0.0, values, places)
-    if t == 0:
-        least[0, cuda.blockIdx.x] = low
-    if comes_last(turn, flag):
-        low = inf
-        for b in range(t, cuda.gridDim.x, WIDE):
-            low = min(low, least[0, b])
-        low, _ = least_of_block(low, 0, 0.0, values, places)
-        if t == 0:
-            answer[LIFT] = max(-low - means[g], 0.0)
+@lru_cache(maxsize=2)
+def passes_for(name: str) -> Passes:
+    """Return the passes over "float32" or "float64" numbers, which say how precise roots are."""
+    real = getattr(numba, name)
 
+    @cuda.jit(device=True)
+    def worths(sent, table, g, slot, k):
+        """Write weights of rivals, and return the sum of what they are worth for a thread."""
+        means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
+        counted, weights = table[COUNTED], table[GAINS]
+        noise, reach, now, total = sent[NOISE], sent[REACH], sent[ROUND], 0.0
+        for a in range(cuda.grid(1), k, cuda.gridsize(1)):
+            squared, worth = squared_distance(variances, cross, a, g), 0.0
+            if squared <= sent[ROUNDING] * (REAL(variances[a]) + variances[g]):
+                squared = 0.0
+            if counted[a] > 0.0 and a != g and squared > 0.0:
+                ahead, std = REAL(means[a]) - means[g], noise * sqrt(squared)
+                worth = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / now
+                total += worth
+                worth /= squared
+            weights[a] = worth
+        return total
 
-@cuda.jit
-def worths(numbers, counted, variances, means, cross, weights, least, turn, answer):
-    """Fill weights (k,) with delta_b / |u_b|^2, and find the sum of the delta_b."""
-    values = cuda.shared.array(WIDE, REAL)
-    flag = cuda.shared.array(1, FLAG)
-    t, k = cuda.threadIdx.x, len(means)
-    g, slot = int(answer[GREEDY]), int(answer[SLOT])
-    noise, reach, now = numbers[NOISE], numbers[REACH], numbers[ROUND]
-    total = 0.0
-    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-        squared, worth = squared_distance(variances, cross, slot, a, g), 0.0
-        if squared <= numbers[ROUNDING] * (REAL(variances[a]) + variances[g]):
-            squared = 0.0
-        if counted[a] and a != g and squared > 0.0:
-            ahead, std = REAL(means[a]) - means[g], noise * sqrt(squared)
-            worth = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / now
-            total += worth
-            worth /= squared
-        weights[a] = worth
-    total = sum_of_block(total, values)
-    if t == 0:
-        least[0, cuda.blockIdx.x] = total
-    if comes_last(turn, flag):
-        total = 0.0
-        for b in range(t, cuda.gridDim.x, WIDE):
-            total += least[0, b]
-        total = sum_of_block(total, values)
-        if t == 0:
-            answer[LIFT] = total
+    @cuda.jit(device=True)
+    def lift(sent, table, g, slot, k, out, values, places):
+        """Write the share of a block in LIFT.
 
-
-@cuda.jit
-def gather(parts, out):
-    """Fill out (d, d) with sums of partial sums (pairs of tiles, blocks, tile, tile)."""
-    d, tile, number = out.shape[0], parts.shape[2], cuda.grid(1)
-    if number < d * d:
-        i, j = number // d, number % d
-        tiles = -(-d // tile)
-        pair, total = i // tile * tiles + j // tile, 0.0
-        for b in range(parts.shape[1]):
-            total += parts[pair, b, i % tile, j % tile]
-        out[i, j] = total
-
-
-@cuda.jit
-def gaps_and_gains(
-    numbers, variances, means, cross, gaps, gains, least, place, turn, answer
-):  # fmt: skip
-    """Fill gaps and gains (k,), find the least and the largest, and begin to look for the pair.
-
-    For improvements ``gains`` hold phi' Q phi before.
-    """
-    values = cuda.shared.array(WIDE, REAL)
-    places = cuda.shared.array(WIDE, WHOLE)
-    flag = cuda.shared.array(1, FLAG)
-    t, k = cuda.threadIdx.x, len(means)
-    g, slot, rule = int(answer[GREEDY]), int(answer[SLOT]), int(numbers[RULE])
-    beta, ceiling, lift = numbers[BETA], numbers[CEILING], answer[LIFT]
-    best = REAL(means[g])
-    low, where, widest, most = inf, k, 0.0, 0.0
-    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-        variance = max(REAL(variances[a]), 0.0)
-        behind = best - means[a]
-        if rule == IMPROVEMENT:
-            gap, gain = max(lift + behind, 0.0), gains[a] / (1.0 + variance)
+        It is max_b means_b + beta^(1/2) |phi_b - phi_g|, negated; or for improvements the sum of
+        delta_b, where delta_b / |u_b|^2 are written, too.
+        """
+        found = 0.0
+        if sent[RULE] == IMPROVEMENT:
+            found = sum_of_block(worths(sent, table, g, slot, k), values)
         else:
-            gain = 0.5 * log1p(variance)
-            gap = lift
-            if a != g and rule == MEAN:
-                gap = lift + behind
-            if a != g and rule == RELAXED:
-                width = sqrt(beta * squared_distance(variances, cross, slot, a, g))
-                gap = lift + max(behind + width, 0.0)
-            gap = min(gap, ceiling)
-        gaps[a], gains[a] = gap, gain
-        gap, gain = REAL(gaps[a]), REAL(gains[a])
-        if not (gap >= 0.0 and gain >= 0.0 and gain < inf):
-            gap = inf
-        if gap < low:
-            low, where = gap, a
-        widest, most = max(widest, gap), max(most, gain)
-    low, where = least_of_block(low, where, 0.0, values, places)
-    widest, _ = least_of_block(-widest, 0, 0.0, values, places)
-    most, _ = least_of_block(-most, 0, 0.0, values, places)
-    if t == 0:
-        b = cuda.blockIdx.x
-        least[0, b], place[b], least[1, b], least[2, b] = low, where, widest, most
-    if comes_last(turn, flag):
+            means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
+            root, low = sqrt(sent[BETA]), inf
+            most = cuda.local.array(AHEAD, REAL)
+            for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
+                for u in range(AHEAD):
+                    a = min(start + u * cuda.gridsize(1), k - 1)
+                    apart = squared_distance(variances, cross, a, g)
+                    most[u] = means[a] + root * sqrt(real(apart))
+                for u in range(AHEAD):
+                    low = min(low, -most[u])
+            found, _ = least_of_block(low, 0, 0.0, values, places)
+        if cuda.threadIdx.x == 0:
+            out[KEPT + LIFTS * cuda.gridDim.x + cuda.blockIdx.x] = found
+
+    @cuda.jit(device=True)
+    def gaps_and_gains(sent, table, k, answer):
+        """Fill gaps and information; return the least gap of a thread, its action, the largest."""
+        means, variances, gaps, gains = table[MEANS], table[VARIANCES], table[GAPS], table[GAINS]
+        cross, g, lift = table[CROSS + int(answer[SLOT])], int(answer[GREEDY]), answer[LIFT]
+        rule, root, ceiling = sent[RULE], sqrt(sent[BETA]), sent[CEILING]
+        best = REAL(means[g])
         low, where, widest, most = inf, k, 0.0, 0.0
-        for b in range(t, cuda.gridDim.x, WIDE):
-            other, there = least[0, b], int(place[b])
-            if other < low or (other == low and there < where):
-                low, where = other, there
-            widest, most = min(widest, least[1, b]), min(most, least[2, b])
+        for a in range(cuda.grid(1), k, cuda.gridsize(1)):
+            variance = max(variances[a], real(0.0))
+            behind = best - means[a]
+            if rule == IMPROVEMENT:
+                gap, gain = max(lift + behind, 0.0), REAL(gains[a]) / (1.0 + REAL(variance))
+            else:
+                gain = 0.5 * REAL(log1p(variance))
+                gap = lift
+                if a != g and rule == MEAN:
+                    gap = lift + behind
+                if a != g and rule == RELAXED:
+                    width = root * sqrt(real(squared_distance(variances, cross, a, g)))
+                    gap = lift + max(behind + width, 0.0)
+                gap = min(gap, ceiling)
+            kept_gap, kept_gain = real(gap), real(gain)
+            gaps[a], gains[a] = kept_gap, kept_gain
+            gap, gain = REAL(kept_gap), REAL(kept_gain)
+            if not (gap >= 0.0 and gain >= 0.0 and gain < inf):
+                gap = inf
+            if gap < low:
+                low, where = gap, a
+            widest, most = max(widest, gap), max(most, gain)
+        return low, where, widest, most
+
+    @resident
+    def pair(table, sent, out, turn, k):
+        """Fill gaps and information, and find the pair with the least ratio.
+
+        For improvements the row of information holds phi' Q phi before.
+        """
+        values = cuda.shared.array(THREADS, REAL)
+        places = cuda.shared.array(THREADS, WHOLE)
+        answer = cuda.shared.array(KEPT, REAL)
+        t, b, blocks, kappa = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, sent[KAPPA]
+        gaps, gains = table[GAPS], table[GAINS]
+        found, row = 0.0, KEPT + LIFTS * blocks
+        if sent[RULE] == IMPROVEMENT:
+            for c in range(t, blocks, THREADS):
+                found += out[row + c]
+            found = sum_of_block(found, values)
+        else:
+            found = least_value_of_all(out, row, values, places)
+            found = max(-found - table[MEANS, int(out[GREEDY])], 0.0)
+        for e in range(t, KEPT, THREADS):
+            answer[e] = 0.0
+        cuda.syncthreads()
+        if t == 0:
+            answer[GREEDY], answer[SLOT], answer[LIFT] = out[GREEDY], out[SLOT], found
+        cuda.syncthreads()
+        low, where, widest, most = gaps_and_gains(sent, table, k, answer)
         low, where = least_of_block(low, where, 0.0, values, places)
-        widest, _ = least_of_block(widest, 0, 0.0, values, places)
-        most, _ = least_of_block(most, 0, 0.0, values, places)
+        widest, _ = least_of_block(-widest, 0, 0.0, values, places)
+        most, _ = least_of_block(-most, 0, 0.0, values, places)
+        if t == 0:
+            out[KEPT + LOW * blocks + b], out[KEPT + LOW_PLACE * blocks + b] = low, where
+            out[KEPT + WIDE * blocks + b], out[KEPT + LARGE * blocks + b] = widest, most
+        wait_for_all(turn)
+        widest = least_value_of_all(out, KEPT + WIDE * blocks, values, places)
+        most = least_value_of_all(out, KEPT + LARGE * blocks, values, places)
+        row = KEPT + LOW * blocks
+        low, where = least_of_all(out, row, row + blocks, 0.0, values, places)
         if t == 0:
             answer[WIDEST], answer[MOST] = -widest, -most
             answer[FIRST], answer[SECOND], answer[PART] = where, where, 0.0
-            begin(gaps, gains, numbers[KAPPA], answer)
+            begin(gaps, gains, kappa, answer)
+        cuda.syncthreads()
+        for turns in range(MOST_PASSES):
+            if answer[MODE] == DONE:
+                break
+            low, where = look(kappa, gaps, gains, k, answer)
+            low, where = least_of_block(low, where, answer[TIE], values, places)
+            row = KEPT + (FOUND + 2 * (turns % 2)) * blocks  # others may still read what was before
+            if t == 0:
+                out[row + b], out[row + blocks + b] = low, where
+            wait_for_all(turn)
+            low, where = least_of_all(out, row, row + blocks, answer[TIE], values, places)
+            if t == 0:
+                follow(gaps, gains, kappa, low, where, answer)
+            cuda.syncthreads()
+        if b == 0:
+            for e in range(t, KEPT, THREADS):
+                out[e] = answer[e]
+
+    return Passes(lift, pair)
 
 
-@cuda.jit
-def look(numbers, gaps, gains, least, place, turn, answer):
-    """Make one pass over the actions for what the pair needs next."""
+@cuda.jit(device=True)
+def look(kappa, gaps, gains, k, answer):
+    """Make one pass over the actions of a thread for what the pair needs next."""
     mode = int(answer[MODE])
-    if mode == DONE:
-        return
-    values = cuda.shared.array(WIDE, REAL)
-    places = cuda.shared.array(WIDE, WHOLE)
-    flag = cuda.shared.array(1, FLAG)
-    t, k, kappa = cuda.threadIdx.x, len(gaps), numbers[KAPPA]
     slope, psi, tie, first = answer[SLOPE], answer[PSI], answer[TIE], int(answer[FIRST])
+    zero, per_gap = ZERO_GAP * answer[WIDEST], 1.0 / max(answer[WIDEST], TINY)
+    per_gain = 1.0 / max(answer[MOST], TINY)
     d1, i1 = scaled_gap(gaps, first, answer), scaled_gain(gains, first, answer)
     low, where = inf, k
-    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-        d, i, value = scaled_gap(gaps, a, answer), scaled_gain(gains, a, answer), inf
-        if mode == SLOPED:
-            value = slope * d - psi * i
-        elif mode == ZEROS:
-            value = d
-        else:
-            p = best_share(d1, i1, d, i, kappa)
-            if p > 0.0:
-                value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa)
-        if value < low:
-            if value < low - tie:
-                where = a
-            low = value
-    low, where = least_of_block(low, where, tie, values, places)
-    if t == 0:
-        least[0, cuda.blockIdx.x], place[cuda.blockIdx.x] = low, where
-    if comes_last(turn, flag):
-        low, where = inf, k
-        for b in range(t, cuda.gridDim.x, WIDE):
-            other, there = least[0, b], int(place[b])
-            if other < low - tie or (other <= low + tie and there < where):
-                where = there
-            low = min(low, other)
-        low, where = least_of_block(low, where, tie, values, places)
-        if t == 0:
-            follow(gaps, gains, kappa, low, where, answer)
+    own_gaps, own_gains = cuda.local.array(AHEAD, REAL), cuda.local.array(AHEAD, REAL)
+    for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
+        for u in range(AHEAD):
+            a = min(start + u * cuda.gridsize(1), k - 1)
+            own_gaps[u], own_gains[u] = gaps[a], gains[a]
+        for u in range(AHEAD):
+            a, gap, i = min(start + u * cuda.gridsize(1), k - 1), own_gaps[u], own_gains[u]
+            value, i = inf, i * per_gain
+            d = gap * per_gap if gap > zero else 0.0
+            if mode == SLOPED:
+                value = slope * d - psi * i
+            elif mode == ZEROS:
+                value = d
+            else:
+                p = best_share(d1, i1, d, i, kappa)
+                if p > 0.0:
+                    value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa)
+            if value < low:
+                if value < low - tie:
+                    where = a
+                low = value
+    return low, where
 
 
 @cuda.jit(device=True)

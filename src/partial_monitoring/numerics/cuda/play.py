@@ -74,7 +74,7 @@ class OnDevice:
         self.constants = [shared(own) for own in program.constants]
         self.reached = cuda.to_device(np.zeros(n, dtype=np.int64))
         self.due = cuda.to_device(np.zeros(n, dtype=bool))
-        self.kernel = program.kernel()[(n + THREADS - 1) // THREADS, THREADS]
+        self.kernel = program.kernel(world, totals)[(n + THREADS - 1) // THREADS, THREADS]
 
     def advance(self, stop):
         """Play all replicates until a round."""

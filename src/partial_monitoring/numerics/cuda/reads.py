@@ -1,8 +1,8 @@
-"""Kernels that read the features of all actions, each of them once.
+"""The kernel that reads the features of all actions, once or twice.
 
-A row is read by ``LANES`` neighbouring threads, so that a block reads consecutive memory. Each
-thread keeps its share of the vectors in registers and adds up its share of the inner products;
-these meet in shared memory, where one thread per row finishes them.
+A row is read by ``LANES`` neighbouring threads, eight bytes each, and several rows at once, so that
+much is under way. The inner products meet by exchanges between lanes that halve the number of sums
+each time: in the end every lane holds one of them.
 """
 
 from __future__ import annotations
@@ -11,261 +11,230 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numba
-from numba import cuda
+import numpy as np
+from numba import cuda, int32, uint64
 
 from partial_monitoring.numerics.cuda.blocks import (
-    CHUNK,
-    EACH,
-    FLAG,
     LANES,
     REAL,
-    SIDE,
+    SIMULATED,
     THREADS,
-    TILE,
     WHOLE,
-    comes_last,
+    halved,
+    least_of_all,
     least_of_block,
+    resident,
+    wait_for_all,
 )
-from partial_monitoring.numerics.cuda.layout import ANCHORED, ANCHORS, GREEDY, SHARE, SLOT
+from partial_monitoring.numerics.cuda.layout import (
+    ANCHORED,
+    ANCHORS,
+    GREEDY,
+    KEPT,
+    MEANS,
+    SENT,
+    SHARE,
+    SLOT,
+    SPARE,
+    TOP,
+    TOP_PLACE,
+    VARIANCES,
+    VECTORS,
+)
+from partial_monitoring.numerics.cuda.passes import passes_for
 
 GROUPS = THREADS // LANES
-"""Rows that a block reads at the same time."""
+"""Rows that a block reads at the same time, times those that a group of lanes does."""
 
-VECTORS = 2 + ANCHORS
-"""Inner products of a row: its mean, its product with what was observed, those with anchors."""
+STEPS = LANES.bit_length() - 1
+"""Exchanges after which all lanes have met."""
 
-APART, CHUNK_APART, SIDE_APART = LANES + 1, CHUNK + 1, SIDE + 1
-"""Lengths of rows in shared memory, one longer than they need to be: threads that read one below
-the other then use different banks."""
+AT_ONCE = max(1, LANES // VECTORS)
+"""Rows that a group of lanes reads at once for all vectors: every lane is left with one sum."""
+
+DEPTH = 2
+"""Words of each of these rows that a lane reads at once."""
+
+
+class Words(NamedTuple):
+    """Features as the device reads them: words of eight bytes, which are two single numbers."""
+
+    type: Any
+    dtype: Any
+    """The same as NumPy calls it."""
+    held: int
+    """Numbers in a word."""
+    added: Any
+    """added(total, word, vectors, v, place): total and the product with vector v at this word."""
+    number: Any
+    """number(word, place): one of its numbers."""
+
+
+@lru_cache(maxsize=2)
+def words_of(name: str) -> Words:
+    """Return the words of features "float32" or "float64"; numbers themselves if simulated."""
+    if name == "float64" or SIMULATED:
+
+        @cuda.jit(device=True)
+        def added_number(total, word, vectors, v, place):
+            return total + word * vectors[v, place]
+
+        @cuda.jit(device=True)
+        def only_number(word, place):
+            return word
+
+        return Words(getattr(numba, name), np.dtype(name), 1, added_number, only_number)
+
+    from numba.cuda import libdevice
+
+    @cuda.jit(device=True)
+    def added(total, word, vectors, v, place):
+        low = libdevice.int_as_float(int32(word))
+        high = libdevice.int_as_float(int32(word >> uint64(32)))
+        return (total + low * vectors[v, 2 * place]) + high * vectors[v, 2 * place + 1]
+
+    @cuda.jit(device=True)
+    def number(word, place):
+        return libdevice.int_as_float(int32(word >> uint64(32 * place)))
+
+    return Words(uint64, np.dtype(np.uint64), 2, added, number)
 
 
 class Reads(NamedTuple):
     """The kernels for features of one type and length."""
 
     sweep: Any
-    """Means, updated variances, products with anchors, and the greedy action, in one read."""
-    cross: Any
-    """Products with the greedy action, in another read, unless it was an anchor."""
-    quadratic: Any
-    """phi' M phi of all actions."""
-    squares: Any
-    """Partial sums of w u u' over actions, u = phi - phi_g."""
+    """Means, variances after an observation, products with anchors, the greedy action, and LIFT."""
+    stream: Any
+    """The products with one vector, in one read, for the limit that benchmarks show."""
 
 
 @lru_cache(maxsize=16)
 def reads_for(name: str, d: int) -> Reads:
     """Return the kernels for features "float32" or "float64" of length d."""
-    real = getattr(numba, name)
-    columns = -(-d // LANES)
-    tiles = -(-d // TILE)
+    real, lift = getattr(numba, name), passes_for(name).lift
+    _, _, held, _, number = words_of(name)
+    width = -(-d // held)
+    columns, padded = -(-width // LANES), width * held
+    read_all = reader(name, width, VECTORS, AT_ONCE, min(DEPTH, columns))
+    read_one = reader(name, width, 1, LANES, 1)
+    all_sums, own_sums = VECTORS * AT_ONCE, VECTORS * AT_ONCE // LANES
 
-    @cuda.jit
-    def sweep(
-        features, numbers, vectors, matrix, variances, means, cross, least, place, turn, answer,
-        spare,
-    ):  # fmt: skip
+    @cuda.jit(device=True)
+    def read_rows(features, table, out_row, vectors, k, group, lane):
+        """Fill a row of the table with the products with the first vector."""
+        sums = cuda.local.array(LANES, real)
+        step = GROUPS * LANES
+        for start in range(cuda.blockIdx.x * step, k, cuda.gridDim.x * step):
+            first = start + group * LANES
+            read_one(features, uint64(first * width), vectors, lane, sums)
+            table[out_row, first + lane] = sums[0]
+
+    @resident
+    def sweep(features, table, sent, out, turn, k):
         """Read every row once: its mean, its variance after an observation, its cross products.
 
-        ``vectors`` are theta, x = W_t^-1 w and W_t^-1 phi_h of the anchors h: the variance loses
-        share <phi, x>^2. The last block finds the greedy action; if that is no anchor, it writes
-        ``spare`` = W_t^-1 phi_g for another read.
+        ``sent`` has theta, x = W_t^-1 w and W_t^-1 phi_h of the anchors h: the variance loses
+        share <phi, x>^2. If the greedy action is no anchor, all rows are read once more.
         """
-        parts = cuda.shared.array((VECTORS, THREADS, APART), real)
+        vectors = cuda.shared.array((VECTORS, padded), real)
         values = cuda.shared.array(THREADS, REAL)
         places = cuda.shared.array(THREADS, WHOLE)
-        flag = cuda.shared.array(1, FLAG)
-        own = cuda.local.array((VECTORS, columns), real)
-        t, k = cuda.threadIdx.x, features.shape[0]
-        group, lane, share = t // LANES, t % LANES, numbers[SHARE]
-        for c in range(columns):
-            for j in range(VECTORS):
-                inside = c * LANES + lane < d
-                own[j, c] = real(vectors[j, c * LANES + lane]) if inside else real(0.0)
-        best, where = -1e300, k
-        for first in range(cuda.blockIdx.x * THREADS, k, cuda.gridDim.x * THREADS):
-            for u in range(0, LANES, 2):  # two rows at once: more reads are under way
-                line, after = u * GROUPS + group, (u + 1) * GROUPS + group
-                row, next_row = min(first + line, k - 1), min(first + after, k - 1)
-                one, two, three, four = real(0.0), real(0.0), real(0.0), real(0.0)
-                five, six, seven, eight = real(0.0), real(0.0), real(0.0), real(0.0)
-                for c in range(columns):
-                    if d % LANES == 0 or c * LANES + lane < d:
-                        value = features[row, c * LANES + lane]
-                        other = features[next_row, c * LANES + lane]
-                        one += value * own[0, c]
-                        two += value * own[1, c]
-                        three += value * own[2, c]
-                        four += value * own[3, c]
-                        five += other * own[0, c]
-                        six += other * own[1, c]
-                        seven += other * own[2, c]
-                        eight += other * own[3, c]
-                parts[0, line, lane], parts[1, line, lane] = one, two
-                parts[2, line, lane], parts[3, line, lane] = three, four
-                parts[0, after, lane], parts[1, after, lane] = five, six
-                parts[2, after, lane], parts[3, after, lane] = seven, eight
-            cuda.syncthreads()
-            row = first + t
-            if row < k:
-                one, two, three, four = real(0.0), real(0.0), real(0.0), real(0.0)
-                for part in range(LANES):
-                    one += parts[0, t, part]
-                    two += parts[1, t, part]
-                    three += parts[2, t, part]
-                    four += parts[3, t, part]
-                means[row] = one
-                variances[row] = max(variances[row] - share * two * two, 0.0)
-                cross[0, row], cross[1, row] = three, four
-                if one > best:
-                    best, where = REAL(one), row
-            cuda.syncthreads()
-        value, row = least_of_block(-best, where, 0.0, values, places)
-        if t == 0:
-            least[cuda.blockIdx.x], place[cuda.blockIdx.x] = value, row
-        if comes_last(turn, flag):
-            value, row = 1e300, k
-            for b in range(t, cuda.gridDim.x, THREADS):
-                other, there = least[b], int(place[b])
-                if other < value or (other == value and there < row):
-                    value, row = other, there
-            value, row = least_of_block(value, row, 0.0, values, places)
-            slot = ANCHORS
-            for j in range(ANCHORS):
-                if numbers[ANCHORED + j] == row:
-                    slot = j
-            if t == 0:
-                answer[GREEDY], answer[SLOT] = row, slot
-            if slot == ANCHORS:
-                for p in range(t, d, THREADS):
-                    total = 0.0
-                    for q in range(d):
-                        total += matrix[p, q] * features[row, q]
-                    spare[p] = total
-
-    @cuda.jit
-    def cross(features, spare, out, answer):
-        """Fill the last row of out with <phi, spare>, unless the greedy action is an anchor."""
-        if answer[SLOT] < ANCHORS:
-            return
-        parts = cuda.shared.array((THREADS, APART), real)
-        own = cuda.local.array(columns, real)
-        t, k = cuda.threadIdx.x, features.shape[0]
-        group, lane = t // LANES, t % LANES
-        for c in range(columns):
-            inside = c * LANES + lane < d
-            own[c] = real(spare[c * LANES + lane]) if inside else real(0.0)
-        for first in range(cuda.blockIdx.x * THREADS, k, cuda.gridDim.x * THREADS):
-            for u in range(LANES):
-                line = u * GROUPS + group
-                row = min(first + line, k - 1)
-                total = real(0.0)
-                for c in range(columns):
-                    if d % LANES == 0 or c * LANES + lane < d:
-                        total += features[row, c * LANES + lane] * own[c]
-                parts[line, lane] = total
-            cuda.syncthreads()
-            if first + t < k:
-                total = real(0.0)
-                for part in range(LANES):
-                    total += parts[t, part]
-                out[ANCHORS, first + t] = total
-            cuda.syncthreads()
-
-    @cuda.jit
-    def quadratic(features, matrix, out):
-        """Fill out (k,) with phi' M phi, for a symmetric matrix M (d, d)."""
-        rows = cuda.shared.array((TILE, CHUNK_APART), real)
-        block = cuda.shared.array((CHUNK, TILE), real)
-        sums = cuda.shared.array((TILE, SIDE_APART), real)
-        product = cuda.local.array((EACH, EACH), real)
-        forms = cuda.local.array(EACH, real)
-        t, k = cuda.threadIdx.x, features.shape[0]
-        x, y = t % SIDE, t // SIDE
-        for first in range(cuda.blockIdx.x * TILE, k, cuda.gridDim.x * TILE):
-            for i in range(EACH):
-                forms[i] = real(0.0)
-            for right in range(tiles):
-                for i in range(EACH):
-                    for j in range(EACH):
-                        product[i, j] = real(0.0)
-                for start in range(0, d, CHUNK):
-                    for e in range(t, TILE * CHUNK, SIDE * SIDE):
-                        row, column = first + e // CHUNK, start + e % CHUNK
-                        inside = row < k and column < d
-                        value = features[row, column] if inside else real(0.0)
-                        rows[e // CHUNK, e % CHUNK] = value
-                    for e in range(t, TILE * CHUNK, SIDE * SIDE):
-                        row, column = start + e // TILE, right * TILE + e % TILE
-                        inside = row < d and column < d
-                        block[e // TILE, e % TILE] = (
-                            real(matrix[row, column]) if inside else real(0.0)
-                        )
-                    cuda.syncthreads()
-                    for p in range(CHUNK):
-                        for i in range(EACH):
-                            left = rows[y + SIDE * i, p]
-                            for j in range(EACH):
-                                product[i, j] += left * block[p, x + SIDE * j]
-                    cuda.syncthreads()
-                for i in range(EACH):
-                    row = first + y + SIDE * i
-                    if row < k:
-                        for j in range(EACH):
-                            column = right * TILE + x + SIDE * j
-                            if column < d:
-                                forms[i] += product[i, j] * features[row, column]
-            for i in range(EACH):
-                sums[y + SIDE * i, x] = forms[i]
-            cuda.syncthreads()
-            for line in range(t, TILE, SIDE * SIDE):
-                if first + line < k:
-                    total = real(0.0)
-                    for part in range(SIDE):
-                        total += sums[line, part]
-                    out[first + line] = max(total, real(0.0))
-            cuda.syncthreads()
-
-    @cuda.jit
-    def squares(features, weights, answer, out):
-        """Fill out (pairs of tiles, blocks, TILE, TILE) with partial sums of w u u'.
-
-        A block takes one pair of tiles of columns and every so many rows.
-        """
-        left = cuda.shared.array((CHUNK, TILE), real)
-        right = cuda.shared.array((CHUNK, TILE), real)
-        base = cuda.shared.array((2, TILE), real)
-        product = cuda.local.array((EACH, EACH), real)
-        t, k, g = cuda.threadIdx.x, features.shape[0], int(answer[GREEDY])
-        x, y, pair = t % SIDE, t // SIDE, cuda.blockIdx.x
-        one, two = pair // tiles * TILE, pair % tiles * TILE
-        for c in range(t, TILE, SIDE * SIDE):
-            base[0, c] = features[g, one + c] if one + c < d else real(0.0)
-            base[1, c] = features[g, two + c] if two + c < d else real(0.0)
-        for i in range(EACH):
-            for j in range(EACH):
-                product[i, j] = real(0.0)
+        sums = cuda.local.array(all_sums, real)
+        before = cuda.local.array(own_sums, real)
+        t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+        group, lane, share = t >> STEPS, t & (LANES - 1), real(sent[SHARE])
+        for e in range(t, VECTORS * padded, THREADS):
+            v, c = e // padded, e % padded
+            vectors[v, c] = real(sent[SENT + v * d + c]) if c < d else real(0.0)
         cuda.syncthreads()
-        for first in range(cuda.blockIdx.y * CHUNK, k, cuda.gridDim.y * CHUNK):
-            for e in range(t, TILE * CHUNK, SIDE * SIDE):
-                line, c = e // TILE, e % TILE
-                row = first + line
-                weight = weights[row] if row < k else real(0.0)
-                mine, other = real(0.0), real(0.0)
-                if weight > real(0.0):
-                    if one + c < d:
-                        mine = weight * (features[row, one + c] - base[0, c])
-                    if two + c < d:
-                        other = features[row, two + c] - base[1, c]
-                left[line, c], right[line, c] = mine, other
+        best, where = real(-1e30), k
+        step = GROUPS * AT_ONCE
+        for start in range(b * step, k, blocks * step):
+            first = start + group * AT_ONCE
+            for h in range(own_sums):
+                place = lane * own_sums + h
+                if place // AT_ONCE == VARIANCES:
+                    before[h] = table[VARIANCES, first + place % AT_ONCE]
+            read_all(features, uint64(first * width), vectors, lane, sums)
+            for h in range(own_sums):
+                place = lane * own_sums + h
+                v, row, value = place // AT_ONCE, first + place % AT_ONCE, sums[h]
+                if v == VARIANCES:
+                    value = max(before[h] - share * value * value, real(0.0))
+                table[v, row] = value
+                if v == MEANS and row < k and value > best:
+                    best, where = value, row
+        low, row = least_of_block(-REAL(best), where, 0.0, values, places)
+        if t == 0:
+            out[KEPT + TOP * blocks + b], out[KEPT + TOP_PLACE * blocks + b] = low, row
+        wait_for_all(turn)
+        low, g = least_of_all(
+            out, KEPT + TOP * blocks, KEPT + TOP_PLACE * blocks, 0.0, values, places
+        )
+        slot = ANCHORS
+        for j in range(ANCHORS):
+            if sent[ANCHORED + j] == g:
+                slot = j
+        if slot == ANCHORS:
+            for p in range(t, d, THREADS):
+                total = 0.0
+                for q in range(d):
+                    value = number(features[g * width + q // held], q % held)
+                    total += sent[SENT + (VECTORS + q) * d + p] * value
+                vectors[0, p] = real(total)
             cuda.syncthreads()
-            for line in range(CHUNK):
-                for i in range(EACH):
-                    value = left[line, y + SIDE * i]
-                    for j in range(EACH):
-                        product[i, j] += value * right[line, x + SIDE * j]
-            cuda.syncthreads()
-        for i in range(EACH):
-            for j in range(EACH):
-                out[pair, cuda.blockIdx.y, y + SIDE * i, x + SIDE * j] = product[i, j]
+            read_rows(features, table, SPARE, vectors, k, group, lane)
+            wait_for_all(turn)
+        if t == 0 and b == 0:
+            out[GREEDY], out[SLOT] = g, slot
+        lift(sent, table, g, slot, k, out, values, places)
 
-    return Reads(sweep, cross, quadratic, squares)
+    @resident
+    def stream(features, table, k):
+        """Fill the row of spare products with the sum of the features of every action."""
+        vectors = cuda.shared.array((1, padded), real)
+        t = cuda.threadIdx.x
+        for e in range(t, padded, THREADS):
+            vectors[0, e] = real(1.0)
+        cuda.syncthreads()
+        read_rows(features, table, SPARE, vectors, k, t >> STEPS, t & (LANES - 1))
+
+    return Reads(sweep, stream)
+
+
+def reader(name: str, width: int, count: int, rows: int, depth: int) -> Any:
+    """Return a function that multiplies rows with vectors; afterwards lanes hold shares of sums.
+
+    Of the sums, vector by vector and for each row by row, a lane holds count rows / LANES: the
+    first of ``sums`` are those that begin with number lane count rows / LANES.
+    """
+    real = getattr(numba, name)
+    word_type, _, _, added, _ = words_of(name)
+    columns = -(-width // LANES)
+    size = depth * rows
+    full = width % (LANES * depth) == 0
+
+    @cuda.jit(device=True)
+    def read(features, start, vectors, lane, sums):
+        # ``start`` is unsigned, so that places are not tested for being negative
+        words = cuda.local.array(size, word_type)
+        for i in range(count * rows):
+            sums[i] = real(0.0)
+        for c in range(0, columns, depth):
+            for e in range(depth):
+                place = (c + e) * LANES + lane
+                if full or place < width:
+                    for r in range(rows):
+                        words[e * rows + r] = features[start + uint64(place + r * width)]
+            for e in range(depth):
+                place = (c + e) * LANES + lane
+                if full or place < width:
+                    for r in range(rows):
+                        for v in range(count):
+                            i = v * rows + r
+                            sums[i] = added(sums[i], words[e * rows + r], vectors, v, place)
+        for s in range(STEPS):
+            halved(sums, count * rows >> (s + 1), lane, LANES >> (s + 1))
+
+    return read

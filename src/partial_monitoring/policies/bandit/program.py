@@ -40,10 +40,11 @@ class BanditProgram(LeastSquaresProgram):
         own = self.actions, self.known, self.rule, self.scratch(), due
         return lambda stop, *rows: play(world, totals, self.data, reached, stop, *rows, *own)
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         from partial_monitoring.numerics.cuda.play_bandits import kernel_for
 
-        return kernel_for(self.rule, *self._sizes, self._width)
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, self._width, *shown)
 
     def scratch(self) -> Any:
         room = scratch_for(self.actions, paired=False)
@@ -68,7 +69,7 @@ class CutProgram(BanditProgram):
             world, totals, self.data, reached, stop, *rows, *own, due, unproven
         )
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         raise InvalidInput("Theta cuts the estimate; play this game on the processor.")
 
 

@@ -142,7 +142,7 @@ class IndexProgram:
         """What they share."""
         return (self.actions,)
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_index import kernel_for
 

@@ -23,7 +23,6 @@ from partial_monitoring.estimation.linear.least_squares import (
 from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
-from partial_monitoring.policies.ids.context_counts import CountingState
 from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
@@ -72,11 +71,12 @@ class LeastSquaresProgram:
         """What they share."""
         return (self.actions,)
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         """Return the loops for a GPU."""
         from partial_monitoring.numerics.cuda.play_ids import kernel_for
 
-        return kernel_for(self.rule, *self._sizes)
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -174,7 +174,7 @@ class CutProgram(LeastSquaresProgram):
             world, totals, self.data, reached, stop, *rows, *own, due, unproven
         )
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
 
 
@@ -200,10 +200,11 @@ class ImprovementProgram(LeastSquaresProgram):
             world, totals, self.data, reached, stop, *rows, *own
         )
 
-    def kernel(self) -> Any:
+    def kernel(self, world: Any, totals: Any) -> Any:
         from partial_monitoring.numerics.cuda.play_improvement import kernel_for
 
-        return kernel_for(self.rule, *self._sizes)
+        shown = world.kind, world.width, totals.plays.shape[1]
+        return kernel_for(self.rule, *self._sizes, *shown)
 
 
 def ids_program(policy: Any, state: Any) -> Program:
@@ -236,7 +237,7 @@ def ids_program(policy: Any, state: Any) -> Program:
 
 def estimate_of(policy: Any, state: Any) -> Estimate:
     """Return the estimate of least squares that compiled rounds begin with, if it is one."""
-    if type(state) not in (LinearState, ContextualState, CountingState):
+    if type(state) is not LinearState and not isinstance(state, ContextualState):
         raise NotCompiled("the estimate is not that of listed actions")
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
