@@ -33,17 +33,6 @@ def generator(seed: int, purpose: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 
-def normals(uniforms: Array) -> Array:
-    """Return standard normal numbers from uniform ones by inverting the distribution function.
-
-    Uniform numbers are multiples of 2^-53 from 0 to below 1; moved into the open interval, every
-    one of them has a finite normal number.
-    """
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(uniforms * (1.0 - 2.0**-53) + 2.0**-54))
-
-
 def reposition(source: np.random.Generator, seed: int, purpose: int, block: int) -> None:
     """Move a generator to another block, which is faster than creating a new one."""
     bits = source.bit_generator

@@ -10,11 +10,11 @@ from scipy import stats
 from scipy.integrate import quad
 
 import partial_monitoring as pm
-from partial_monitoring import randomness
 from partial_monitoring.estimation.kernel import root as kernel_root
 from partial_monitoring.estimation.kernel.design import kernel_design
 from partial_monitoring.estimation.kernel.posterior import initial, updated
 from partial_monitoring.estimation.kernel.root import pivoted, prior_root
+from partial_monitoring.numerics.compiled.normal import normals
 from partial_monitoring.policies.bandit.improvement import expected_gain
 from partial_monitoring.policies.policy import uniform_stream
 
@@ -224,6 +224,6 @@ def test_uniform_numbers_of_two_draws_are_different() -> None:
     policy = pm.DuelingTS()
     state = policy.init(DUELS, 2)
     uniforms = uniform_stream(policy, state, np.arange(2))(0)
-    one, two = np.split(randomness.normals(uniforms), 2, axis=1)
+    one, two = np.split(normals(uniforms), 2, axis=1)
     assert one.shape == two.shape == (2, policy.draws(state) // 2)
     assert not np.isclose(one, two).any()

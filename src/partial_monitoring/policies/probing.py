@@ -26,6 +26,7 @@ from partial_monitoring.policies.policy import (
     is_policy,
     seen,
 )
+from partial_monitoring.policies.program import NotCompiled, program_of
 from partial_monitoring.policies.promise import Promise, practical
 from partial_monitoring.validation import Array, Indices, brief, real_number
 
@@ -106,7 +107,8 @@ class Probing:
 
     def draws(self, state: ProbingState) -> int:
         """Return the number of uniform numbers of a round: those of the policy, and one more."""
-        return 1 + (draws_needed(self.inner, state.known) or 1)
+        own = draws_needed(self.inner, state.known)
+        return 2 if own is None else 1 + own
 
     def decide(
         self,
@@ -121,6 +123,13 @@ class Probing:
         k = context.k if is_unlisted(context) else state.game.k
         check_choices(choice, k, len(uniforms))
         return mixed(choice, _offered(state.game, choice, available, context), self.probe, last)
+
+    def program(self, state: ProbingState) -> Any:
+        """Return the compiled rounds of the policy with probes, or say why there are none."""
+        probing = getattr(program_of(self.inner, state.known), "probing", None)
+        if probing is None:
+            raise NotCompiled(f"probes of {type(self.inner).__name__} are not compiled")
+        return probing(self.probe)
 
     def update(
         self,

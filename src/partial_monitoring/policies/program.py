@@ -7,6 +7,9 @@ from typing import Any, Protocol
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.validation import Indices
 
+DECIDING = ("init", "decide", "update", "choose", "index", "best", "distribution", "draws")
+"""Methods of policies that say how they decide or learn."""
+
 
 class NotCompiled(Exception):
     """Why a policy is played by its batched formulas, as the end of a sentence."""
@@ -43,6 +46,6 @@ def _changed_since(kind: type, name: str) -> bool:
     for parent in kind.__mro__:
         if name in vars(parent):
             return False
-        if any(own in vars(parent) for own in ("init", "decide", "update", "choose")):
+        if any(own in vars(parent) for own in DECIDING):
             return True
     return True

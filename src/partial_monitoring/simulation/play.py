@@ -57,6 +57,8 @@ def play(
     state = initial_state_of(policy, game, len(environment.seeds))
     try:
         program, world = program_of(policy, state), world_of(environment)
+        if device is not None and getattr(program, "kernel", None) is None:
+            raise NotCompiled("its rounds are compiled for the processor only")
     except NotCompiled as why:
         if device is not None:
             name = type(policy).__name__

@@ -132,6 +132,11 @@ class Design:
         return np.asarray((off**2).sum(axis=-1) / self.regularization)
 
     @cached_property
+    def hidden_lengths(self) -> Array:
+        """Squared lengths of features in unseen directions over lambda, shape (k,)."""
+        return np.asarray((self.hidden_features**2).sum(axis=1) / self.regularization)
+
+    @cached_property
     def copies(self) -> Indices:
         """Numbers (k,) that are the same for actions of a group that always earn the same."""
         if self.parts:

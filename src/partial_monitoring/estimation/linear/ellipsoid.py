@@ -107,9 +107,7 @@ class Ellipsoid(ConfidenceSet):
 
     @property
     def lengths(self) -> Array:
-        design = self.data.design
-        hidden = (design.hidden_features**2).sum(axis=1) / design.regularization
-        return np.asarray(np.sqrt(self.data.variances + hidden))
+        return np.asarray(np.sqrt(self.data.variances + self.data.design.hidden_lengths))
 
     @property
     def outside(self) -> Array:
@@ -193,14 +191,14 @@ class Ellipsoid(ConfidenceSet):
         return (*ellipsoids, *features, design.hidden_features, design.regularization)
 
     def distances(self, row: int, action: int) -> Array:
+        from partial_monitoring.numerics.compiled import gaps as gap_loops
+
         data, design = self.data, self.data.design
-        cross = design.observed_features @ (data.inverse[row] @ design.observed_features[action])
-        # Written with differences, so that it is exactly zero for copies of b.
-        squared = (data.variances[row] - data.variances[row, action]) + 2 * (cross[action] - cross)
-        if design.hidden_features.shape[1]:
-            away = design.hidden_features - design.hidden_features[action]
-            squared = squared + (away**2).sum(axis=1) / design.regularization
-        return np.asarray(np.maximum(squared, 0.0))
+        squared, pulled = np.empty(self.k), np.empty(design.rank)
+        features = design.observed_features, design.features_by_coordinate, design.hidden_features
+        known = data.variances[row], data.inverse[row]
+        gap_loops.all_distances(*known, *features, design.regularization, action, pulled, squared)
+        return squared
 
     def duels(self) -> tuple[Array, Indices, Array]:
         design = self.data.design
@@ -254,20 +252,12 @@ class Ellipsoid(ConfidenceSet):
         return np.array([rows @ theta for theta in self.center])
 
     def sample(self, normals: Array, scale: Array | float) -> Array:
-        """Return the rewards of one draw each, shape (n, k).
-
-        With W_t = L L' the coordinates are x = x_hat + c L^-T z in the directions that are observed
-        and c lambda^(-1/2) z in the others, z (n, D) standard normal.
-        """
-        from partial_monitoring.numerics.compiled import posterior
+        from partial_monitoring.numerics.compiled.posterior import drawn_rewards
 
         data, design = self.data, self.data.design
-        observed = np.ascontiguousarray(normals[:, : design.rank])
-        deviation = posterior.deviations(data.gram, observed, design.regularization)
-        rest = normals[:, design.rank :] / np.sqrt(design.regularization)
-        away = (design.observed_features @ deviation[:, :, None])[:, :, 0]
-        away += (design.hidden_features @ rest[:, :, None])[:, :, 0]
-        return np.asarray(data.means + scale * away)
+        widths = np.broadcast_to(np.ravel(scale), len(normals)).copy()
+        features = design.observed_features, design.hidden_features, design.regularization
+        return np.asarray(drawn_rewards(data.means, data.gram, widths, *features, normals))
 
     # -- parts of it -----------------------------------------------------------------------------
 

@@ -241,6 +241,14 @@ def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:
 
 def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
     """Return what follows for the actions of a design: means, variances and signals."""
+    if in_loops(design):
+        from partial_monitoring.numerics.compiled.refresh import look_each
+
+        own, features = design.shows_own_reward, (design.observed_features, design.offsets)
+        rows = 0 if own else design.maps.shape[1]
+        means, variances, signals = look_each(design.maps, *features, inverse, x, rows)
+        signals = variances[:, :, None, None] if own else signals
+        return {"means": means, "variances": variances, "signals": signals}
     pulled = design.observed_features @ inverse  # (n, k, r)
     variances = (pulled * design.observed_features).sum(axis=-1)
     if design.shows_own_reward:
@@ -282,6 +290,8 @@ def _refactored(estimate: Estimate, row: int) -> None:
     estimate.means[row] = design.offsets + design.observed_features @ x
     estimate.variances[row] = ((design.observed_features @ root.T) ** 2).sum(axis=1)
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
+    if design.shows_own_reward:  # the same up to rounding
+        estimate.signals[row] = estimate.variances[row, :, None, None]
 
 
 def _prior_rows(design: Design) -> Array:

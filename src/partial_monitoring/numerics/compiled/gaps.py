@@ -90,6 +90,15 @@ def distances(variances, inverse, seen, columns, g, pulled, out):
 
 
 @compiled(fastmath=FAST, allocates=False)
+def all_distances(variances, inverse, seen, columns, unseen, regularization, g, pulled, out):
+    """Fill out (k,) with |phi_a - phi_g|^2 in the norm of V_t^-1; ``pulled`` (r,) is scratch."""
+    distances(variances, inverse, seen, columns, g, pulled, out)
+    for p in range(unseen.shape[1]):
+        for a in range(len(out)):
+            out[a] += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
+
+
+@compiled(fastmath=FAST, allocates=False)
 def greedy_gaps_of(
     means,
     variances,
@@ -114,10 +123,7 @@ def greedy_gaps_of(
     for a in range(1, k):
         if means[a] > means[g]:
             g = a
-    distances(variances, inverse, seen, columns, g, pulled, widths)
-    for p in range(unseen.shape[1]):
-        for a in range(k):
-            widths[a] += (unseen[a, p] - unseen[g, p]) ** 2 / regularization
+    all_distances(variances, inverse, seen, columns, unseen, regularization, g, pulled, widths)
     best = means[g]
     for a in range(k):
         widths[a] = sqrt(beta * widths[a])

@@ -16,15 +16,12 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled.gaps import distances
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import FAST, ROUNDING, copy_into, inner
+from partial_monitoring.numerics.compiled.linear import FAST, IN_ORDER, ROUNDING, copy_into, inner
 from partial_monitoring.numerics.compiled.rivals import (
     greedy_of,
     shares_of_variance,
     worth_of_rivals,
 )
-
-IN_ORDER = {"contract", "nsz"}
-"""Sums are not reordered: their terms are added as products of matrices add them."""
 
 BLOCK = 1024
 """Number of rows that are multiplied at once, to bound the memory."""

@@ -11,6 +11,9 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered (the same way every time), which lets them run on vector units."""
 
+IN_ORDER = {"contract", "nsz"}
+"""Sums are not reordered: their terms are added as products of matrices add them."""
+
 EXTREMES = FAST | {"nnan"}
 """For least and largest entries only: those of NaN are nobody's business."""
 
@@ -303,29 +306,36 @@ def half_log_dets(signals):
     return out
 
 
+@compiled(allocates=False)
+def rotate_in_row(triangle, w, residual, line):
+    """Let an upper triangle (r, r + 1) take in one row w (r,) and what it showed, in place.
+
+    The last column is the right-hand side. Givens rotations zero one entry of the row after the
+    other, so the triangle stays the orthogonal factor of all rows so far; ``line`` (r + 1,) is
+    scratch.
+    """
+    r = len(w)
+    for p in range(r):
+        line[p] = w[p]
+    line[r] = residual
+    for p in range(r):
+        if line[p] == 0.0:
+            continue
+        own = triangle[p]
+        length = hypot(own[p], line[p])
+        cosine, sine = own[p] / length, line[p] / length
+        for q in range(p, r + 1):
+            kept = cosine * own[q] + sine * line[q]
+            line[q] = cosine * line[q] - sine * own[q]
+            own[q] = kept
+
+
 @compiled
 def rotate_in(triangles, rows, residual):
-    """Return upper triangles (n, r, r + 1) after one more observation per replicate.
-
-    The last column is the right-hand side. Givens rotations zero one entry of a new row after the
-    other, so the triangle stays the orthogonal factor of all rows so far.
-    """
+    """Return upper triangles (n, r, r + 1) after one more observation per replicate."""
     n, m, r = rows.shape
-    turned = triangles.copy()
-    line = np.empty(r + 1)
+    turned, line = triangles.copy(), np.empty(r + 1)
     for i in range(n):
         for j in range(m):
-            for p in range(r):
-                line[p] = rows[i, j, p]
-            line[r] = residual[i, j]
-            for p in range(r):
-                if line[p] == 0.0:
-                    continue
-                own = turned[i, p]
-                length = hypot(own[p], line[p])
-                cosine, sine = own[p] / length, line[p] / length
-                for q in range(p, r + 1):
-                    kept = cosine * own[q] + sine * line[q]
-                    line[q] = cosine * line[q] - sine * own[q]
-                    own[q] = kept
+            rotate_in_row(turned[i], rows[i, j], residual[i, j], line)
     return turned

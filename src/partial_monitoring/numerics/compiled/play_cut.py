@@ -13,15 +13,10 @@ import numpy as np
 from partial_monitoring.numerics.compiled import cut as cuts
 from partial_monitoring.numerics.compiled import gaps as gap_loops
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.estimate import fill_information, finish_round
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import inner, squared_radius
-from partial_monitoring.numerics.compiled.play_ids import (
-    MEAN,
-    RELAXED,
-    choose,
-    fill_information,
-    finish_round,
-)
+from partial_monitoring.numerics.compiled.play_ids import MEAN, RELAXED, choose
 
 
 class Rewards(NamedTuple):
@@ -38,12 +33,26 @@ class Rewards(NamedTuple):
 
 
 @compiled(allocates=False)
+def project_estimate(actions, known, i, rewards, cut, room):
+    """Fill ``rewards.x`` with the estimate of row i in Theta; whether it was found."""
+    x = rewards.x
+    for p in range(len(x)):
+        x[p] = known.coordinates[i, p] if p < known.coordinates.shape[1] else 0.0
+    return cuts.project(cut, known.inverse[i], actions.regularization, room, x)
+
+
+@compiled(allocates=False)
+def fill_means(actions, rewards):
+    """Fill ``rewards.means`` with the rewards at ``rewards.x``."""
+    for a in range(len(rewards.means)):
+        rewards.means[a] = actions.offsets[a] + inner(rewards.slopes[a], rewards.x)
+
+
+@compiled(allocates=False)
 def fill_cut_gaps(actions, known, rule, i, beta, scratch, rewards, cut, room):
     """Fill the gaps of all actions of row i; whether they are proven."""
     x, inverse, lam = rewards.x, known.inverse[i], actions.regularization
-    for p in range(len(x)):
-        x[p] = known.coordinates[i, p] if p < known.coordinates.shape[1] else 0.0
-    if not cuts.project(cut, inverse, lam, room, x):
+    if not project_estimate(actions, known, i, rewards, cut, room):
         return False
     if rule.gap != MEAN:
         return cuts.gaps(
@@ -59,8 +68,7 @@ def fill_cut_gaps(actions, known, rule, i, beta, scratch, rewards, cut, room):
             room,
             scratch.gaps,
         )
-    for a in range(len(rewards.means)):
-        rewards.means[a] = actions.offsets[a] + inner(rewards.slopes[a], x)
+    fill_means(actions, rewards)
     gap_loops.greedy_gaps_of(
         rewards.means,
         known.variances[i],
@@ -103,7 +111,7 @@ def play_one(
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
         rounds, log_det = known.round[i], known.log_det[i]
-        fill_information(known, rule, i, scratch)
+        fill_information(known, rule.rows, i, scratch)
         action, ratio = actions.best, 0.0
         if action < 0:
             beta = squared_radius(rule.width, rounds, log_det)
@@ -115,7 +123,7 @@ def play_one(
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        own = actions, known, rule, scratch, action, information[action], ratio
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return

@@ -7,22 +7,17 @@ one compiled function plays them all.
 
 # mypy: ignore-errors
 
-from math import log1p, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled import gaps as gap_loops
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.estimate import fill_information, finish_round
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import (
-    HIGH_LEVERAGE,
-    half_log_det,
-    squared_radius,
-    take_in_row,
-)
+from partial_monitoring.numerics.compiled.linear import squared_radius
 from partial_monitoring.numerics.compiled.ratio import minimize_row
-from partial_monitoring.numerics.compiled.refresh import refresh_one
 
 EXACT, RELAXED, MEAN = range(3)
 """Gap estimates."""
@@ -32,63 +27,6 @@ PAIR, DETERMINISTIC, TRADEOFF, ANYTIME = range(4)
 
 ZERO_GAP = 1e-9
 """A gap below this fraction of the largest one counts as zero."""
-
-
-class Actions(NamedTuple):
-    """A game as its estimate sees it, the same for all replicates."""
-
-    maps: np.ndarray
-    """Whitened M_a W, shape (k, m, r)."""
-    expected: np.ndarray
-    """Whitened M_a theta_0, shape (k, m)."""
-    whitening: np.ndarray
-    """Shape (k,)."""
-    rows: np.ndarray
-    """The number of rows of each map, shape (k,)."""
-    seen: np.ndarray
-    """Features in the observation basis, shape (k, r)."""
-    columns: np.ndarray
-    """The same by coordinate, shape (r, k), or empty."""
-    unseen: np.ndarray
-    """Features in directions that no observation sees, shape (k, D - r)."""
-    centred: np.ndarray
-    """Features minus their mean, shape (k, r)."""
-    apart: np.ndarray
-    """Squared distances in unseen directions over lambda, shape (k, k) if gaps are exact."""
-    offsets: np.ndarray
-    """Rewards at theta_0, shape (k,)."""
-    ceiling: np.ndarray
-    """The largest gap that Theta allows, shape (k,)."""
-    regularization: float
-    best: int
-    """The first action that is best whatever the parameter, -1 if there is none."""
-    always_best: np.ndarray
-    """Shape (k,)."""
-
-
-class Known(NamedTuple):
-    """What n replicates know; the fields of ``Estimate``, changed in place."""
-
-    round: np.ndarray
-    gram: np.ndarray
-    inverse: np.ndarray
-    log_det: np.ndarray
-    vector: np.ndarray
-    coordinates: np.ndarray
-    means: np.ndarray
-    variances: np.ndarray
-    signals: np.ndarray
-    """Shape (n, k, m, m); with one entry if actions show their own reward, whose variances it
-    is."""
-
-
-class Data(NamedTuple):
-    """What n replicates have seen, changed in place."""
-
-    plays: np.ndarray
-    """How often each action was observed, shape (n, k)."""
-    sums: np.ndarray
-    """Sums of its observations, shape (n, k, m)."""
 
 
 class Rule(NamedTuple):
@@ -108,38 +46,8 @@ class Rule(NamedTuple):
     """Up to this trace of its Gram matrix that is done in the loop."""
     rows: int
     """The number of rows whose signals are kept: m, or 0 if actions show their own reward."""
-
-
-class Scratch(NamedTuple):
-    """Room for the numbers of one round."""
-
-    gaps: np.ndarray
-    information: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
-    """Shape (k,) each."""
-    pulled: np.ndarray
-    """Shape (k, r), or (1, r) if gaps are not exact."""
-    x: np.ndarray
-    """Shape (r,)."""
-    shown: np.ndarray
-    """Shape (m,)."""
-    show: np.ndarray
-    """Shape (m,)."""
-    rest: np.ndarray
-    """Shape (m, m)."""
-    root: np.ndarray
-    """Shape (r, r)."""
-
-
-@compiled(allocates=False)
-def fill_information(known, rule, i, scratch):
-    """Fill the information of all actions of row i, 1/2 log det(I + S)."""
-    for a in range(len(scratch.information)):
-        if rule.rows == 0:
-            scratch.information[a] = 0.5 * log1p(max(known.variances[i, a], 0.0))
-        else:
-            scratch.information[a] = half_log_det(known.signals[i, a], scratch.rest)
+    probe: float
+    """The share of uniform actions."""
 
 
 @compiled(allocates=False)
@@ -228,95 +136,36 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
 
 
 @compiled(allocates=False)
-def take_in(actions, known, rule, i, action, scratch):
-    """Let row i take in what an action showed; return the largest leverage of one of its rows."""
-    most = 0.0
-    for j in range(actions.maps.shape[1]):
-        shown = scratch.shown[j] if j < actions.rows[action] else 0.0
-        gain = take_in_row(
-            actions.maps[action, j],
-            shown * actions.whitening[action] - actions.expected[action, j],
-            actions.maps,
-            actions.seen,
-            actions.columns,
-            known.gram[i],
-            known.inverse[i],
-            known.vector[i],
-            known.coordinates[i],
-            known.means[i],
-            known.variances[i],
-            known.signals[i],
-            scratch.x,
-            scratch.one,
-            scratch.show[: rule.rows],
-        )
-        most = max(most, gain)
-        known.log_det[i] += log1p(gain)
-    return most
+def decide(world, i, t, actions, known, row, rows, alone, rule, scratch):
+    """Return the action that replicate i plays, and its information ratio.
 
-
-@compiled(allocates=False)
-def refresh(actions, known, rule, i, scratch):
-    """Compute anew what follows from the data of row i; False if it cannot be done here."""
-    trace = 0.0
-    for p in range(known.gram.shape[1]):
-        trace += known.gram[i, p, p]
-    if trace > rule.most:
-        return False
-    known.log_det[i] = refresh_one(
-        actions.maps,
-        actions.seen,
-        actions.offsets,
-        actions.regularization,
-        known.gram[i],
-        known.vector[i],
-        known.inverse[i],
-        known.coordinates[i],
-        known.means[i],
-        known.variances[i],
-        known.signals[i],
-        scratch.root,
-        scratch.x,
-        scratch.show[: rule.rows],
+    What it knows is in some row, with signals of this number of rows. In one of several contexts
+    (not ``alone``) an action that is always best is played unless the rule explores for others.
+    """
+    gaps, information = scratch.gaps, scratch.information
+    uniform = worlds.uniform_for_policy(world, i, t)
+    fill_information(known, rows, row, scratch)
+    if actions.best >= 0 and (alone or rule.sampling < TRADEOFF):
+        return actions.best, 0.0
+    rounds, log_det = known.round[row], known.log_det[row]
+    beta = squared_radius(rule.width, rounds, log_det)
+    fill_gaps(actions, known, rule, row, beta, scratch)
+    if actions.best >= 0:
+        for a in range(len(gaps)):
+            gaps[a] = 0.0 if actions.always_best[a] else gaps[a]
+    action, ratio, _ = choose(
+        gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
     )
-    return True
-
-
-@compiled(allocates=False)
-def finish_round(
-    world, totals, data, reached, t, i, actions, known, rule, scratch, action, gained, ratio
-):
-    """Show what an action shows, and take it in; False if the replicate is due to be refreshed."""
-    worlds.observe(world, i, 0, action, t, scratch.shown)
-    leverage = take_in(actions, known, rule, i, action, scratch)
-    worlds.count(totals, i, action, worlds.loss(world, i, 0, action), gained, ratio)
-    data.plays[i, action] += 1
-    for j in range(actions.rows[action]):
-        data.sums[i, action, j] += scratch.shown[j]
-    reached[i] = t + 1
-    rounds = known.round[i]
-    known.round[i] = rounds + 1
-    stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
-    return not stale or refresh(actions, known, rule, i, scratch)
+    return action, ratio
 
 
 @compiled(allocates=False)
 def play_one(world, totals, data, reached, stop, i, actions, known, rule, scratch, due):
     """Play replicate i until round ``stop``, or until it is due to be refreshed."""
-    gaps, information = scratch.gaps, scratch.information
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
-        uniform = worlds.uniform_for_policy(world, i, t)
-        rounds, log_det = known.round[i], known.log_det[i]
-        fill_information(known, rule, i, scratch)
-        action, ratio = actions.best, 0.0
-        if action < 0:
-            beta = squared_radius(rule.width, rounds, log_det)
-            fill_gaps(actions, known, rule, i, beta, scratch)
-            action, ratio, _ = choose(
-                gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
-            )
-        own = actions, known, rule, scratch, action, information[action], ratio
+        action, ratio = decide(world, i, t, actions, known, i, rule.rows, True, rule, scratch)
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return

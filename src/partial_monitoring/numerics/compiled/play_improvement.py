@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.estimate import finish_round
 from partial_monitoring.numerics.compiled.improvement import improvement_of_one
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.play_ids import choose, finish_round
+from partial_monitoring.numerics.compiled.play_ids import choose
 
 
 class Rivals(NamedTuple):
@@ -58,7 +59,7 @@ def play_one(
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        own = actions, known, rule, scratch, action, information[action], ratio
+        own = actions, known, rule, scratch, action, ratio
         if not finish_round(world, totals, data, reached, t, i, *own):
             due[i] = True
             return

@@ -7,7 +7,57 @@ from math import log, sqrt
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.linear import inner, transform
+from partial_monitoring.numerics.compiled.linear import IN_ORDER, inner, transform
+
+
+@compiled(fastmath=IN_ORDER, allocates=False)
+def pull(row, matrix, out):
+    """Fill out (r,) with row @ matrix."""
+    for q in range(len(out)):
+        out[q] = 0.0
+    for p in range(len(row)):
+        entry, other = row[p], matrix[p]
+        for q in range(len(out)):
+            out[q] += entry * other[q]
+
+
+@compiled(allocates=False)
+def plain_inner(left, right):
+    """Return <left, right>, summed in order."""
+    total = 0.0
+    for p in range(len(left)):
+        total += left[p] * right[p]
+    return total
+
+
+@compiled(allocates=False)
+def look(maps, seen, offsets, inverse, coordinates, means, variances, signals, x, show):
+    """Fill means (k,), variances (k,) and signals (k, m, m) of actions, of one replicate.
+
+    x (r,) and show (m,) are scratch; if the latter is empty no signals are filled.
+    """
+    transform(seen, coordinates, means)
+    for a in range(len(means)):
+        means[a] = offsets[a] + means[a]
+        pull(seen[a], inverse, x)
+        variances[a] = plain_inner(x, seen[a])
+        for i in range(len(show)):
+            pull(maps[a, i], inverse, x)
+            for j in range(len(show)):
+                signals[a, i, j] = plain_inner(x, maps[a, j])
+
+
+@compiled
+def look_each(maps, seen, offsets, inverse, coordinates, rows):
+    """Return means (n, k), variances (n, k) and signals (n, k, rows, rows) of n replicates."""
+    n, r = coordinates.shape
+    k = len(offsets)
+    means, variances, signals = np.empty((n, k)), np.empty((n, k)), np.empty((n, k, rows, rows))
+    x, show = np.empty(r), np.empty(rows)
+    for i in range(n):
+        own = means[i], variances[i], signals[i]
+        look(maps, seen, offsets, inverse[i], coordinates[i], *own, x, show)
+    return means, variances, signals
 
 
 @compiled(allocates=False)

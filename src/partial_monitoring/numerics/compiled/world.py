@@ -94,6 +94,15 @@ def uniform_for_policy(world, i, t):
 
 
 @compiled(allocates=False)
+def probe(world, i, t, share, k):
+    """Return which of k actions is probed in round t, -1 if none is; probes have some share."""
+    if share == 0.0:
+        return -1
+    number = uniform_for_policy(world, i, t)
+    return min(np.int64(number / share * k), k - 1) if number < share else -1
+
+
+@compiled(allocates=False)
 def observe(world, i, z, action, t, out):
     """Fill out (m,) with what an action shows in round t, in context z."""
     own, seed, block = world.numbers[i, 1], world.seeds[i], np.uint64(t // random.BLOCK)

@@ -6,8 +6,8 @@ from functools import cache
 
 from numba import boolean, cuda, float64, int64, uint64
 
+from partial_monitoring.numerics.compiled.estimate import Data, Known, Scratch
 from partial_monitoring.numerics.compiled.improvement import Scratch as Weights
-from partial_monitoring.numerics.compiled.play_ids import Data, Known, Scratch
 from partial_monitoring.numerics.compiled.play_improvement import play_one
 from partial_monitoring.numerics.compiled.random import ROW
 from partial_monitoring.numerics.compiled.world import Totals

@@ -7,7 +7,7 @@ what many systems run; on games whose best actions show nothing they are a negat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import paper
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
+from partial_monitoring.policies.bandit.program import comparing_program
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
@@ -63,6 +64,10 @@ class Greedy(EstimatingPolicy):
         """Return the probabilities (n, k) from estimated rewards (n, k) in rounds (n,)."""
         return point_mass(means.argmax(axis=1), means.shape[1])
 
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        return comparing_program(self, state, "greedy")
+
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence
         mu = self.distribution(confidence.means, confidence.round)
@@ -103,6 +108,9 @@ class EpsilonGreedy(Greedy):
         greedy = super().distribution(means, rounds)
         return np.asarray((1 - share[:, None]) * greedy + share[:, None] / count)
 
+    def program(self, state: Any) -> Any:
+        return comparing_program(self, state, "decaying" if self.decay else "mixed", self.epsilon)
+
 
 @dataclass(frozen=True)
 class SquareCB(Greedy):
@@ -137,3 +145,6 @@ class SquareCB(Greedy):
         gamma = self.exploration * np.sqrt(count * rounds)[:, None]
         weights = np.where(best, 0.0, 1.0 / (count + gamma * np.maximum(top - means, 0.0)))
         return np.asarray(np.where(best, 1.0 - weights.sum(axis=1, keepdims=True), weights))
+
+    def program(self, state: Any) -> Any:
+        return comparing_program(self, state, "inverse gap", self.exploration)

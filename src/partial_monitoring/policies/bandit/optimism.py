@@ -13,11 +13,13 @@ out what is best, so such games are refused unless asked for, as a negative cont
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
+from partial_monitoring.policies.bandit.program import index_program
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
 UCB_WIDTHS = ("confidence", "srinivas")
@@ -62,6 +64,10 @@ class LinUCB(LinearIndexPolicy):
             greedy = int(means.argmax())
             rows.append(means - means[greedy] + confidence.widths(row, greedy))
         return np.array(rows)
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        return index_program(self, state, "relative" if self.relative else "optimistic")
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ brought along from round to round (``estimation.kernel.root``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from partial_monitoring import randomness
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
+from partial_monitoring.policies.bandit.program import index_program
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
@@ -45,9 +45,11 @@ class Sampling:
 
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
         """Return the rewards of one draw for each replicate, shape (n, k)."""
+        from partial_monitoring.numerics.compiled.normal import normals
+
         wide = self.width == "confidence"
         c = np.sqrt(confidence.beta)[:, None] if wide else confidence.noise_std
-        return confidence.sample(randomness.normals(uniforms), self.factor * c)
+        return confidence.sample(normals(np.ascontiguousarray(uniforms)), self.factor * c)
 
     def check_draws(self) -> None:
         """Check the options."""
@@ -92,6 +94,11 @@ class LinTS(LinearIndexPolicy, Sampling):
         self.check_draws()
 
     index = Sampling.index
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        wide = self.width == "confidence"
+        return index_program(self, state, "drawn", self.factor, self.draws(state), wide=wide)
 
 
 @dataclass(frozen=True)

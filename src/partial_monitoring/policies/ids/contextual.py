@@ -158,6 +158,11 @@ class ContextualIDS(IDS):
             decided_by=decided_by,
         )
 
+    def program(self, state: Any) -> Any:
+        from partial_monitoring.policies.ids.contextual_program import contextual_program
+
+        return contextual_program(self, state)
+
     def _alone(self, context: Context | None) -> bool:
         """Whether a context is outside the distribution, so that conditional IDS decides in it."""
         return is_unlisted(context) and self.chances == "known"

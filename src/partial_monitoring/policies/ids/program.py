@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
+from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
@@ -22,9 +23,10 @@ from partial_monitoring.estimation.linear.least_squares import (
 from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
+from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
-from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.program import NotCompiled, Program
 from partial_monitoring.validation import Indices
 
 MOST_NUMBERS = 20_000
@@ -47,8 +49,17 @@ class LeastSquaresProgram:
     draws: int = 1
 
     def __post_init__(self) -> None:
-        self.actions = actions_of(self.estimate.design, paired=self.rule.gap == 0)
+        self.actions = actions_of(self.estimate.design, paired=self.paired)
         self.known, self.data = known_of(self.estimate)
+
+    @property
+    def paired(self) -> bool:
+        """Whether all pairs of actions are compared."""
+        return bool(self.rule.gap == 0)
+
+    def probing(self, share: float) -> Self:
+        """Return the program that plays a share of uniform actions as well."""
+        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -73,13 +84,13 @@ class LeastSquaresProgram:
         k, m, r = self.actions.maps.shape
         if r == 0:
             raise InvalidInput("nothing can be learned in this game; play it on the processor.")
-        if k * m * m + 4 * r * r + 6 * k + (k * r if self.rule.gap == 0 else 0) > MOST_NUMBERS:
+        if k * m * m + 4 * r * r + 6 * k + (k * r if self.paired else 0) > MOST_NUMBERS:
             raise InvalidInput("the game is too large for a GPU's threads; play it elsewhere.")
         return k, m, r
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
-        return scratch_for(self.actions, paired=self.rule.gap == 0)
+        return scratch_for(self.actions, paired=self.paired)
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
@@ -122,11 +133,15 @@ class LeastSquaresProgram:
         state = LinearState(self.learned(rows))
         uniform = worlds.uniform_for_policy(world, row, t)
         choice = self.policy.decide(state, np.array([uniform]))
-        action, shown = int(choice.action[0]), np.zeros(self.actions.maps.shape[1])
+        k, m = self.actions.maps.shape[:2]
+        probe, shown = worlds.probe(world, row, t, self.rule.probe, k), np.zeros(m)
+        action = probe if probe >= 0 else int(choice.action[0])
         worlds.observe(world, row, 0, action, t, shown)
-        lost = worlds.loss(world, row, 0, action)
-        worlds.count(totals, row, action, lost, choice.gained[0], choice.ratio[0])
-        self._keep(rows, state.after(choice.action, shown[None]).estimate)
+        lost, gained, ratio = worlds.loss(world, row, 0, action), np.nan, np.nan
+        if choice.information is not None:
+            gained, ratio = choice.information[0, action], choice.ratio[0]
+        worlds.count(totals, row, action, lost, gained, ratio)
+        self._keep(rows, state.after(np.array([action]), shown[None]).estimate)
         reached[row] = t + 1
 
     def _keep(self, rows: Indices, estimate: Estimate) -> None:
@@ -152,17 +167,10 @@ class CutProgram(LeastSquaresProgram):
     def loops(
         self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
     ) -> Callable[[int, int, int], None]:
-        from partial_monitoring.numerics.compiled import bodies, play_cut
+        from partial_monitoring.numerics.compiled.play_cut import play
 
-        design = self.estimate.design
-        (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
-        assert cut is not None
-        rewards = play_cut.Rewards(
-            np.array(design.slopes), design.groups, np.empty(dim), np.empty(k)
-        )
-        room = bodies.make_scratch(cut, design.rank, k)
-        own = self.actions, self.known, self.rule, self.scratch(), rewards, cut, room
-        return lambda stop, *rows: play_cut.play(
+        own = self.actions, self.known, self.rule, self.scratch(), *cut_of(self.estimate.design)
+        return lambda stop, *rows: play(
             world, totals, self.data, reached, stop, *rows, *own, due, unproven
         )
 
@@ -199,33 +207,56 @@ class ImprovementProgram(LeastSquaresProgram):
         return kernel_for(self.rule, *self._sizes, *shown)
 
 
-def ids_program(policy: Any, state: Any) -> LeastSquaresProgram:
+def ids_program(policy: Any, state: Any) -> Program:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
-    if type(state) is not LinearState:
-        raise NotCompiled("the estimate is not that of a game without contexts and kernels")
-    estimate, design = state.estimate, state.design
+    estimate, parts = estimate_of(policy, state), parts_of(state)
+    design, rule = estimate.design, as_rule(policy.sampling)
+    most = max(parts or (design,), key=lambda own: own.game.k)
+    build = _program_for(policy, most, lazy=rule.minimizes_ratio)
+    code, kappa, exact, tradeoff = rule.numbers()
+    options = Rule(
+        policy.confidence.numbers(design),
+        GAPS.get(policy.gap, -1),
+        code,
+        kappa,
+        exact,
+        tradeoff,
+        *upkeep_of(design),
+        0.0,
+    )
+    if not parts:
+        return build(policy, estimate, options)
+    if build is not LeastSquaresProgram:
+        raise NotCompiled("gaps of contexts are compiled only where Theta does not cut them")
+    from partial_monitoring.numerics.compiled.play_contexts import play_ids_in
+
+    return ContextsProgram(state, options, play_ids_in, paired=options.gap == 0)
+
+
+def estimate_of(policy: Any, state: Any) -> Estimate:
+    """Return the estimate of least squares that compiled rounds begin with, if it is one."""
+    if type(state) is not LinearState and not isinstance(state, ContextualState):
+        raise NotCompiled("the estimate is not that of listed actions")
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
-    rule = as_rule(policy.sampling)
-    build = _program_for(policy, design, lazy=rule.minimizes_ratio)
-    code, kappa, exact, tradeoff = rule.numbers()
-    return build(
-        policy,
-        estimate,
-        Rule(
-            policy.confidence.numbers(design),
-            GAPS.get(policy.gap, -1),
-            code,
-            kappa,
-            exact,
-            tradeoff,
-            refresh_period(design),
-            ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0,
-            0 if design.shows_own_reward else design.maps.shape[1],
-        ),
-    )
+    estimate: Estimate = state.estimate
+    if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
+        raise NotCompiled("the confidence sets are no ellipsoids")
+    return estimate
+
+
+def parts_of(state: Any) -> tuple[Design, ...]:
+    """Return the designs of all contexts; empty if there are none."""
+    return getattr(state, "parts", ())
+
+
+def upkeep_of(design: Design) -> tuple[int, float, int]:
+    """Return ``period``, ``most`` and ``rows`` of a rule, see ``compiled.estimate.learn``."""
+    most = ILL_CONDITIONED * design.regularization if in_loops(design) else -1.0
+    rows = 0 if design.shows_own_reward else design.maps.shape[1]
+    return refresh_period(design), most, rows
 
 
 def _program_for(policy: Any, design: Design, *, lazy: bool) -> type[LeastSquaresProgram]:
@@ -253,7 +284,7 @@ def _program_for(policy: Any, design: Design, *, lazy: bool) -> type[LeastSquare
 
 def actions_of(design: Design, *, paired: bool) -> Any:
     """Return a design for compiled loops; distances of all pairs only if they are asked for."""
-    from partial_monitoring.numerics.compiled.play_ids import Actions
+    from partial_monitoring.numerics.compiled.estimate import Actions
 
     best = np.flatnonzero(design.always_best)
     return Actions(
@@ -271,12 +302,23 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         float(design.regularization),
         int(best[0]) if len(best) else -1,
         np.array(design.always_best),
+        np.array(design.hidden_lengths),
     )
+
+
+def cut_of(design: Design) -> tuple[Any, Any, Any]:
+    """Return rewards on Theta, Theta, and room for numbers, for compiled loops."""
+    from partial_monitoring.numerics.compiled import bodies, play_cut
+
+    (k, dim), cut = design.slopes.shape, design.cut.numbers(design)
+    assert cut is not None
+    rewards = play_cut.Rewards(np.array(design.slopes), design.groups, np.empty(dim), np.empty(k))
+    return rewards, cut, bodies.make_scratch(cut, design.rank, k)
 
 
 def known_of(estimate: Estimate) -> tuple[Any, Any]:
     """Return what replicates know and have seen for compiled loops, which may change it."""
-    from partial_monitoring.numerics.compiled.play_ids import Data, Known
+    from partial_monitoring.numerics.compiled.estimate import Data, Known
 
     known = {name: np.array(getattr(estimate, name), order="C") for name in Known._fields}
     if estimate.design.shows_own_reward:
@@ -286,7 +328,7 @@ def known_of(estimate: Estimate) -> tuple[Any, Any]:
 
 def scratch_for(actions: Any, *, paired: bool) -> Any:
     """Return room for the numbers of one round of one replicate."""
-    from partial_monitoring.numerics.compiled.play_ids import Scratch
+    from partial_monitoring.numerics.compiled.estimate import Scratch
 
     k, m, r = actions.maps.shape
     sizes = (k,), (k,), (k,), (k,), (k if paired else 1, r), (r,), (m,), (m,), (m, m), (r, r)

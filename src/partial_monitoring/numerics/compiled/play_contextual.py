@@ -1,0 +1,226 @@
+"""Whole runs of contextual IDS, which chooses for all contexts together in every round.
+
+A round is that of Algorithm 3: E_t, information and gaps of the actions of all contexts, the best
+kernel, and a draw from its row of the context that came. The functions for many replicates are
+called with one.
+"""
+
+# mypy: ignore-errors
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled import groups, improvement
+from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.contexts import minimize_available, walk_each
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.linear import half_log_dets, squared_radius
+from partial_monitoring.numerics.compiled.listed import finish, probed
+from partial_monitoring.numerics.compiled.play_bandits import drawn_from
+from partial_monitoring.numerics.compiled.refresh import look_each
+
+EXACT, RELAXED, MEAN, IMPROVEMENT = range(4)
+"""Gap estimates."""
+
+KNOWN, ESTIMATED, GROWING = range(3)
+"""Where the chances of contexts come from."""
+
+ZERO_GAP = 1e-9
+"""A gap below this fraction of the largest one counts as zero."""
+
+
+class Rule(NamedTuple):
+    """The options of the policy."""
+
+    width: tuple
+    """See ``linear.squared_radius``."""
+    gap: int
+    improving: bool
+    """Whether information is that on improvements, else log det."""
+    kappa: float
+    chances: int
+    period: int
+    """Rounds after which an estimate is refreshed."""
+    most: float
+    """Up to this trace of its Gram matrix that is done in the loop."""
+    probe: float
+    """The share of uniform actions."""
+
+
+class Joined(NamedTuple):
+    """The actions of all contexts in one list of length N, each context a group."""
+
+    maps: np.ndarray
+    """Shape (N, m, r)."""
+    seen: np.ndarray
+    """Features, shape (N, r)."""
+    centred: np.ndarray
+    """Minus their mean in each context, shape (N, r)."""
+    offsets: np.ndarray
+    """Shape (N,), as all that follow unless they say otherwise."""
+    ceiling: np.ndarray
+    always_best: np.ndarray
+    counted: np.ndarray
+    """Rivals of the greedy actions, shape (1, N)."""
+    groups: np.ndarray
+    """Where each context starts, then N, shape (contexts + 1,)."""
+    numbers: np.ndarray
+    """Those of the actions in the whole game."""
+    offered: np.ndarray
+    """Shape (1, contexts, k)."""
+    chances: np.ndarray
+    """Shape (contexts,)."""
+    noise_std: float
+    own_reward: bool
+
+
+@compiled
+def fill_chances(joined, rule, counts, z, chi):
+    """Fill chi (1, contexts) with the chances of contexts, as known after counts (contexts,)."""
+    total = 0.0
+    for c in range(len(counts)):
+        more = 1.0 if rule.chances == ESTIMATED or c == z else 0.0
+        chi[0, c] = joined.chances[c] if rule.chances == KNOWN else counts[c] + more
+        total += chi[0, c]
+    if rule.chances != KNOWN:
+        for c in range(len(counts)):
+            chi[0, c] /= total
+
+
+@compiled
+def gaps_and_information(joined, rule, known, i, chi):
+    """Return what replicate i may lose and learn by all actions, each (1, N)."""
+    inverse, rounds = known.inverse[i : i + 1], known.round[i : i + 1]
+    m = joined.maps.shape[1]
+    means, variances, signals = look_each(
+        joined.maps,
+        joined.seen,
+        joined.offsets,
+        inverse,
+        known.coordinates[i : i + 1],
+        0 if joined.own_reward else m,
+    )
+    if joined.own_reward:
+        signals = variances.reshape((1, variances.shape[1], 1, 1))
+    beta = np.empty(1)
+    beta[0] = squared_radius(rule.width, rounds[0], known.log_det[i])
+    if rule.gap == IMPROVEMENT or rule.improving:
+        gaps, information = improvement.improvement(
+            means,
+            variances,
+            inverse,
+            rounds,
+            joined.noise_std,
+            joined.seen,
+            np.empty((0, 0)),
+            joined.maps,
+            signals,
+            joined.groups,
+            joined.counted,
+            chi,
+        )
+    if not rule.improving:
+        information = half_log_dets(signals)
+    if rule.gap == EXACT:
+        gaps = groups.exact_gaps(means, inverse, beta, joined.centred, joined.groups)
+    elif rule.gap != IMPROVEMENT:
+        through_mean = rule.gap == MEAN
+        gaps = groups.greedy_gaps(
+            means, variances, inverse, beta, joined.seen, joined.groups, through_mean
+        )
+    for a in range(gaps.shape[1]):
+        if rule.gap == MEAN:
+            gaps[0, a] = min(gaps[0, a], joined.ceiling[a])
+        if joined.always_best[a]:
+            gaps[0, a] = 0.0
+    return gaps, information
+
+
+@compiled
+def fill_table(joined, values, table):
+    """Fill a table (1, contexts, k) with values (1, N); zero where not offered."""
+    for z in range(table.shape[1]):
+        for a in range(table.shape[2]):
+            table[0, z, a] = 0.0
+        for a in range(joined.groups[z], joined.groups[z + 1]):
+            table[0, z, joined.numbers[a]] = values[0, a]
+
+
+@compiled
+def fill_row(gaps, information, chi, offered, kappa, z, chances):
+    """Fill chances (k,) with the row z of the best kernel, and return its ratio.
+
+    Tables are (1, contexts, k). Contexts without weight, and one that has all of it, are solved by
+    themselves.
+    """
+    count, weighty = chi.shape[1], 0
+    for c in range(count):
+        weighty += chi[0, c] > 0.0
+    first, second = np.zeros((1, count), np.int64), np.zeros((1, count), np.int64)
+    share, value = np.zeros((1, count)), np.empty(1)
+    for c in range(count):
+        if weighty == 1 or not chi[0, c] > 0.0:
+            one, two, p = minimize_available(
+                gaps[0, c : c + 1],
+                information[0, c : c + 1],
+                offered[0, c : c + 1],
+                kappa,
+                True,
+                ZERO_GAP,
+            )
+            first[0, c], second[0, c], share[0, c] = one[0], two[0], p[0]
+    walk_each(gaps, information, chi, offered, kappa, ZERO_GAP, first, second, share, value)
+    for a in range(len(chances)):
+        chances[a] = 0.0
+    chances[first[0, z]] = 1.0 - share[0, z]
+    chances[second[0, z]] += share[0, z]
+    return value[0]
+
+
+@compiled
+def play(
+    world,
+    totals,
+    triangles,
+    reached,
+    stop,
+    first,
+    last,
+    listed,
+    room,
+    known,
+    rule,
+    scratch,
+    due,
+    joined,
+    counts,
+):
+    """Play replicates ``first`` to before ``last``; they count contexts (n, contexts)."""
+    k = joined.offered.shape[2]
+    gaps, information = np.empty(joined.offered.shape), np.empty(joined.offered.shape)
+    chi, chances = np.empty((1, counts.shape[1])), np.empty(k)
+    for i in range(first, last):
+        for t in range(reached[i], stop):
+            worlds.start_round(world, i, t)
+            z = worlds.context(world, i, t)
+            uniform = worlds.uniform_for_policy(world, i, t)
+            fill_chances(joined, rule, counts[i], z, chi)
+            lost, told = gaps_and_information(joined, rule, known, i, chi)
+            fill_table(joined, lost, gaps)
+            fill_table(joined, told, information)
+            ratio = fill_row(gaps, information, chi, joined.offered, rule.kappa, z, chances)
+            number, start = drawn_from(chances, uniform), listed.starts[z, 0]
+            action = np.int64(0)
+            while listed.numbers[start + action] != number:
+                action += 1
+            action = probed(world, i, t, rule.probe, listed, z, action)
+            gain = information[0, z, listed.numbers[start + action]]
+            counts[i, z] += 1
+            reached[i] = t + 1
+            place = listed, z, scratch
+            numbers = action, gain, ratio
+            memory = known, triangles, room.line, rule
+            if not finish(world, totals, i, t, *place, *numbers, *memory):
+                due[i] = True
+                break
