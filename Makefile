@@ -21,7 +21,7 @@ help:
 	@echo "make paper    the experiments on the claims of the paper, with their page"
 	@echo "make docs     install and build the documentation into site/"
 
-demo: $(VENV)/.warm
+demo: $(VENV)/.report
 	@$(BIN)/pm demo
 
 test: $(VENV)/.dev $(VENV)/.warm

@@ -162,11 +162,7 @@ def test_errors_are_one_sentence_with_exit_code_2(words: tuple[str, ...], messag
 
 
 @pytest.mark.usefixtures("no_drawing")
-@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.nightly)])
-def test_the_demo_ends_with_the_table_and_the_page(
-    cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("partial_monitoring.experiments.workers.worker_count", lambda: cores)
+def test_the_demo_ends_with_the_table_and_the_page(tmp_path: Path) -> None:
     words = ("demo", "--out", str(tmp_path), "--horizon", "40", "--seeds", "2")
     result = pm_command(*words)
     assert result.exit_code == 0, result.output

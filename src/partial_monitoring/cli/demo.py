@@ -39,8 +39,6 @@ POLICIES = ("calibrated", "ids", "cbp", "randcbp", "linucb", "lints")
 @click.option("--seeds", default=60, show_default=True, help="Runs of each policy on each game.")
 def demo(out: Path, horizon: int, seeds: int) -> None:
     """A tour in a minute: three games, what they are, and who plays them best."""
-    from partial_monitoring.experiments.workers import worker_count
-
     say = console()
     games = {}
     for number, (name, about) in enumerate(GAMES.items(), start=1):
@@ -53,9 +51,7 @@ def demo(out: Path, horizon: int, seeds: int) -> None:
     )
     chosen = read_policies(POLICIES)
     experiment = pm.Experiment(games, chosen, THETA, horizon=horizon, seeds=seeds, name="demo")
-    cores = worker_count()
-    engine = "processes" if cores > 1 else "here"
-    comparisons = experiment.compare(out, engine=engine, workers=cores, progress=True)
+    comparisons = experiment.compare(out, progress=True)
     show_comparisons(comparisons, as_json=False)
     write_page(comparisons, out, "Three games, six policies", this_command(), say=True)
     say.print(
