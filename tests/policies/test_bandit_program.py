@@ -9,8 +9,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from tests.oracles.linear_games import GAMES
 from tests.oracles.two_ways import compare
-from tests.simulation.test_compiled import GAMES
 
 OVER_SETS = {
     "ball": pm.games.linear_bandit(),
