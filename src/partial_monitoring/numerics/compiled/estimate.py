@@ -170,7 +170,7 @@ def refresh(actions, known, most, rows, i, scratch):
     return True
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def learn(world, data, i, action, t, actions, known, rule, scratch):
     """Observe an action and take it in; False if the replicate is due to be refreshed elsewhere.
 
@@ -188,7 +188,7 @@ def learn(world, data, i, action, t, actions, known, rule, scratch):
     return not stale or refresh(actions, known, rule.most, rule.rows, i, scratch)
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def finish_round(world, totals, data, reached, t, i, actions, known, rule, scratch, action, ratio):
     """Play an action or a probe, and learn from it; False if a refresh is due elsewhere."""
     probe = worlds.probe(world, i, t, rule.probe, len(scratch.information))

@@ -135,7 +135,7 @@ def choose(gaps, information, rule, rounds, log_det, uniform, one, two):
     return action, ratio, usable
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def decide(world, i, t, actions, known, row, rows, alone, rule, scratch):
     """Return the action that replicate i plays, and its information ratio.
 
@@ -165,8 +165,10 @@ def play_one(world, totals, data, reached, stop, i, actions, known, rule, scratc
     for t in range(reached[i], stop):
         worlds.start_round(world, i, t)
         action, ratio = decide(world, i, t, actions, known, i, rule.rows, True, rule, scratch)
-        own = actions, known, rule, scratch, action, ratio
-        if not finish_round(world, totals, data, reached, t, i, *own):
+        learned = finish_round(
+            world, totals, data, reached, t, i, actions, known, rule, scratch, action, ratio
+        )
+        if not learned:
             due[i] = True
             return
 

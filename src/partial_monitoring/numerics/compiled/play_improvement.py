@@ -59,8 +59,10 @@ def play_one(
             action, ratio, _ = choose(
                 gaps, information, rule, rounds, log_det, uniform, scratch.one, scratch.two
             )
-        own = actions, known, rule, scratch, action, ratio
-        if not finish_round(world, totals, data, reached, t, i, *own):
+        learned = finish_round(
+            world, totals, data, reached, t, i, actions, known, rule, scratch, action, ratio
+        )
+        if not learned:
             due[i] = True
             return
 
