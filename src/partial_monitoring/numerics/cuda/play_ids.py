@@ -4,92 +4,26 @@
 
 from functools import cache
 
-from numba import boolean, cuda, float64, int64, uint64
+from numba import cuda
 
-from partial_monitoring.numerics.compiled.estimate import Data, Known, Scratch
 from partial_monitoring.numerics.compiled.play_ids import play_one
-from partial_monitoring.numerics.compiled.random import ROW
-from partial_monitoring.numerics.compiled.world import Totals
 from partial_monitoring.numerics.cuda.play import threaded
-from partial_monitoring.numerics.cuda.thread import (
-    keep_numbers,
-    move_data,
-    move_totals,
-    own_world,
-)
+from partial_monitoring.numerics.cuda.thread import in_thread
 
 
 @cache
 def kernel_for(rule, k, m, r, kind, width, plays):
     """Return the kernel for these options and sizes, which are constants of it."""
-    paired, signals = (k if rule.gap == 0 else 1), (k if rule.rows else 1)
-    rows, side = max(m, 1), max(r, 1)
 
-    counted = max(plays, 1)
+    @cuda.jit(device=True)
+    def run(world, totals, data, reached, stop, constants, known, scratch, due):
+        actions = constants[0]
+        play_one(world, totals, data, reached, stop, 0, actions, known, rule, scratch, due)
+
+    play = in_thread(run, rule, k, m, r, (k if rule.gap == 0 else 1, r), kind, width, plays)
 
     @threaded
     def kernel(world, totals, reached, stop, known, data, actions, due):
-        i = cuda.grid(1)
-        if i >= reached.shape[0] or reached[i] >= stop:
-            return
-        seeds, numbers = cuda.local.array(1, uint64), cuda.local.array((1, 3, ROW), uint64)
-        alone = own_world(world, i, kind, width, seeds, numbers)
-        sums = Totals(
-            cuda.local.array(1, float64),
-            cuda.local.array(1, float64),
-            cuda.local.array(1, float64),
-            cuda.local.array((1, counted), int64)[:, :plays],
-        )
-        seen = Data(cuda.local.array((1, k), int64), cuda.local.array((1, k, rows), float64))
-        done, stopped = cuda.local.array(1, int64), cuda.local.array(1, boolean)
-        done[0], stopped[0] = reached[i], False
-        own = Known(
-            cuda.local.array(1, int64),
-            cuda.local.array((1, side, side), float64),
-            cuda.local.array((1, side, side), float64),
-            cuda.local.array(1, float64),
-            cuda.local.array((1, side), float64),
-            cuda.local.array((1, side), float64),
-            cuda.local.array((1, k), float64),
-            cuda.local.array((1, k), float64),
-            cuda.local.array((1, signals, rows, rows), float64),
-        )
-        scratch = Scratch(
-            cuda.local.array(k, float64),
-            cuda.local.array(k, float64),
-            cuda.local.array(k, float64),
-            cuda.local.array(k, float64),
-            cuda.local.array((paired, side), float64),
-            cuda.local.array(side, float64),
-            cuda.local.array(rows, float64),
-            cuda.local.array(rows, float64),
-            cuda.local.array((rows, rows), float64),
-            cuda.local.array((side, side), float64),
-        )
-        move(known, i, own, 0)
-        move_data(data, i, seen, 0)
-        move_totals(totals, i, sums, 0)
-        play_one(alone, sums, seen, done, stop, 0, actions, own, rule, scratch, stopped)
-        move(own, 0, known, i)
-        move_data(seen, 0, data, i)
-        move_totals(sums, 0, totals, i)
-        keep_numbers(numbers, world, i)
-        reached[i], due[i] = done[0], stopped[0]
+        play(world, totals, reached, stop, known, data, (actions,), due)
 
     return kernel
-
-
-@cuda.jit(device=True)
-def move(known, i, into, j):
-    """Copy what row i knows into row j of other arrays."""
-    into.round[j], into.log_det[j] = known.round[i], known.log_det[i]
-    for p in range(known.vector.shape[1]):
-        into.vector[j, p], into.coordinates[j, p] = known.vector[i, p], known.coordinates[i, p]
-        for q in range(known.vector.shape[1]):
-            into.gram[j, p, q], into.inverse[j, p, q] = known.gram[i, p, q], known.inverse[i, p, q]
-    for a in range(known.means.shape[1]):
-        into.means[j, a], into.variances[j, a] = known.means[i, a], known.variances[i, a]
-    for a in range(known.signals.shape[1]):
-        for p in range(known.signals.shape[2]):
-            for q in range(known.signals.shape[3]):
-                into.signals[j, a, p, q] = known.signals[i, a, p, q]
