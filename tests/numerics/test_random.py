@@ -8,16 +8,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from partial_monitoring import randomness
 from partial_monitoring.numerics.compiled import random
+
+
+@njit  # type: ignore[untyped-decorator]
+def fill(own: Any, seed: Any, purpose: Any, block: Any, normal: bool, out: Any) -> None:
+    for j in range(len(out)):
+        if normal:
+            out[j] = random.normal(own, seed, purpose, block)
+        else:
+            out[j] = random.uniform(own, seed, purpose, block)
 
 
 def numbers(seed: int, purpose: int, block: int, count: int, *, normal: bool) -> Any:
     own, out = np.zeros(random.ROW, dtype=np.uint64), np.empty(count)
     random.restart(own)
     key = np.uint64(seed), np.uint64(purpose), np.uint64(block)
-    random.fill(own, *key, normal, out)
+    fill(own, *key, normal, out)
     return out
 
 

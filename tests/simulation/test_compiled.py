@@ -186,8 +186,6 @@ def test_an_interruption_keeps_checkpoints(monkeypatch: pytest.MonkeyPatch) -> N
     calls = []
 
     class Stopped:
-        draws = 1
-
         def play(self, world: Any, totals: Any, reached: Any, stop: int, *rows: int) -> None:
             calls.append(threading.current_thread())
             if stop > 10:
@@ -211,8 +209,6 @@ def test_an_interruption_keeps_checkpoints(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_fails_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
-        draws = 1
-
         def play(self, *unused: Any) -> None:
             raise InvalidInput("a certain sentence")
 

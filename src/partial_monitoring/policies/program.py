@@ -18,9 +18,6 @@ class NotCompiled(Exception):
 class Program(Protocol):
     """A policy in compiled code, with what all replicates know."""
 
-    draws: int
-    """How many uniform numbers a round takes."""
-
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:

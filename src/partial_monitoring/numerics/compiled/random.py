@@ -128,13 +128,3 @@ def normal(own, seed, purpose, block):
         fall = HEIGHTS[layer - 1] - HEIGHTS[layer]
         if fall * uniform(own, seed, purpose, block) + HEIGHTS[layer] < exp(-0.5 * x * x):
             return x
-
-
-@compiled(allocates=False)
-def fill(own, seed, purpose, block, is_normal, out):
-    """Fill out (width,) with the next numbers of a stream."""
-    for j in range(len(out)):
-        if is_normal:
-            out[j] = normal(own, seed, purpose, block)
-        else:
-            out[j] = uniform(own, seed, purpose, block)

@@ -74,7 +74,7 @@ class CutProgram(BanditProgram):
 
 
 def index_program(
-    policy: Any, state: Any, kind: str, factor: float = 1.0, draws: int = 1, *, wide: bool = False
+    policy: Any, state: Any, kind: str, factor: float = 1.0, *, wide: bool = False
 ) -> BanditProgram | ContextsProgram:
     """Return the program of a policy that plays the largest index, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_bandits import Rule
@@ -85,10 +85,10 @@ def index_program(
     options = KINDS.index(kind), float(factor), wide, noise
     rule = Rule(width, *options, *upkeep_of(design), 0.0)
     if not parts_of(state):
-        return BanditProgram(policy, estimate, rule, draws)
+        return BanditProgram(policy, estimate, rule)
     from partial_monitoring.numerics.compiled.play_contexts import play_bandits_in
 
-    return ContextsProgram(state, rule, play_bandits_in, draws, width=state.normals)
+    return ContextsProgram(state, rule, play_bandits_in, width=state.normals)
 
 
 def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -> Program:

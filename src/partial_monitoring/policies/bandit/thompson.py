@@ -98,7 +98,7 @@ class LinTS(LinearIndexPolicy, Sampling):
     def program(self, state: Any) -> Any:
         """Return the compiled rounds of this policy, or say why there are none."""
         wide = self.width == "confidence"
-        return index_program(self, state, "drawn", self.factor, self.draws(state), wide=wide)
+        return index_program(self, state, "drawn", self.factor, wide=wide)
 
 
 @dataclass(frozen=True)

@@ -123,8 +123,6 @@ class AnticipatingIndex:
 class IndexProgram:
     """The anticipating index in compiled code; no random numbers are used."""
 
-    draws = 0
-
     def __init__(self, state: ProfileState) -> None:
         from partial_monitoring.numerics.compiled.index import Rule
 

@@ -34,7 +34,7 @@ class CBPProgram:
     ) -> None:
         from partial_monitoring.numerics.compiled import play_cbp
 
-        self.schedule, self.patterns, self.draws = schedule, patterns, draws
+        self.schedule, self.patterns = schedule, patterns
         own, n = patterns.geometry, replicates
         pairs, k, m = own.vectors.shape
         squares, roots = own.weights**2, np.cbrt(own.weights) ** 2

@@ -26,7 +26,6 @@ class ContextsProgram:
     rule: Any
     """The options, a ``Rule`` of the loops."""
     loops: Callable[..., None]
-    draws: int = 1
     paired: bool = False
     """Whether all pairs of actions are compared."""
     width: int = 0
@@ -56,7 +55,7 @@ class ContextsProgram:
 
     def probing(self, share: float) -> Self:
         """Return the program that plays a share of uniform actions as well."""
-        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
+        return replace(self, rule=self.rule._replace(probe=share))
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int

@@ -46,7 +46,6 @@ class LeastSquaresProgram:
     estimate: Estimate
     rule: Any
     """The options, a ``Rule`` of the loops."""
-    draws: int = 1
 
     def __post_init__(self) -> None:
         self.actions = actions_of(self.estimate.design, paired=self.paired)
@@ -59,7 +58,7 @@ class LeastSquaresProgram:
 
     def probing(self, share: float) -> Self:
         """Return the program that plays a share of uniform actions as well."""
-        return replace(self, rule=self.rule._replace(probe=share), draws=self.draws + 1)
+        return replace(self, rule=self.rule._replace(probe=share))
 
     @property
     def states(self) -> tuple[Any, ...]:
