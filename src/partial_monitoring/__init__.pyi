@@ -70,6 +70,8 @@ from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
 from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
+from .policies.finite.bpm import BPMTS as BPMTS
+from .policies.finite.bpm import BPMLeast as BPMLeast
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.ids import gaps as gaps

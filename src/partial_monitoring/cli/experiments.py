@@ -40,6 +40,8 @@ POLICIES = (
     "dueling_ids",
     "cbp",
     "randcbp",
+    "bpm_ts",
+    "bpm_least",
     "linucb",
     "lints",
     "greedy",

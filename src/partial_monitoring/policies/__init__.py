@@ -18,6 +18,7 @@ from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.bandit.uniform import Random
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.finite.bpm import BPMTS, BPMLeast
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
@@ -55,6 +56,8 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "bpm_ts": BPMTS,
+        "bpm_least": BPMLeast,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
