@@ -336,21 +336,24 @@ def model_of(game: FiniteGame, own: Design) -> Any:
 
 def scratch(n: int, own: Design, facets: int, cells: int) -> Any:
     """Return room for n replicates; without facets only for the observed coordinates."""
-    from partial_monitoring.numerics.compiled import play_bpm
+    from partial_monitoring.numerics.compiled import nearest, play_bpm
 
     r, m = own.rank, own.game.m
     dim = own.basis.shape[1] if facets else r
-    return play_bpm.Scratch(
-        root=np.zeros((n, dim, dim)),
-        x=np.zeros((n, dim)),
-        noise=np.zeros((n, r)),
-        shown=np.zeros((n, m)),
+    near = nearest.Nearest(
         rows=np.zeros((n, facets, dim)),
         slack=np.zeros((n, facets)),
         basis=np.zeros((n, dim + 1, dim)),
         triangle=np.zeros((n, dim + 1, dim + 1)),
         lines=np.zeros((n, 4, dim + 1)),
         active=np.zeros((n, dim + 1), dtype=np.int64),
+    )
+    return play_bpm.Scratch(
+        root=np.zeros((n, dim, dim)),
+        x=np.zeros((n, dim)),
+        noise=np.zeros((n, r)),
+        shown=np.zeros((n, m)),
+        near=near,
         reached=np.zeros((n, cells), dtype=bool),
     )
 
