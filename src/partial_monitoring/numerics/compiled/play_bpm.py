@@ -75,8 +75,6 @@ class State(NamedTuple):
 
     plays: np.ndarray
     """Shape (n, k)."""
-    sums: np.ndarray
-    """How often each symbol was seen, shape (n, k, m)."""
     precision: np.ndarray
     """Of the observed coordinates, shape (n, r, r)."""
     target: np.ndarray
@@ -107,7 +105,6 @@ def learn(model, state, action, shown, i):
     r = state.target.shape[1]
     for s in range(len(shown)):
         if shown[s] != 0.0:
-            state.sums[i, action, s] += shown[s]
             for j in range(r):
                 state.target[i, j] += shown[s] * model.pull[action, s, j]
     for j in range(r):

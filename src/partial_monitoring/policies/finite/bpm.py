@@ -27,10 +27,7 @@ import numpy as np
 
 from partial_monitoring import validation
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.design import Design, design
-from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
@@ -53,15 +50,13 @@ class BPMState:
 
     geometry: Geometry
     design: Design
-    """Coordinates of theta, and the least-squares estimate that ``Learner.status`` reports."""
+    """Coordinates of theta."""
     model: Any
     """What actions show and cost in these coordinates: ``play_bpm.Model``."""
     round: Indices
     """t: one more than the number of observations, shape (n,)."""
     plays: Indices
     """Shape (n, k)."""
-    sums: Array
-    """How often each symbol was seen, shape (n, k, m)."""
     precision: Array
     """W' P W, shape (n, r, r)."""
     target: Array
@@ -72,7 +67,7 @@ class BPMState:
         """What is learned, as compiled loops see it."""
         from partial_monitoring.numerics.compiled import play_bpm
 
-        return play_bpm.State(self.plays, self.sums, self.precision, self.target)
+        return play_bpm.State(self.plays, self.precision, self.target)
 
     @property
     def mean(self) -> Array:
@@ -106,7 +101,6 @@ class BPM:
             model_of(game, own),
             round=np.ones(n, dtype=np.int64),
             plays=np.zeros((n, k), dtype=np.int64),
-            sums=np.zeros((n, k, game.m)),
             precision=np.repeat(self.regularization * np.eye(r)[None], n, axis=0),
             target=np.zeros((n, r)),
         )
@@ -118,17 +112,12 @@ class BPM:
             state,
             round=state.round + 1,
             plays=state.plays.copy(),
-            sums=state.sums.copy(),
             precision=state.precision.copy(),
             target=state.target.copy(),
         )
         shown = np.ascontiguousarray(observation, dtype=float)
         play_bpm.learn_all(state.model, moved.known, np.asarray(action), shown)
         return moved
-
-    def confidence_set(self, state: BPMState) -> Ellipsoid:
-        """Return the confidence set of least squares, which ``Learner.status`` reports."""
-        return Ellipsoid.around(counted(state.design, state.plays, state.sums), schedules.paper())
 
 
 @dataclass(frozen=True)
@@ -185,7 +174,7 @@ class BPMTS(BPM):
         from partial_monitoring.numerics.compiled import play_bpm
 
         room = scratch(len(state.round), state.design, 0, 0)
-        own = self.update(state, np.zeros(0, dtype=np.int64), np.zeros((0, state.sums.shape[2])))
+        own = self.update(state, np.zeros(0, dtype=np.int64), np.zeros((0, state.geometry.game.m)))
         allowed = _candidates(state.geometry, None)
         return Loops(play_bpm.play_draws, (state.model, own.known, room, allowed))
 
@@ -264,7 +253,7 @@ class BPMLeast(BPM):
 
         cells = self.cells(state)
         room = scratch(len(state.round), state.design, len(cells.bounds), len(cells.actions))
-        own = self.update(state, np.zeros(0, dtype=np.int64), np.zeros((0, state.sums.shape[2])))
+        own = self.update(state, np.zeros(0, dtype=np.int64), np.zeros((0, state.geometry.game.m)))
         return Loops(play_bpm.play_least, (state.model, own.known, room, cells))
 
     def promise(self, game: AnyGame | None) -> Promise:
