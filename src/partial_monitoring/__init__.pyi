@@ -74,6 +74,7 @@ from .policies.finite.bpm import BPMTS as BPMTS
 from .policies.finite.bpm import BPMLeast as BPMLeast
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.finite.exp_by_opt import ExpByOpt as ExpByOpt
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling

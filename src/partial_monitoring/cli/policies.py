@@ -24,6 +24,7 @@ POLICIES = (
     "randcbp",
     "bpm_ts",
     "bpm_least",
+    "exp_by_opt",
     "linucb",
     "lints",
     "greedy",

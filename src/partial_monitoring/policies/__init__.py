@@ -21,6 +21,7 @@ from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.card import Card, card_of
 from partial_monitoring.policies.finite.bpm import BPMTS, BPMLeast
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.finite.exp_by_opt import ExpByOpt
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
@@ -63,6 +64,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "randcbp": RandCBP,
         "bpm_ts": BPMTS,
         "bpm_least": BPMLeast,
+        "exp_by_opt": ExpByOpt,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
