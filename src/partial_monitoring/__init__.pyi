@@ -57,6 +57,8 @@ from .parameter_sets import ParameterSet as ParameterSet
 from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
 from .parameter_sets import Simplex as Simplex
+from .policies.bandit.arms import UCB1 as UCB1
+from .policies.bandit.arms import Thompson as Thompson
 from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy
 from .policies.bandit.greedy import Greedy as Greedy
 from .policies.bandit.greedy import SquareCB as SquareCB
@@ -66,6 +68,7 @@ from .policies.bandit.optimism import LinUCB as LinUCB
 from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
+from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP

@@ -51,6 +51,9 @@ POLICIES = (
     "gp_ts",
     "expected_improvement",
     "dueling_ts",
+    "ucb1",
+    "thompson",
+    "random",
 )
 """The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
 

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import display
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.linear.design import design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.learner.counts import Tallies, Tally
 from partial_monitoring.learner.observations import symbols
 from partial_monitoring.model.game import Game
@@ -189,3 +193,13 @@ def _number(game: Any, confidence: Any, action: int) -> int:
     if not _at_points(game):
         return action
     return int(game.nearest(confidence.game.point(action)[None])[0])
+
+
+def observed_set(game: Any, tallies: Tallies) -> Ellipsoid:
+    """Return what least squares makes of the observations, for policies without a set E_t."""
+    own = game.linear
+    plays, sums = np.zeros((1, own.k), dtype=np.int64), np.zeros((1, own.k, own.m))
+    for action, tally in tallies.actions.items():
+        plays[0, action] = tally.plays
+        sums[0, action, : len(tally.total)] = tally.total
+    return Ellipsoid.around(counted(design(own), plays, sums), schedules.paper())

@@ -11,10 +11,12 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.estimation import confidence
+from partial_monitoring.policies.bandit.arms import UCB1, Thompson
 from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, SquareCB
 from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
 from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
+from partial_monitoring.policies.bandit.uniform import Random
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
@@ -64,6 +66,9 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "gp_ts": GPTS,
         "expected_improvement": ExpectedImprovement,
         "dueling_ts": DuelingTS,
+        "ucb1": UCB1,
+        "thompson": Thompson,
+        "random": Random,
     }
 )
 """Every policy by name."""

@@ -142,11 +142,9 @@ class Probing:
         return replace(state, known=known)
 
     def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:
-        """Return E_t of the policy, which ``Learner.status`` reports."""
+        """Return E_t of the policy, which ``Learner.status`` reports; None if it has none."""
         found = getattr(self.inner, "confidence_set", None)
-        if not callable(found):
-            raise InvalidInput(f"{type(self.inner).__name__} has no confidence set.")
-        return found(state.known, **seen(context))
+        return found(state.known, **seen(context)) if callable(found) else None
 
 
 def probing(policy: Policy[Any], probe: object) -> Policy[Any]:
