@@ -28,11 +28,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partial_monitoring.analysis.analysis import Analysis
-from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.geometry import learnable, unbiased_vectors, unit_of
-from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.policies.promise import CERTIFIED, Promise
@@ -187,15 +186,6 @@ class FeedExp3:
         size = (max(1.0, largest) * sqrt(e - 2.0)) ** (2.0 / 3.0)
         eta = (logarithm / explored) ** (2.0 / 3.0) / size
         return eta, size * (explored**2 * logarithm) ** (1.0 / 3.0), 1.0 / 3.0
-
-
-def refuse_available(policy: object, available: Array | None) -> None:
-    """Refuse a choice among some actions: the others may be needed to estimate losses."""
-    if available is not None:
-        raise InvalidInput(
-            f"available cannot be given with {type(policy).__name__}, whose estimates need all "
-            f"actions."
-        )
 
 
 def _room(state: FeedExp3State) -> Any:
