@@ -77,6 +77,7 @@ from .policies.ids import information as information
 from .policies.ids import sampling as sampling
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
+from .policies.ids.e2d import E2D as E2D
 from .policies.ids.ids import IDS as IDS
 from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy

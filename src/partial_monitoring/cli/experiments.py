@@ -36,6 +36,7 @@ ENGINES = ("here", "processes", "dask")
 POLICIES = (
     "calibrated",
     "ids",
+    "e2d",
     "contextual_ids",
     "dueling_ids",
     "cbp",
