@@ -25,7 +25,6 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops
-from partial_monitoring.policies.promise import CERTIFIED, Promise, practical
 from partial_monitoring.validation import Array, Indices, boolean, one_of
 
 ESTIMATORS = ("reduced variance", "importance weighting")
@@ -58,9 +57,9 @@ class TsallisINF:
     -----
     Losses are measured between the largest and the least reward that can be observed. Where noise
     is not bounded they may leave [0, 1]: the unit is then the range of the mean rewards over Theta
-    plus four standard deviations (the range for \\|theta\\| <= 1 if Theta is unbounded), and no bound
-    is proven. Estimates need the probability with which an action was drawn, so ``available``
-    cannot be given.
+    (for theta of length at most one, if Theta is unbounded) plus four standard deviations, and no
+    bound is proven. Estimates need the probability with which an action was drawn, so
+    ``available`` cannot be given.
 
     Examples
     --------
@@ -85,14 +84,6 @@ class TsallisINF:
     def __post_init__(self) -> None:
         one_of("estimator", self.estimator, ESTIMATORS)
         boolean("allow_partial", self.allow_partial)
-
-    def promise(self, game: Any) -> Promise:
-        if self.allow_partial or (game is not None and _bounds(game, readout(game)) is None):
-            return practical()
-        return Promise(
-            CERTIFIED,
-            "expected regret of order (k n)^(1/2) against any rewards, logarithmic if random",
-        )
 
     def init(self, game: Any, replicates: int) -> TsallisINFState:
         from partial_monitoring.numerics.compiled.tsallis_inf import Rule

@@ -34,7 +34,6 @@ from partial_monitoring.policies.finite.geometry import learnable, unbiased_vect
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops
-from partial_monitoring.policies.promise import CERTIFIED, Promise
 from partial_monitoring.validation import Array, Indices, one_of, whole_number
 
 TUNINGS = ("cbls", "ps")
@@ -66,7 +65,7 @@ class FeedExp3:
         The number n of rounds that eta and gamma are tuned to; without it they follow the rounds,
         with t in place of n.
     tuning
-        With N actions in A, m explored ones and k* = max(1, largest \\|K\\|): "cbls" is
+        With N actions in A, m explored ones and k* the largest entry of K, at least 1: "cbls" is
         eta = (log(N) / (m n))^(2/3) / C, gamma = min(1, C (m^2 log(N) / n)^(1/3)) with
         C = (k* (e - 2)^(1/2))^(2/3), and has regret of order n^(2/3); "ps" is
         eta = (log(N) / n)^(1/2), gamma = min(1, m^(1/2) (log(N) / n)^(1/4)), of order n^(3/4).
@@ -110,10 +109,6 @@ class FeedExp3:
             whole_number("horizon", self.horizon, at_least=1)
         one_of("tuning", self.tuning, TUNINGS)
         one_of("exploration", self.exploration, EXPLORATIONS)
-
-    def promise(self, game: Any) -> Promise:
-        rate = "n^(2/3)" if self.tuning == "cbls" else "n^(3/4)"
-        return Promise(CERTIFIED, f"expected regret of order {rate} against any outcomes")
 
     def init(self, game: FiniteGame, replicates: int) -> FeedExp3State:
         refuse(self, game)

@@ -136,9 +136,9 @@ def unbiased_vectors(game: Game, target: Array, observers: Sequence[int]) -> Arr
     vectors = estimation_vectors(game, target, observers)
     used = vectors != 0.0
     rows = game.observation_maps[used]  # (q, d)
-    vectors[used] += np.linalg.lstsq(
-        rows.T, target - rows.T @ vectors[used], rcond=RANK_TOLERANCE
-    )[0]
+    vectors[used] += np.linalg.lstsq(rows.T, target - rows.T @ vectors[used], rcond=RANK_TOLERANCE)[
+        0
+    ]
     return vectors
 
 

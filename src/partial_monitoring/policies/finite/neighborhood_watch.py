@@ -35,7 +35,6 @@ from partial_monitoring.policies.finite.geometry import learnable, unbiased_vect
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops
-from partial_monitoring.policies.promise import CERTIFIED, Promise, practical
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -196,11 +195,6 @@ class NeighborhoodWatch(Watch):
     def __post_init__(self) -> None:
         self._check()
 
-    def promise(self, game: Any) -> Promise:
-        if self.allow_outside:
-            return practical()
-        return Promise(CERTIFIED, "expected regret of order n^(1/2) against any outcomes")
-
     def _near(self, game: FiniteGame, analysis: Analysis, pair: Pair) -> tuple[int, ...]:
         seen = span_of(analysis.game, analysis.exact, pair).certify(*pair).seen
         if not (seen or self.allow_outside):
@@ -273,12 +267,6 @@ class NeighborhoodWatch2(Watch):
         boolean("bias", self.bias)
         if self.delta is not None and not 0 < real_number("delta", self.delta) < 1:
             raise InvalidInput(f"delta must lie between 0 and 1; got {brief(self.delta)}.")
-
-    def promise(self, game: Any) -> Promise:
-        if self.allow_outside:
-            return practical()
-        kind = "regret, with high probability," if self.bias else "expected regret"
-        return Promise(CERTIFIED, f"{kind} of order (n log n)^(1/2) against any outcomes")
 
     def _near(self, game: FiniteGame, analysis: Analysis, pair: Pair) -> tuple[int, ...]:
         return analysis.cells.faces[pair].neighborhood
