@@ -352,14 +352,7 @@ class Learner:
     def _confidence_set(self, session: Session, context: Context) -> Any:
         own = getattr(self.policy, "confidence_set", None)
         found = own(session.state, **context.options) if callable(own) else None
-        if found is not None:
-            return found
-        if not context.game.traits.listed or self.game.traits.contexts:
-            raise InvalidInput(
-                f"{type(self.policy).__name__} has no confidence set, and so no status in games "
-                f"with contexts or whose actions are not listed."
-            )
-        return observed_set(context.game, session.counts.at(None))
+        return observed_set(self._spec, session) if found is None else found
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
