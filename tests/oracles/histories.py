@@ -19,6 +19,16 @@ def history(game: pm.FiniteGame, rounds: int, seed: int) -> list[Round]:
     return [(int(rng.integers(game.k)), int(rng.integers(game.d))) for _ in range(rounds)]
 
 
+def own_history(policy: Any, game: pm.FiniteGame, rounds: int, seed: int) -> list[Round]:
+    """Outcomes that are equally likely, and actions that the policy draws."""
+    rng, state, played = np.random.default_rng(seed), policy.init(game, 1), []
+    for _ in range(rounds):
+        a, x = int(policy.decide(state, rng.random(1)).action[0]), int(rng.integers(game.d))
+        state = policy.update(state, np.array([a]), game.observation_maps[a, :, x][None])
+        played.append((a, x))
+    return played
+
+
 def after(policy: Any, game: pm.FiniteGame, played: Sequence[Round]) -> Any:
     """Return the state of one replicate after rounds; actions are played only where possible."""
     state = policy.init(game, 1)

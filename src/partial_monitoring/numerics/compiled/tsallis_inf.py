@@ -24,6 +24,10 @@ MOST_STEPS = 100
 """Of Newton's method, which takes about five."""
 
 
+HUGE = 1e140
+"""No sum of estimates is larger: reached only if actions were not drawn as they should be."""
+
+
 class Rule(NamedTuple):
     """What does not change from round to round."""
 
@@ -78,7 +82,7 @@ def learn(rule, eta, action, shown, chances, losses):
             losses[a] += base
             if a == action:
                 rest -= base
-    losses[action] += rest / chances[action]
+    losses[action] = min(max(losses[action] + rest / chances[action], -HUGE), HUGE)
 
 
 @compiled(allocates=False)
