@@ -49,7 +49,7 @@ class TsallisINF:
     Parameters
     ----------
     estimator
-        "reduced variance" or "importance weighting"; the regret of the first is about half.
+        "reduced variance" or "importance weighting"; the first loses about a third less.
     allow_partial
         Play games whose actions do not show their own reward, as a negative control.
 

