@@ -126,11 +126,10 @@ class Watch(ABC):
             linked[place[a], place[b]] = linked[place[b], place[a]] = True
             seen = span_of(analysis.game, analysis.exact, around).certify(a, b).seen
             vectors[e] = (unbiased_vectors if seen else _fitted)(game, apart, around)
-            for c in set(around) - {a, b}:
+            for c in set(around) - {a, b}:  # a copy of a with every b, which takes no part
                 weight = _weight(losses[c], losses[a], losses[b])
                 between[c] = ((a, b), weight) if weight > 0 else ((b, a), 1.0)
         playable[list(between)] = True
-        # Copies of an action are found with each of its neighbours, of which none takes part.
         ends = [[place[a], place[b]] for (a, b), _ in between.values()]
         degree = int(linked.sum(axis=1).max())
         size = float(np.abs(vectors).max(initial=0.0)) or 1.0
