@@ -67,6 +67,10 @@ from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
 from .policies.calibrated.calibrated import Calibrated as Calibrated
+from .policies.contextual.cbpside import CBPside as CBPside
+from .policies.contextual.cbpside import RandCBPside as RandCBPside
+from .policies.contextual.polya_gamma import PGIDS as PGIDS
+from .policies.contextual.polya_gamma import PGTS as PGTS
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.ids import gaps as gaps

@@ -16,6 +16,8 @@ from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
 from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.contextual.cbpside import CBPside, RandCBPside
+from partial_monitoring.policies.contextual.polya_gamma import PGIDS, PGTS
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
@@ -53,6 +55,10 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "cbpside": CBPside,
+        "randcbpside": RandCBPside,
+        "pg_ts": PGTS,
+        "pg_ids": PGIDS,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
