@@ -57,6 +57,8 @@ from .parameter_sets import ParameterSet as ParameterSet
 from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
 from .parameter_sets import Simplex as Simplex
+from .policies.bandit.arms import UCB1 as UCB1
+from .policies.bandit.arms import Thompson as Thompson
 from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy
 from .policies.bandit.greedy import Greedy as Greedy
 from .policies.bandit.greedy import SquareCB as SquareCB
@@ -66,6 +68,7 @@ from .policies.bandit.optimism import LinUCB as LinUCB
 from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
+from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.contextual.cbpside import CBPside as CBPside
 from .policies.contextual.cbpside import RandCBPside as RandCBPside
@@ -78,6 +81,7 @@ from .policies.ids import information as information
 from .policies.ids import sampling as sampling
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
+from .policies.ids.e2d import E2D as E2D
 from .policies.ids.ids import IDS as IDS
 from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy

@@ -8,7 +8,7 @@ import numpy as np
 
 import partial_monitoring as pm
 from partial_monitoring.policies import POLICIES
-from partial_monitoring.policies.needs import needs_of
+from partial_monitoring.policies.needs import CATEGORIES, needs_of
 from tests.oracles.every_game import KINDS, game_of
 
 SMALL: dict[str, Any] = {
@@ -46,6 +46,9 @@ def suits(policy: Any, game: Any) -> bool:
     partial = getattr(policy, "allow_partial", False)
     if needs.own_reward and traits.listed and not partial:
         return all(map(shows_reward, games))
+    if needs.hardest is not None and not policy.allow_outside:
+        found = pm.analyze(game).category
+        return CATEGORIES.index(found) <= CATEGORIES.index(needs.hardest)
     return True
 
 
