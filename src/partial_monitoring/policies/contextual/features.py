@@ -67,6 +67,8 @@ def features_of_maps(game: ContextualGame) -> Array:
 
 def listed_context(policy: Any, context: Indices | Any) -> Indices:
     """Return contexts (n,) by number; one that the game does not list is refused."""
+    if context is None:
+        raise InvalidInput("context must be given, the game has contexts.")
     if not isinstance(context, np.ndarray):
         name = type(policy).__name__
         raise InvalidInput(f"{name} plays the contexts that the game lists; got {brief(context)}.")

@@ -56,7 +56,7 @@ class Shape:
                 used = own.vectors[:, local, : len(self.chances) * seen]
                 shape = (len(own.pairs), len(self.chances), seen)
                 found[z, : len(own.pairs), a, :, :seen] = used.reshape(shape)
-        return frozen(found.reshape(count, most, k, -1))
+        return frozen(found.reshape(count, most, k, len(self.chances) * rows))
 
     @cached_property
     def rows(self) -> Indices:
