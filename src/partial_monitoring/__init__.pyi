@@ -68,6 +68,7 @@ from .policies.bandit.optimism import LinUCB as LinUCB
 from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
+from .policies.bandit.tsallis_inf import TsallisINF as TsallisINF
 from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.contextual.cbpside import CBPside as CBPside
@@ -76,6 +77,9 @@ from .policies.contextual.polya_gamma import PGIDS as PGIDS
 from .policies.contextual.polya_gamma import PGTS as PGTS
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.finite.feedexp3 import FeedExp3 as FeedExp3
+from .policies.finite.neighborhood_watch import NeighborhoodWatch as NeighborhoodWatch
+from .policies.finite.neighborhood_watch import NeighborhoodWatch2 as NeighborhoodWatch2
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling

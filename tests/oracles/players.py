@@ -84,7 +84,11 @@ def played_game(kind: str) -> Any:
     return SMALL[kind]() if kind in SMALL else game_of(kind)
 
 
-PLAYED = (*KINDS, "games.contextual_apple_tasting")
+EASY = "games.apple_tasting"
+"""For policies that play easy finite games only: those among the kinds are hard."""
+
+PLAYED = (*KINDS, EASY, "games.contextual_apple_tasting")
+"""All kinds of games, and two for policies that play no other."""
 
 PAIRS = [
     (name, kind) for name in POLICIES for kind in PLAYED if suits(POLICIES[name](), game_of(kind))

@@ -40,6 +40,10 @@ POLICIES = (
     "ucb1",
     "thompson",
     "random",
+    "tsallis_inf",
+    "feedexp3",
+    "neighborhood_watch",
+    "neighborhood_watch2",
 )
 """The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
 

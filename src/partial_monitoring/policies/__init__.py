@@ -16,12 +16,18 @@ from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, Squ
 from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
 from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
+from partial_monitoring.policies.bandit.tsallis_inf import TsallisINF
 from partial_monitoring.policies.bandit.uniform import Random
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.card import Card, card_of
 from partial_monitoring.policies.contextual.cbpside import CBPside, RandCBPside
 from partial_monitoring.policies.contextual.polya_gamma import PGIDS, PGTS
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.finite.feedexp3 import FeedExp3
+from partial_monitoring.policies.finite.neighborhood_watch import (
+    NeighborhoodWatch,
+    NeighborhoodWatch2,
+)
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
@@ -80,6 +86,10 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "ucb1": UCB1,
         "thompson": Thompson,
         "random": Random,
+        "tsallis_inf": TsallisINF,
+        "feedexp3": FeedExp3,
+        "neighborhood_watch": NeighborhoodWatch,
+        "neighborhood_watch2": NeighborhoodWatch2,
     }
 )
 """Every policy by name."""
