@@ -20,12 +20,10 @@ def world_of(environment: Environment) -> Any:
     from partial_monitoring.numerics.compiled import random
     from partial_monitoring.numerics.compiled.world import World
 
-    game, feedback, theta = environment.game, environment.feedback, environment.theta
+    game, feedback, n = environment.game, environment.feedback, len(environment.seeds)
     if feedback.name not in KINDS:
         raise NotCompiled("the noise is a function of your own")
-    # One parameter for all seeds is listed once.
-    same = len(theta) > 1 and bool((theta == theta[0]).all())
-    truths = game.truths(theta[:1]) if same else environment.truths
+    truths, rows = environment.schedule()
     tables = truths.tables()
     if tables is None:
         raise NotCompiled("the actions are not listed, or too many")
@@ -33,7 +31,7 @@ def world_of(environment: Environment) -> Any:
     kind = KINDS[feedback.name]
     return World(
         environment.seeds.astype(np.uint64),
-        np.zeros((len(theta), 3, random.ROW), dtype=np.uint64),
+        np.zeros((n, 3, random.ROW), dtype=np.uint64),
         kind,
         feedback.width(game),
         np.array(tables.means),
@@ -42,6 +40,8 @@ def world_of(environment: Environment) -> Any:
         np.array(truths.outcome_limits) if kind == KINDS["outcome"] else np.zeros((1, 0)),
         np.array(tables.signals) if kind == KINDS["outcome"] else np.zeros((1, 1, 0, 0)),
         np.zeros(0) if limits is None else np.array(limits),
+        np.zeros(n if rows.shape[1] else 0, dtype=np.int64),
+        rows,
     )
 
 

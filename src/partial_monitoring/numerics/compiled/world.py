@@ -1,7 +1,8 @@
 """What a simulated environment shows and charges, one replicate at a time, inside compiled loops.
 
 Row i of a table with one row per replicate is that of replicate i; a table with a single row is
-that of all of them. Games without contexts have one.
+that of all of them. Where the parameter moves, tables have a row for each that it takes, and
+``start_round`` says which one holds. Games without contexts have one.
 """
 
 # mypy: ignore-errors
@@ -44,6 +45,10 @@ class World(NamedTuple):
     """What actions show in each outcome, shape (contexts, k, outcomes, m)."""
     contexts: np.ndarray
     """The uniform number below which each context is drawn, shape (contexts,), or empty."""
+    held: np.ndarray
+    """Which row of the tables holds in this round, shape (n,), int64; empty if none moves."""
+    schedule: np.ndarray
+    """Which row holds in each round, shape (1 or n, rounds), int32; empty if none moves."""
 
 
 class Totals(NamedTuple):
@@ -61,10 +66,20 @@ class Totals(NamedTuple):
 
 @compiled(allocates=False)
 def start_round(world, i, t):
-    """Prepare the random numbers of replicate i for round t (counted from 0)."""
+    """Prepare replicate i for round t (counted from 0), before it observes or loses anything."""
     if t % random.BLOCK == 0:
         for purpose in range(3):
             random.restart(world.numbers[i, purpose])
+    if len(world.held) > 0:
+        world.held[i] = world.schedule[i if len(world.schedule) > 1 else 0, t]
+
+
+@compiled(allocates=False)
+def row_of(world, i, rows):
+    """Return the row of a table with some rows that holds for replicate i in this round."""
+    if len(world.held) > 0:
+        return world.held[i]
+    return i if rows > 1 else 0
 
 
 @compiled(allocates=False)
@@ -109,11 +124,11 @@ def observe(world, i, z, action, t, out):
     m, kind = len(out), world.kind
     if kind == OUTCOME:
         number = random.uniform(own, seed, NOISE, block)
-        outcome = drawn(world.outcomes[i if len(world.outcomes) > 1 else 0], number)
+        outcome = drawn(world.outcomes[row_of(world, i, len(world.outcomes))], number)
         for j in range(m):
             out[j] = world.signals[z, action, outcome, j]
         return
-    means = world.means[i if len(world.means) > 1 else 0, z, action]
+    means = world.means[row_of(world, i, len(world.means)), z, action]
     size = world.sizes[z, action]
     for j in range(world.width):
         mean = means[j] if j < m else 0.0
@@ -133,7 +148,7 @@ def observe(world, i, z, action, t, out):
 @compiled(allocates=False)
 def loss(world, i, z, action):
     """Return what an action loses against the best one."""
-    return world.losses[i if len(world.losses) > 1 else 0, z, action]
+    return world.losses[row_of(world, i, len(world.losses)), z, action]
 
 
 @compiled(allocates=False)

@@ -90,6 +90,8 @@ def own_world(world, i, kind, width, seeds, numbers):
         world.outcomes[drawn : drawn + 1],
         world.signals,
         world.contexts,
+        world.held,
+        world.schedule,
     )
 
 
