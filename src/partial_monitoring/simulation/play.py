@@ -76,7 +76,7 @@ def _played(
         program, world = program_of(policy, state), world_of(environment)
         if device is not None and getattr(program, "kernel", None) is None:
             raise NotCompiled("its rounds are compiled for the processor only")
-        if device is not None and len(world.held):
+        if device is not None and hasattr(world, "held"):
             raise NotCompiled("what is true changes from round to round")
     except NotCompiled as why:
         if device is not None:

@@ -18,7 +18,7 @@ KINDS = MappingProxyType({"gaussian": 0, "bernoulli": 1, "sign": 2, "none": 3, "
 def world_of(environment: Environment) -> Any:
     """Return an environment for compiled loops, or say why there is none."""
     from partial_monitoring.numerics.compiled import random
-    from partial_monitoring.numerics.compiled.world import World
+    from partial_monitoring.numerics.compiled.world import MovingWorld, World
 
     game, feedback, n = environment.game, environment.feedback, len(environment.seeds)
     if feedback.name not in KINDS:
@@ -29,7 +29,7 @@ def world_of(environment: Environment) -> Any:
         raise NotCompiled("the actions are not listed, or too many")
     limits = game.context_limits
     kind = KINDS[feedback.name]
-    return World(
+    world = World(
         environment.seeds.astype(np.uint64),
         np.zeros((n, 3, random.ROW), dtype=np.uint64),
         kind,
@@ -40,9 +40,8 @@ def world_of(environment: Environment) -> Any:
         np.array(truths.outcome_limits) if kind == KINDS["outcome"] else np.zeros((1, 0)),
         np.array(tables.signals) if kind == KINDS["outcome"] else np.zeros((1, 1, 0, 0)),
         np.zeros(0) if limits is None else np.array(limits),
-        np.zeros(n if rows.shape[1] else 0, dtype=np.int64),
-        rows,
     )
+    return MovingWorld(*world, np.zeros(n, dtype=np.int64), rows) if rows.shape[1] else world
 
 
 def no_totals(replicates: int, counted: int) -> Any:

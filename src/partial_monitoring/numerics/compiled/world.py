@@ -1,8 +1,8 @@
 """What a simulated environment shows and charges, one replicate at a time, inside compiled loops.
 
 Row i of a table with one row per replicate is that of replicate i; a table with a single row is
-that of all of them. Where the parameter moves, tables have a row for each that it takes, and
-``start_round`` says which one holds. Games without contexts have one.
+that of all of them. Where the true parameter moves, tables have a row for each that it takes. Games
+without contexts have one.
 """
 
 # mypy: ignore-errors
@@ -45,10 +45,25 @@ class World(NamedTuple):
     """What actions show in each outcome, shape (contexts, k, outcomes, m)."""
     contexts: np.ndarray
     """The uniform number below which each context is drawn, shape (contexts,), or empty."""
+
+
+class MovingWorld(NamedTuple):
+    """The same where the true parameter moves; loops are compiled for it apart."""
+
+    seeds: np.ndarray
+    numbers: np.ndarray
+    kind: int
+    width: int
+    means: np.ndarray
+    sizes: np.ndarray
+    losses: np.ndarray
+    outcomes: np.ndarray
+    signals: np.ndarray
+    contexts: np.ndarray
     held: np.ndarray
-    """Which row of the tables holds in this round, shape (n,), int64; empty if none moves."""
+    """Which row of the tables holds in this round, shape (n,), int64; it moves on."""
     schedule: np.ndarray
-    """Which row holds in each round, shape (1 or n, rounds), int32; empty if none moves."""
+    """Which row holds in each round, shape (1 or n, rounds), int32."""
 
 
 class Totals(NamedTuple):
@@ -70,16 +85,16 @@ def start_round(world, i, t):
     if t % random.BLOCK == 0:
         for purpose in range(3):
             random.restart(world.numbers[i, purpose])
-    if len(world.held) > 0:
+    if hasattr(world, "held"):  # decided when it is compiled
         world.held[i] = world.schedule[i if len(world.schedule) > 1 else 0, t]
 
 
 @compiled(allocates=False)
 def row_of(world, i, rows):
     """Return the row of a table with some rows that holds for replicate i in this round."""
-    if len(world.held) > 0:
+    if hasattr(world, "held"):
         return world.held[i]
-    return i if rows > 1 else 0
+    return np.int64(i if rows > 1 else 0)
 
 
 @compiled(allocates=False)

@@ -90,8 +90,6 @@ def own_world(world, i, kind, width, seeds, numbers):
         world.outcomes[drawn : drawn + 1],
         world.signals,
         world.contexts,
-        world.held,
-        world.schedule,
     )
 
 
