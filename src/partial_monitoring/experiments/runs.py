@@ -119,7 +119,7 @@ class Configuration:
 def put_together(runs: dict[str, Result]) -> Result:
     """Return the stored results of single policies as one result of all of them."""
     first = next(iter(runs.values()))
-    tables = {
+    tables: dict[str, Any] = {
         key: {name: getattr(result, key)[RECORDED] for name, result in runs.items()}
         for key in TABLES
     }

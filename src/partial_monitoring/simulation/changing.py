@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.truths import Truths
 from partial_monitoring.policies.program import NotCompiled
@@ -38,7 +38,7 @@ class Scheduled(Environment):
 
     def __init__(
         self,
-        game: AnyGame,
+        game: Any,
         bank: Array,
         rows: Indices,
         seeds: Indices,
@@ -47,7 +47,8 @@ class Scheduled(Environment):
         fixed: bool = False,
     ) -> None:
         super().__init__(game, bank, seeds, noise)
-        self._bank, self._rows, self._fixed = self.truths, rows.astype(np.int32), fixed
+        self._bank, self._rows = self.truths, _small(rows)
+        self._rewards = game.earned(bank) if fixed else None
         shares = np.array([np.bincount(own, minlength=len(bank)) for own in rows]) / rows.shape[1]
         self.theta = np.broadcast_to(shares @ bank, (len(seeds), bank.shape[1]))
         self._known: dict[bytes, Truths] = {}
@@ -75,9 +76,9 @@ class Scheduled(Environment):
         return Schedule(self._bank, self._rows)
 
     def lead(self, marks: Indices) -> Array | None:
-        if not self._fixed:
+        if self._rewards is None:
             return None
-        return lead_over_fixed(self.game.earned(self._bank.theta), self._rows, marks)
+        return lead_over_fixed(self._rewards, self._rows, marks)
 
 
 class Answering(Environment):
@@ -93,15 +94,13 @@ class Answering(Environment):
         Called before the first round: returns a function that chooses the outcomes.
     """
 
-    def __init__(
-        self, game: AnyGame, seeds: Indices, rounds: int, begin: Callable[[], Choose]
-    ) -> None:
+    def __init__(self, game: Any, seeds: Indices, rounds: int, begin: Callable[[], Choose]) -> None:
         corners = np.eye(game.d)
         super().__init__(game, corners, seeds)
         self.theta = np.full((len(seeds), game.d), np.nan)  # depends on who plays
-        self._corners, self._begin = corners, begin
+        self._corners, self._rewards, self._begin = corners, game.earned(corners), begin
         check_rounds(len(seeds), rounds)
-        self._actions, self._outcomes = np.zeros((2, len(seeds), rounds), dtype=np.int32)
+        self._actions, self._outcomes = _small(np.zeros((2, len(seeds), rounds), dtype=np.int32))
 
     def observe(self, action: Indices, t: int) -> Array:
         if t == 0:
@@ -120,7 +119,13 @@ class Answering(Environment):
         raise NotCompiled("the opponent answers what was played before")
 
     def lead(self, marks: Indices) -> Array:
-        return lead_over_fixed(self.game.earned(self._corners), self._outcomes, marks)
+        return lead_over_fixed(self._rewards, self._outcomes, marks)
+
+
+def _small(numbers: Any) -> Indices:
+    """Return whole numbers in half of the memory."""
+    small: Any = np.ascontiguousarray(numbers, dtype=np.int32)
+    return small  # type: ignore[no-any-return]
 
 
 def check_rounds(seeds: int, rounds: int) -> None:

@@ -99,7 +99,7 @@ class Result:
         if not runs:
             raise KeyboardInterrupt
         kept = min(run.recorded for run in runs.values())
-        tables = {
+        tables: dict[str, Any] = {
             key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
         }
         seconds = {name: run.seconds for name, run in runs.items()}
@@ -284,7 +284,7 @@ class Result:
         names = list(meta["actions"])
         n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
-        tables: dict[str, dict[str, Any]] = {key: {} for key in TABLES}
+        tables: dict[str, Any] = {key: {} for key in TABLES}
         for key, (i, name) in product(TABLES, enumerate(names)):
             shape = (meta["actions"][name],) if key == "plays" else ()
             flat = _flat(table[key].slice(i * n, n))

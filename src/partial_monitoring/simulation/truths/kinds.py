@@ -45,7 +45,7 @@ class Truth:
         return self.draw(game, seeds)
 
     def prepared(self, game: AnyGame, horizon: int) -> Truth:
-        """Return what is true in a game with this number of rounds, or refuse what does not fit it."""
+        """Return what is true in a game with this horizon, or refuse what does not fit it."""
         return self
 
     @property

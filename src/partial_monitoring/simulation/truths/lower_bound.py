@@ -14,7 +14,7 @@ inside the face the truth moves by +eps v or -eps v to where one of them is bett
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,17 @@ POWERS = {"easy": 1 / 2, "hard": 1 / 3, "hopeless": 0.0}
 
 NOTHING = 1e-9
 """Differences of rewards along v below this share of the largest reward difference are rounding."""
+
+
+class Direction(NamedTuple):
+    """Where two neighbours are equally good, and what makes one of them better."""
+
+    center: Array
+    """theta_0, shape (d,)."""
+    direction: Array
+    """v, shape (d,)."""
+    gained: float
+    """How much the two rewards differ along v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +107,8 @@ def lower_bound(
     --------
     >>> import partial_monitoring as pm
     >>> pm.truths.lower_bound(pm.games.apple_tasting(), 10_000).parameters
-    array([[0.505, 0.495],
-           [0.495, 0.505]])
+    array([[0.495, 0.505],
+           [0.505, 0.495]])
     """
     positive_number("size", size)
     if horizon is not None:
@@ -118,14 +129,20 @@ def two_points(game: Any, horizon: int, size: float, pair: tuple[Any, Any] | Non
         raise InvalidInput(
             f"lower bounds are constructed for finite games without contexts; got {brief(game)}."
         )
+    return _two_points(game, horizon, size, pair)
+
+
+def _two_points(game: Any, horizon: int, size: float, pair: tuple[Any, Any] | None) -> Array:
     analysis = analyze(game)
     if analysis.category == "trivial":
         raise InvalidInput("a trivial game has no lower bound: one action is best for every theta.")
     known = {own: _direction(game, analysis, own) for own in _pairs(analysis, game, pair)}
-    best = max(known, key=lambda own: known[own][1])
-    (center, direction), gained = known[best][0], known[best][1]
+    best = max(known, key=lambda own: known[own].gained)
+    center, direction, gained = known[best]
     if gained <= NOTHING * np.ptp(game.rewards):
-        raise InvalidInput(f"pair must be neighbours that are hard to tell apart; got {brief(pair)}.")
+        raise InvalidInput(
+            f"pair must be neighbours that make the game {analysis.category}; got {brief(pair)}."
+        )
     room = _room(game, analysis, best, center, direction)
     step = min(size * horizon ** -POWERS[analysis.category], room / 2)
     return np.stack([center + step * direction, center - step * direction])
@@ -145,8 +162,8 @@ def _pairs(analysis: Analysis, game: Any, pair: tuple[Any, Any] | None) -> list[
     return list(analysis.neighbors)
 
 
-def _direction(game: Any, analysis: Analysis, pair: Pair) -> tuple[tuple[Array, Array], float]:
-    """Return the middle of a face, the direction v, and how the two rewards differ along v."""
+def _direction(game: Any, analysis: Analysis, pair: Pair) -> Direction:
+    """Return where and in which direction the truths of two neighbours differ."""
     blind = {"easy": (), "hard": analysis.cells.faces[pair].neighborhood}
     hidden = blind.get(analysis.category, range(game.k))
     center = _center(game, analysis, pair)
@@ -158,7 +175,7 @@ def _direction(game: Any, analysis: Analysis, pair: Pair) -> tuple[tuple[Array, 
     best = apart * scale
     best = best - seen @ (seen.T @ best)
     length = float(np.linalg.norm(best))
-    return (center, scale * best / length if length else 0 * best), length
+    return Direction(center, scale * best / (length or 1.0), length)
 
 
 def _center(game: Any, analysis: Analysis, pair: Pair) -> Array:
@@ -188,15 +205,9 @@ def _center(game: Any, analysis: Analysis, pair: Pair) -> Array:
 
 def _room(game: Any, analysis: Analysis, pair: Pair, center: Array, direction: Array) -> float:
     """Return how far the truth can move either way before a third action or an edge is reached."""
-    a, b = pair
     rewards, near = game.rewards, analysis.cells.faces[pair].neighborhood
-    slacks = [center]
-    changes = [np.abs(direction)]
-    for c in range(game.k):
-        if c not in near:
-            for own in (a, b):
-                slacks.append(np.atleast_1d((rewards[own] - rewards[c]) @ center))
-                changes.append(np.abs(np.atleast_1d((rewards[own] - rewards[c]) @ direction)))
-    slack, change = np.concatenate(slacks), np.concatenate(changes)
+    rows = [rewards[own] - rewards[c] for c in range(game.k) if c not in near for own in pair]
+    limits = np.vstack([np.eye(game.d), *rows])  # all must stay positive
+    slack, change = limits @ center, np.abs(limits @ direction)
     moved = change > NOTHING * np.abs(change).max()
     return float((slack[moved] / change[moved]).min())

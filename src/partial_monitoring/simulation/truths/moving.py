@@ -54,7 +54,9 @@ class Switching(MovingTruth):
 
     def prepared(self, game: AnyGame, horizon: int) -> Truth:
         if self.at is not None and self.at[-1] >= horizon:
-            raise InvalidInput(f"at must be rounds before {horizon:,}, the last; got {self.at[-1]:,}.")
+            raise InvalidInput(
+                f"at must be rounds before {horizon:,}, the last; got {self.at[-1]:,}."
+            )
         return super().prepared(game, horizon)
 
     def path(self, horizon: int) -> tuple[Array, Indices]:

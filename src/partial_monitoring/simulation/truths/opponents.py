@@ -45,29 +45,29 @@ class Opponent(Truth):
 class Adaptive(Opponent):
     """A function of the user's that chooses outcomes."""
 
-    function: Callable[..., Any]
+    chosen: Callable[..., Any]
     batched: bool = False
 
     @property
     def name(self) -> str:
-        return str(getattr(self.function, "__name__", "adaptive"))
+        return str(getattr(self.chosen, "__name__", "adaptive"))
 
     def begin(self, game: Any, seeds: Indices) -> Choose:
         numbers = [int(seed) for seed in seeds]
 
         def choose(t: int, actions: Indices) -> Indices:
             if self.batched:
-                chosen = self.function(t, seeds, actions)
+                found = self.chosen(t, seeds, actions)
             else:
                 each = zip(numbers, actions, strict=True)
-                chosen = [self.function(t, seed, own) for seed, own in each]
-            if np.shape(chosen) != (len(seeds),):
+                found = [self.chosen(t, seed, own) for seed, own in each]
+            if np.shape(found) != (len(seeds),):
                 raise InvalidInput(
                     f"the opponent must return one outcome for each of {len(seeds)} seeds; got "
-                    f"{brief(chosen)}."
+                    f"{brief(found)}."
                 )
             where = f"what the opponent returns in round {t + 1}"
-            return np.array([outcome_number(game, own, where) for own in chosen])
+            return np.array([outcome_number(game, own, where) for own in found])
 
         return choose
 
@@ -76,7 +76,7 @@ class Adaptive(Opponent):
 class Hostile(Opponent):
     """The outcome in which the actions of the last rounds, as often as they occur, lose most."""
 
-    memory: float = np.inf
+    memory: float = 10.0
 
     def begin(self, game: Any, seeds: Indices) -> Choose:
         rewards = game.rewards  # (k, d)
@@ -129,27 +129,27 @@ def adaptive(function: Callable[..., Any], *, batched: bool = False) -> Truth:
     return Adaptive(function, boolean("batched", batched))
 
 
-def hostile(memory: float = np.inf) -> Truth:
+def hostile(memory: float = 10.0) -> Truth:
     """An opponent of a finite game that chooses the outcome worst for what was played so far.
 
     Action a has the share w_a of the rounds played before, and the outcome x is chosen for which
-    sum_a w_a (max_b r(b, x) - r(a, x)) is largest (the first of equals).
+    sum_a w_a (max_b r(b, x) - r(a, x)) is largest (the first of equals): what the policy loses if
+    it goes on like that.
 
     Parameters
     ----------
     memory
-        The rounds that count: one played s rounds ago has the weight (1 - 1 / memory)^s; all have
-        the same unless given.
+        How many rounds count, at least 1: one that was played s rounds before the last has the
+        weight (1 - 1 / memory)^s. With infinity (``math.inf``) all count the same.
 
     Notes
     -----
-    As long as a policy prefers an action, the outcome is the one in which it loses most, until the
-    policy has played another one as often. A policy that follows the average of what it has seen
-    is always late: the phases grow in proportion to the rounds, and so does its regret. Policies
-    that randomise enough, or forget, do not lose; see :func:`adaptive` for what regret means here.
+    The outcomes switch whenever the policy has changed its mind, so a policy that follows what it
+    has seen, and can be foretold, is always late: its regret is linear. Policies that randomise
+    cannot be foretold. See :func:`adaptive` for what regret means here.
     """
-    chosen = memory if isinstance(memory, float) and np.isposinf(memory) else None
-    chosen = positive_number("memory", memory) if chosen is None else chosen
-    if chosen < 1:
+    if isinstance(memory, float) and np.isposinf(memory):
+        return Hostile(memory)
+    if positive_number("memory", memory) < 1:
         raise InvalidInput(f"memory must be at least one round; got {brief(memory)}.")
-    return Hostile(float(chosen))
+    return Hostile(float(memory))

@@ -64,12 +64,12 @@ class Given(Truth):
         found = self.source.first(horizon)
         if not found:
             raise InvalidInput("outcomes must hold at least one outcome; got none.")
+        numbers = outcome_numbers(game, found, self.source.texts)
         if len(found) < horizon and not self.repeat:
             raise InvalidInput(
                 f"outcomes must last for {horizon:,} rounds; got {len(found):,} "
                 f"(repeat=True starts them again)."
             )
-        numbers = outcome_numbers(game, found, self.source.texts)
         return Outcomes(np.resize(numbers, horizon), self.label)
 
 

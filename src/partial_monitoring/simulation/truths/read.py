@@ -47,7 +47,7 @@ TABLES: Mapping[str, tuple[Callable[..., Truth], tuple[str, ...]]] = {
     "hostile": (hostile, ()),
     "lower_bound": (lambda size, **more: lower_bound(size=size, **more), ("horizon", "pair")),
 }
-"""Truths that are given by a table: its first key has the first argument, the others are options."""
+"""Truths that are given by a table: one key has the first argument, the others are options."""
 
 
 def is_table(value: Mapping[str, Any]) -> bool:
@@ -68,9 +68,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, Truth | Mapping) or (isinstance(value, str) and value in WORDS)
 
 
-def read_truth(
-    value: Any, game: AnyGame, *, rows: bool = False, folder: Path = Path()
-) -> Truth:
+def read_truth(value: Any, game: AnyGame, *, rows: bool = False, folder: Path = Path()) -> Truth:
     """Return the kind of true parameters that a value of a file or an argument describes.
 
     A parameter, a word ("random", "worst", "hostile", "lower_bound"), a file of outcomes, a table
