@@ -95,6 +95,7 @@ from .policies.policy import Policy as Policy
 from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
+from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison
 from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map
