@@ -20,6 +20,8 @@ from partial_monitoring.policies.bandit.tsallis_inf import TsallisINF
 from partial_monitoring.policies.bandit.uniform import Random
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.card import Card, card_of
+from partial_monitoring.policies.contextual.cbpside import CBPside, RandCBPside
+from partial_monitoring.policies.contextual.polya_gamma import PGIDS, PGTS
 from partial_monitoring.policies.finite.bpm import BPMTS, BPMLeast
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.finite.exp_by_opt import ExpByOpt
@@ -71,6 +73,10 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "bpm_ts": BPMTS,
         "bpm_least": BPMLeast,
         "exp_by_opt": ExpByOpt,
+        "cbpside": CBPside,
+        "randcbpside": RandCBPside,
+        "pg_ts": PGTS,
+        "pg_ids": PGIDS,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
