@@ -79,6 +79,12 @@ def recorded(*calls: Callable[[Any], object]) -> Callable[[], None]:
 
 
 @cuda.jit(device=True)
+def passing(numbers, place):
+    """Return a number that is read once: others stay in the caches."""
+    return numbers[place] if SIMULATED else cuda.ldcs(numbers, place)
+
+
+@cuda.jit(device=True)
 def wait_for_all(turn):
     """Wait until all blocks are here; what they wrote before is then visible.
 

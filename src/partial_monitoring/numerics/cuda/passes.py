@@ -80,7 +80,7 @@ TINY = 1e-300
 
 MOST_PASSES = 10_000
 
-AHEAD = 8
+AHEAD = 4
 """Actions of a thread whose numbers are read before the first of them is used; the last action is
 read again where there are no more."""
 
@@ -221,10 +221,17 @@ def look(sent, beyond, shown, k, improving, answer):
 
 @cuda.jit(device=True)
 def steepest(ceiling, beyond, shown, k, improving, answer):
-    """Return the least derivative of the actions of a thread, and the first with it."""
-    lift, tie, low, where = answer[LIFT], answer[TIE], inf, k
+    """Return the least derivative of the actions of a thread, and the first with it.
+
+    Only those below the derivative of the pair matter. Logarithms, log(1 + v) <= v, are computed
+    only where an action may be one of them.
+    """
+    lift, tie, where = answer[LIFT], answer[TIE], k - 1
     zero, per_gap, per_gain = scales(answer)
     slope, psi = answer[SLOPE] * per_gap, answer[PSI] * per_gain
+    rate = psi if improving else 0.5 * psi
+    gap, gain = of_pair(answer)
+    low = answer[SLOPE] * gap - answer[PSI] * gain
     own_beyond = cuda.local.array(AHEAD, beyond.dtype)
     own_shown = cuda.local.array(AHEAD, beyond.dtype)
     for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
@@ -233,12 +240,12 @@ def steepest(ceiling, beyond, shown, k, improving, answer):
             own_beyond[u], own_shown[u] = beyond[a], shown[a]
         for u in range(AHEAD):
             gap = min(lift + own_beyond[u], ceiling)
-            gap = gap if gap > zero else 0.0
-            value = slope * gap - psi * information(own_shown[u], improving)
-            if value < low:
+            cost = slope * gap if gap > zero else 0.0
+            if cost - rate * own_shown[u] < low:
+                value = cost - psi * information(own_shown[u], improving)
                 if value < low - tie:
                     where = min(start + u * cuda.gridsize(1), k - 1)
-                low = value
+                low = min(low, value)
     return low, where
 
 

@@ -26,6 +26,7 @@ from partial_monitoring.numerics.cuda.blocks import (
     halved,
     least_of_all,
     least_of_block,
+    passing,
     resident,
     wait_for_all,
 )
@@ -45,7 +46,6 @@ from partial_monitoring.numerics.cuda.layout import (
     SENT,
     SHARE,
     SLOT,
-    SLOTS,
     SPARE,
     TOP,
     TOP_PLACE,
@@ -141,13 +141,13 @@ def reads_for(name: str, d: int) -> Reads:
         ``own`` are mean and variance of the greedy action, and its product with itself; ``root`` is
         beta_t^(1/2). The distance is written with differences: exactly zero for copies of it.
         """
-        apart = (REAL(variance) - own[VARIANCES]) + 2.0 * (REAL(own[CROSS]) - cross)
-        reach = root * sqrt(real(max(apart, 0.0)))
-        gap = REAL(own[MEANS]) - mean
+        apart = (variance - own[VARIANCES]) + real(2.0) * (own[CROSS] - cross)
+        reach = root * sqrt(max(apart, real(0.0)))
+        gap = own[MEANS] - mean
         if rule == RELAXED:
             gap += reach
-        if not gap >= 0.0:
-            gap = 0.0 if gap < 0.0 else inf  # what is no number is nobody's gap
+        if not gap >= real(0.0):
+            gap = real(0.0) if gap < real(0.0) else real(inf)  # what is no number is nobody's gap
         return gap, mean + reach
 
     @cuda.jit(device=True)
@@ -167,10 +167,10 @@ def reads_for(name: str, d: int) -> Reads:
             out[KEPT + row * cuda.gridDim.x + cuda.blockIdx.x] = low
 
     @cuda.jit(device=True)
-    def read_again(features, table, sent, out, vectors, own, g, k, group, lane, values, places):
+    def read_again(features, table, sent, out, vectors, product, g, k, group, lane, values, places):
         """Read all rows once more, for gaps beyond LIFT if g, no anchor, is the greedy action."""
         sums = cuda.local.array(LANES, real)
-        t, root, rule = cuda.threadIdx.x, sqrt(sent[BETA]), int(sent[RULE])
+        t, root, rule = cuda.threadIdx.x, real(sqrt(sent[BETA])), int(sent[RULE])
         for p in range(t, d, THREADS):
             total = 0.0
             for q in range(d):
@@ -181,9 +181,10 @@ def reads_for(name: str, d: int) -> Reads:
         first = g // LANES * LANES
         read_one(features, uint64(first * width), vectors, lane, sums)
         if group == 0 and first + lane == g:
-            own[MEANS], own[VARIANCES], own[CROSS] = table[MEANS, g], table[VARIANCES, g], sums[0]
+            product[0] = sums[0]
         cuda.syncthreads()
-        most, widest, step = -inf, 0.0, GROUPS * LANES
+        own = table[MEANS, g], table[VARIANCES, g], product[0]
+        most, widest, step = real(-inf), real(0.0), GROUPS * LANES
         for start in range(cuda.blockIdx.x * step, k, cuda.gridDim.x * step):
             first = start + group * LANES
             read_one(features, uint64(first * width), vectors, lane, sums)
@@ -191,7 +192,7 @@ def reads_for(name: str, d: int) -> Reads:
             if rule != IMPROVEMENT:
                 mean, variance = table[MEANS, row], table[VARIANCES, row]
                 gap, reach = beyond(mean, variance, value, own, root, rule)
-                value = real(gap)
+                value = gap
                 if row < k:
                     most, widest = max(most, reach), max(widest, gap)
             table[SPARE, row] = value
@@ -206,13 +207,14 @@ def reads_for(name: str, d: int) -> Reads:
         share <phi, x>^2. If the greedy action is no anchor, all rows are read once more.
         """
         vectors = cuda.shared.array((VECTORS, padded), real)
-        own = cuda.shared.array((SLOTS, OWN), real)
+        anchors = cuda.shared.array((ANCHORS, OWN), real)
+        product = cuda.shared.array(1, real)
         values = cuda.shared.array(WARPS, REAL)
         places = cuda.shared.array(WARPS, WHOLE)
         sums = cuda.local.array(LANES, real)
         t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
         group, lane, share = t >> STEPS, t & (LANES - 1), real(sent[SHARE])
-        v, root, rule = lane // AT_ONCE, sqrt(sent[BETA]), int(sent[RULE])
+        v, root, rule = lane // AT_ONCE, real(sqrt(sent[BETA])), int(sent[RULE])
         anchor = max(v - CROSS, 0)
         for e in range(t, VECTORS * padded, THREADS):
             u, c = e // padded, e % padded
@@ -223,22 +225,22 @@ def reads_for(name: str, d: int) -> Reads:
             first = h // AT_ONCE * AT_ONCE
             value = read_rows(features, table, vectors, share, first, lane, sums)
             if group == 0 and first + lane % AT_ONCE == h and (v < CROSS or v == CROSS + j):
-                own[j, min(v, CROSS)] = value
+                anchors[j, min(v, CROSS)] = value
         wait_for_all(turn)  # then variances may change
-        most, where, widest, step = -inf, k, 0.0, GROUPS * AT_ONCE
+        own = anchors[anchor, MEANS], anchors[anchor, VARIANCES], anchors[anchor, CROSS]
+        most, where, widest, step = real(-inf), k, real(0.0), GROUPS * AT_ONCE
         for start in range(b * step, k, blocks * step):
             first = start + group * AT_ONCE
             row = first + lane % AT_ONCE
             value = read_rows(features, table, vectors, share, first, lane, sums)
             other = cuda.shfl_xor_sync(ALL_LANES, value, 2 * AT_ONCE)
             another = cuda.shfl_xor_sync(ALL_LANES, other, AT_ONCE)
-            found = REAL(value)
+            found = value
             if v >= CROSS and rule != IMPROVEMENT:
                 mean, variance = (other, another) if anchor == 0 else (another, other)
-                gap, found = beyond(mean, variance, value, own[anchor], root, rule)
-                value = real(gap)
+                value, found = beyond(mean, variance, value, own, root, rule)
                 if row < k:
-                    widest = max(widest, gap)
+                    widest = max(widest, value)
             table[v, row] = value
             if row < k and found > most:
                 most, where = found, row
@@ -259,9 +261,8 @@ def reads_for(name: str, d: int) -> Reads:
         if t == 0 and b == 0:
             out[GREEDY], out[SLOT] = g, slot
         if slot == ANCHORS:
-            last = own[ANCHORS]
             read_again(
-                features, table, sent, out, vectors, last, g, k, group, lane, values, places
+                features, table, sent, out, vectors, product, g, k, group, lane, values, places
             )
         if rule == IMPROVEMENT:
             wait_for_all(turn)
@@ -308,7 +309,7 @@ def reader(name: str, width: int, count: int, rows: int, depth: int) -> Any:
                 place = (c + e) * LANES + lane
                 if full or place < width:
                     for r in range(rows):
-                        words[e * rows + r] = features[start + uint64(place + r * width)]
+                        words[e * rows + r] = passing(features, start + uint64(place + r * width))
             for e in range(depth):
                 place = (c + e) * LANES + lane
                 if full or place < width:
