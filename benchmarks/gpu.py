@@ -105,11 +105,13 @@ def reads(device: Any, k: int, d: int) -> Iterator[tuple[str, float]]:
         yield "torch.sum", start.elapsed_time(end) / 30e3
 
 
-def kernels(device: Any) -> Iterator[tuple[str, float]]:
+def kernels(device: Any, gaps: str) -> Iterator[tuple[str, float]]:
     """Yield the times of the kernels of a decision."""
-    launches = {"sweep": device._sweep, "pair": device._pair, "refresh": device._refresh()}
-    names = ("squares", "middle", "quadratic")
-    launches |= dict(zip(names, device._improvements(), strict=True))
+    launches = {f"sweep, {gaps}": device._sweep, f"pair, {gaps}": device._pair}
+    if gaps == "default":
+        names = ("squares", "middle", "quadratic")
+        launches |= dict(zip(names, device._improvements(), strict=True))
+        launches["refresh"] = device._refresh()
     for name, launch in launches.items():
         yield name, on_the_device(launch)
     device.known = None  # variances have changed
@@ -154,7 +156,7 @@ def decisions(sizes: tuple[int, ...], d: int, count: int) -> list[Table]:
             device = learner._session.state.known.shelf.catalogue._device
             times = dict(reads(device, k, d)) if not limit else {}
             limit, ask = limit or min(times.values()), float(np.median(asks))
-            times |= dict(kernels(device)) if name == "default" else {}
+            times |= dict(kernels(device, name))
             flops = f"{4.0 * k * d * d / ask / 1e12:.1f}" if name == "default" else ""
             table.add_row(
                 f"{k:,}",

@@ -33,10 +33,11 @@ for improvements products with their features. For these alone: gaps beyond LIFT
 
 # What the device keeps, and the host reads in one copy, with the first two rows of the blocks:
 GREEDY, SLOT, LIFT, WIDEST, MOST, MODE, FIRST, SECOND, PART = range(9)
-SLOPE, PSI, TIE, RATIO, GAP_1, GAIN_1, GAP_2, GAIN_2, KEPT = range(9, 18)
+SLOPE, PSI, TIE, RATIO, GAP_1, GAIN_1, GAP_2, GAIN_2, PER_GAP, PER_GAIN, KEPT = range(9, 20)
 """The greedy action, which row from CROSS on is its own, delta (or the sum of improvements), the
 largest gap and information, what the next pass looks for, the pair and the share of its second
-action, the derivative at it, the tie, its ratio, and the gaps and information of the two."""
+action, the derivative at it, the tie, its ratio, the gaps and information of the two, and what
+these are multiplied with to be at most one."""
 
 # Rows with one number per block, which follow:
 TOP, TOP_PLACE, LARGE, LIFTS = range(4)

@@ -13,7 +13,7 @@ from math import inf, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numba
-from numba import cuda
+from numba import cuda, uint64
 
 from partial_monitoring.numerics.compiled.ratio import TIE as RELATIVE_TIE
 from partial_monitoring.numerics.compiled.ratio import best_share, power, ratio
@@ -56,6 +56,8 @@ from partial_monitoring.numerics.cuda.layout import (
     NOISE,
     PART,
     PARTNER,
+    PER_GAIN,
+    PER_GAP,
     PSI,
     RATIO,
     REACH,
@@ -120,8 +122,10 @@ def passes_for(name: str) -> Passes:
 
     @cuda.jit(device=True)
     def improvements(table, g, k, out, turn, values, places):
-        """Write gaps beyond LIFT and information; return LIFT, the largest of the former and of
-        the latter, which was phi' Q phi before."""
+        """Write gaps beyond LIFT and information, which was phi' Q phi before.
+
+        Returned are LIFT, the largest gap beyond it, and the largest information.
+        """
         means, variances, gaps, gains = table[MEANS], table[VARIANCES], table[GAPS], table[GAINS]
         t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
         lift, widest, most = 0.0, 0.0, 0.0
@@ -227,8 +231,8 @@ def steepest(ceiling, beyond, shown, k, improving, answer):
     only where an action may be one of them.
     """
     lift, tie, where = answer[LIFT], answer[TIE], k - 1
-    zero, per_gap, per_gain = scales(answer)
-    slope, psi = answer[SLOPE] * per_gap, answer[PSI] * per_gain
+    zero, slope = ZERO_GAP * answer[WIDEST], answer[SLOPE] * answer[PER_GAP]
+    psi = answer[PSI] * answer[PER_GAIN]
     rate = psi if improving else 0.5 * psi
     gap, gain = of_pair(answer)
     low = answer[SLOPE] * gap - answer[PSI] * gain
@@ -236,7 +240,7 @@ def steepest(ceiling, beyond, shown, k, improving, answer):
     own_shown = cuda.local.array(AHEAD, beyond.dtype)
     for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
         for u in range(AHEAD):
-            a = min(start + u * cuda.gridsize(1), k - 1)
+            a = uint64(min(start + u * cuda.gridsize(1), k - 1))  # not tested for being negative
             own_beyond[u], own_shown[u] = beyond[a], shown[a]
         for u in range(AHEAD):
             gap = min(lift + own_beyond[u], ceiling)
@@ -250,22 +254,19 @@ def steepest(ceiling, beyond, shown, k, improving, answer):
 
 
 @cuda.jit(device=True)
-def scales(answer):
-    """Return the gap up to which it is zero, and what gaps and information are multiplied with."""
-    widest, most = answer[WIDEST], answer[MOST]
-    return ZERO_GAP * widest, 1.0 / max(widest, TINY), 1.0 / max(most, TINY)
-
-
-@cuda.jit(device=True)
 def scaled(gap, gain, answer):
     """Return a gap and information in units of the largest ones; noise is zero."""
-    zero, per_gap, per_gain = scales(answer)
-    return gap * per_gap if gap > zero else 0.0, gain * per_gain
+    d = gap * answer[PER_GAP] if gap > ZERO_GAP * answer[WIDEST] else 0.0
+    return d, gain * answer[PER_GAIN]
 
 
 @cuda.jit(device=True)
 def begin(kappa, usable, answer):
     """Decide what to look for first."""
+    answer[PER_GAP], answer[PER_GAIN] = (
+        1.0 / max(answer[WIDEST], TINY),
+        1.0 / max(answer[MOST], TINY),
+    )
     d, i = scaled(answer[GAP_1], answer[GAIN_1], answer)
     answer[TIE] = 0.0
     if not usable:
@@ -340,8 +341,7 @@ def follow(kappa, low, where, gap, gain, answer):
 
 @cuda.jit(device=True)
 def mixed(d, i, new_d, new_i, kappa):
-    """Return how an action is best mixed with a new one: the share of the one with the larger gap,
-    and the ratio."""
+    """Return how to mix an action with a new one: the share of the larger gap, and the ratio."""
     if d > new_d:
         d, i, new_d, new_i = new_d, new_i, d, i
     share = best_share(d, i, new_d, new_i, kappa)

@@ -15,13 +15,14 @@ from partial_monitoring.numerics.cuda.blocks import SIMULATED
 THREADS = 4 if SIMULATED else 128
 """Threads of a block."""
 
-REGISTERS = 128
-"""Registers of a thread in the largest kernels: with fewer more threads can wait for memory."""
 
+def threaded(registers):
+    """Compile a kernel of which every thread plays one replicate, with at most these registers.
 
-def threaded(function):
-    """Compile a kernel of which every thread plays one replicate."""
-    return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=REGISTERS)(function)
+    With fewer registers more threads wait for memory at the same time; with more of them threads
+    need less memory, and more of it fits into the caches. Which is faster has been measured.
+    """
+    return cuda.jit if SIMULATED else cuda.jit(max_registers=registers)
 
 
 def spread(values):

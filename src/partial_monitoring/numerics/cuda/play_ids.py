@@ -7,6 +7,7 @@ from functools import cache
 from numba import cuda
 
 from partial_monitoring.numerics.compiled.play_ids import play_one
+from partial_monitoring.numerics.cuda.play import threaded
 from partial_monitoring.numerics.cuda.thread import in_thread
 
 
@@ -21,7 +22,7 @@ def kernel_for(rule, k, m, r, kind, width, plays):
 
     play = in_thread(run, rule, k, m, r, (k if rule.gap == 0 else 1, r), kind, width, plays)
 
-    @cuda.jit
+    @threaded(255)
     def kernel(world, totals, reached, stop, known, data, actions, due):
         play(world, totals, reached, stop, known, data, (actions,), due)
 

@@ -153,7 +153,7 @@ def reads_for(name: str, d: int) -> Reads:
     @cuda.jit(device=True)
     def read_rows(features, table, vectors, share, first, lane, sums):
         """Return the product of one row with one vector, both by lane; of x, the variance."""
-        before = table[VARIANCES, first + lane % AT_ONCE]
+        before = table[VARIANCES, uint64(first + lane % AT_ONCE)]
         read_all(features, uint64(first * width), vectors, lane, sums)
         if lane // AT_ONCE == VARIANCES:
             return max(before - share * sums[0] * sums[0], real(0.0))
@@ -241,7 +241,7 @@ def reads_for(name: str, d: int) -> Reads:
                 value, found = beyond(mean, variance, value, own, root, rule)
                 if row < k:
                     widest = max(widest, value)
-            table[v, row] = value
+            table[uint64(v), uint64(row)] = value
             if row < k and found > most:
                 most, where = found, row
         low, g = least_of_block(-most if v == MEANS else inf, where, 0.0, values, places)
