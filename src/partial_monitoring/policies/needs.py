@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE
-from partial_monitoring.validation import brief
+from partial_monitoring.validation import Array, brief
+
+CATEGORIES = ("trivial", "easy", "learnable", "hard", "hopeless")
+"""The classes of games, from the easiest on."""
 
 SHOWN = 1e-8
 """A reward is shown by an action if less than this fraction of it is left over."""
@@ -34,6 +38,9 @@ class Needs:
     """Contexts; None: it plays with and without."""
     own_reward: bool = False
     """Actions that show their own reward, unless the policy has the option ``allow_partial``."""
+    hardest: str | None = None
+    """A game that is at most "easy" (locally observable) or "hard" (globally observable), unless
+    the policy has the option ``allow_outside``; None: it does not ask."""
 
 
 def needs_of(policy: Any) -> Needs:
@@ -76,6 +83,18 @@ def refuse(policy: Any, game: AnyGame) -> None:
         refuse_actions(policy, own, contexts=traits.contexts)
     if needs.listed and not traits.listed:
         raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
+    if needs.hardest is not None and not policy.allow_outside:
+        _refuse_class(name, game, needs.hardest)
+
+
+def _refuse_class(name: str, game: Any, hardest: str) -> None:
+    """Refuse a game that is harder than those for which an algorithm is made."""
+    found = analyze(game).category
+    if CATEGORIES.index(found) > CATEGORIES.index(hardest):
+        raise InvalidInput(
+            f"{name} plays {hardest} games at most, and this one is {found}; pass "
+            f"allow_outside=True to play anyway."
+        )
 
 
 def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:
@@ -92,6 +111,15 @@ def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:
         raise InvalidInput(
             f"{name} plays bandits, whose actions show their own reward, which action "
             f"{brief(game.actions[silent[0]])} does not; pass allow_partial=True to play anyway."
+        )
+
+
+def refuse_available(policy: object, available: Array | None) -> None:
+    """Refuse a choice among some actions for a policy that divides by its own probabilities."""
+    if available is not None:
+        raise InvalidInput(
+            f"available cannot be given with {type(policy).__name__}, whose estimates need all "
+            f"actions."
         )
 
 

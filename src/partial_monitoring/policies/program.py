@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from partial_monitoring.policies.policy import Policy
@@ -27,6 +29,21 @@ class Program(Protocol):
         numbers of the world. Threads may play different replicates at the same time.
         """
         ...
+
+
+@dataclass(eq=False)
+class Loops:
+    """The program of a policy whose rounds are one compiled loop."""
+
+    rounds: Callable[..., None]
+    """(world, totals, reached, stop, first, last, *own)."""
+    own: tuple[Any, ...]
+    """What all replicates know, and what each of them learns: tuples of arrays."""
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        self.rounds(world, totals, reached, stop, first, last, *self.own)
 
 
 def program_of(policy: Policy[Any], state: Any) -> Program:
