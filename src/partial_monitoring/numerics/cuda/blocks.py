@@ -59,16 +59,21 @@ def recorded(*calls: Callable[[Any], object]) -> Callable[[], None]:
 
     They are recorded as a graph, whose launch takes the host some microseconds.
     """
-    stream = cuda.stream()
-    if SIMULATED:
-        return lambda: [call(stream) for call in calls] and None
-    from numba.cuda.cudadrv.driver import binding, driver
+    stream: Any = cuda.stream()
 
-    handle = int(stream.handle)
-    anything = binding.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    def call_all() -> None:
+        for call in calls:
+            call(stream)
+
+    if SIMULATED:
+        return call_all
+    from numba.cuda.cudadrv import driver as module
+
+    api: Any = module
+    handle, driver = int(stream.handle), api.driver
+    anything = api.binding.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     driver.cuStreamBeginCapture(handle, anything)
-    for call in calls:
-        call(stream)
+    call_all()
     graph = driver.cuGraphInstantiate(driver.cuStreamEndCapture(handle), 0)
 
     def replay() -> None:
