@@ -42,6 +42,10 @@ from partial_monitoring.games.linear_bandit import (
     linear_bandit,
 )
 from partial_monitoring.games.pricing import dynamic_pricing
+from partial_monitoring.games.structured import matching as matching
+from partial_monitoring.games.structured import m_sets as m_sets
+from partial_monitoring.games.structured import shortest_path as shortest_path
+from partial_monitoring.games.structured import spanning_tree as spanning_tree
 from partial_monitoring.games.transductive import (
     apple_tasting,
     inspection,
@@ -92,6 +96,7 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
 )
 """Every game by name, in the order of the paper's examples."""
 
+__all__ += ["m_sets", "matching", "shortest_path", "spanning_tree"]  # without a list of actions
 __all__ += ["GAMES", "make", "named", "options_of", "summary"]
 
 

@@ -25,6 +25,9 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.probing import Probing
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.policies.refitted import Refitted
+from partial_monitoring.policies.sweeping.etc import ETC
+from partial_monitoring.policies.sweeping.gcb import GCB
+from partial_monitoring.policies.sweeping.pege import PEGE
 from partial_monitoring.validation import brief
 
 __all__ = [
@@ -53,6 +56,9 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "pege": PEGE,
+        "gcb": GCB,
+        "etc": ETC,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
