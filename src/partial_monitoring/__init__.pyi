@@ -73,6 +73,7 @@ from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling
+from .policies.ids.asymptotic import AsymptoticIDS as AsymptoticIDS
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.ids import IDS as IDS

@@ -38,6 +38,7 @@ POLICIES = (
     "ids",
     "contextual_ids",
     "dueling_ids",
+    "asymptotic_ids",
     "cbp",
     "randcbp",
     "pege",

@@ -18,6 +18,7 @@ from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.ids import gaps, information, sampling
+from partial_monitoring.policies.ids.asymptotic import AsymptoticIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.ids import IDS
@@ -54,6 +55,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "ids": IDS,
         "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,
+        "asymptotic_ids": AsymptoticIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
         "pege": PEGE,
