@@ -90,6 +90,9 @@ class OracleGame(AnyGame):
     noise: str
     given: Array | None
     """The observers that were given, shape (q, d)."""
+    _met: dict[int, Array]
+    """The features of actions by their numbers."""
+    _width: int
 
     def __init__(
         self,
@@ -196,17 +199,26 @@ class OracleGame(AnyGame):
 
     @cached_property
     def offered(self) -> Array:
-        """The observers that were given, or else the best actions of some parameters, (q, d).
+        """The observers that were given, or else actions that the oracle finds, shape (q, d).
 
-        These are the middle of Theta and every coordinate; also with the other sign, unless an
-        action shows all of its entries.
+        If actions show their entries, actions with most entries that no other showed, until there
+        are none. Otherwise the best ones for every coordinate, with both signs.
         """
         if self.given is not None:
             return self.given
-        turns = [self.parameters.relative_interior_point(), *np.eye(self.d)]
         if self.shows != "semi-bandit":
-            turns.extend(-np.eye(self.d))
-        return np.unique([self.best_action(theta) for theta in turns], axis=0)
+            turns = np.concatenate([np.eye(self.d), -np.eye(self.d)])
+            return np.unique([self.best_action(theta) for theta in turns], axis=0)
+        found = [self.best_action(np.ones(self.d))]
+        hidden = found[0] == 0
+        for sign in (1.0, -1.0):
+            while hidden.any():
+                phi = self.best_action(sign * hidden)
+                if not (phi[hidden] != 0).any():
+                    break
+                found.append(phi)
+                hidden &= phi == 0
+        return np.array(found)
 
     # -- what every game offers ------------------------------------------------------------------
 
@@ -225,7 +237,7 @@ class OracleGame(AnyGame):
 
     @property
     def m(self) -> int:
-        return int(self._width)  # type: ignore[attr-defined]
+        return self._width
 
     @property
     def log_count(self) -> float:
@@ -321,7 +333,7 @@ class OracleTruths(Truths):
         """What the best action earns, shape (n,)."""
         distinct, place = np.unique(self.theta, axis=0, return_inverse=True)
         values = [float(self.game.best_action(own) @ own) for own in distinct]
-        return np.array(values)[place.ravel()]
+        return np.asarray(np.array(values)[place.ravel()])
 
     def means(self, action: Indices, context: Indices | None = None) -> Array:
         found = np.zeros((len(action), self.game.m))
@@ -339,7 +351,7 @@ class OracleTruths(Truths):
     def gap(self, action: Indices, context: Indices | None = None) -> Array:
         played = zip(action.tolist(), self.theta, strict=True)
         earned = np.array([self.game.earned_by(a, theta) for a, theta in played])
-        return np.maximum(self._best - earned, 0.0)
+        return np.asarray(np.maximum(self._best - earned, 0.0))
 
     def outside(self, low: float, high: float) -> str | None:
         game = self.game
@@ -355,7 +367,7 @@ class OracleTruths(Truths):
 
 def _checked_observers(observers: Any, d: int) -> Array:
     """Return observers as features (q, d)."""
-    found = validation.real_array("observers", observers, ("q", d))
+    found: Array = validation.real_array("observers", observers, ("q", d))
     if len(found) == 0:
         raise InvalidInput("observers must hold at least one action; got none.")
     return found

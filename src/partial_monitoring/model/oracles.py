@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import comb, lgamma, log
 from typing import Any, ClassVar
@@ -66,8 +66,8 @@ class ItemSets(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as in a game file."""
-        fields = {key: _plain(value) for key, value in asdict(self).items()}  # type: ignore[call-overload]
-        return {"type": self.name} | fields
+        own = asdict(self)  # type: ignore[call-overload]
+        return {"type": self.name} | {key: _plain(value) for key, value in own.items()}
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TopItems(ItemSets):
 
 @dataclass(frozen=True)
 class Matchings(ItemSets):
-    """All ways to give each of ``left`` its own partner on the right; item i right + j is a pair."""
+    """All ways to give each on the left its own partner on the right; item i right + j is a pair."""
 
     name: ClassVar[str] = "matchings"
 
@@ -263,7 +263,7 @@ def oracle_from_dict(data: Any) -> ItemSets:
         raise InvalidInput(f"oracle must be a table with the key 'type'; got {brief(data)}.")
     kind = ORACLES[one_of("type of an oracle", data["type"], tuple(ORACLES))]
     own = {key: value for key, value in data.items() if key != "type"}
-    names = list(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     known_keys(f"oracle {kind.name}", own, names, names)
     return kind(**own)
 

@@ -80,15 +80,13 @@ def refuse(policy: Any, game: AnyGame) -> None:
         raise InvalidInput(f"{name} plays {kind}; got {brief(game)}.")
     if needs.finite and not traits.finite:
         raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {brief(game)}.")
-    if traits.oracle:
-        if not needs.oracle:
-            raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
+    if traits.oracle and needs.oracle:
         return
+    if traits.oracle or (needs.listed and not traits.listed):
+        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]
     for own in games:
         refuse_actions(policy, own, contexts=traits.contexts)
-    if needs.listed and not traits.listed:
-        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     if needs.hardest is not None and not policy.allow_outside:
         _refuse_class(name, game, needs.hardest)
 

@@ -3,7 +3,8 @@
 What looks best is the leader g. For an action y that is no duplicate, with u = phi_g - phi_y and
 D_y = |u|^2 in the norm of V^-1, the nearest parameter for which y is as good is
 
-    nu_y = theta_hat - (<u, theta_hat> / D_y) V^-1 u,   N_y = |nu_y - theta_hat|_V^2 = gap_y^2 / D_y.
+    nu_y = theta_hat - (<u, theta_hat> / D_y) V^-1 u,
+    N_y  = |nu_y - theta_hat|_V^2 = <u, theta_hat>^2 / D_y.
 """
 
 # mypy: ignore-errors

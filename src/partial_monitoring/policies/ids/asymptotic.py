@@ -228,7 +228,7 @@ class AsymptoticProgram(LeastSquaresProgram):
     """Compiled rounds of all replicates, and what these know."""
 
     state: Any = None
-    paired = False  # type: ignore[assignment]
+    paired = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -60,7 +60,7 @@ def cell_information(state: Any, rows: Indices) -> Array:
         points, squared = nearest_in_cells(design.offsets, design.slopes, center, metric, leader)
         squared = squared / rule.noise**2
         eta = rule.eta if rule.eta > 0 else 1.0 / np.sqrt(state.largest[i])
-        weights = np.exp(-eta * (squared - squared.min())) if np.isfinite(squared).any() else 0 * squared
+        weights = np.exp(-eta * (squared - min(float(squared.min()), 1e300)))
         weights = weights / max(float(weights.sum()), 1e-300)
         beta = squared_radius(rule, estimate.round[i], estimate.log_det[i])
         steps = (points - center)[:, :r]  # (k, r)

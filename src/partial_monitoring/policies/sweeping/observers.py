@@ -63,20 +63,21 @@ def greedy_observers(units: Array, wanted: Array) -> tuple[list[int], bool]:
 
     ``wanted`` (D, c) are the orthonormal directions that must be seen.
     """
-    left, hidden = units.copy(), wanted.copy()
+    left, places, hidden = units.copy(), np.arange(len(units)), wanted.copy()
     chosen: list[int] = []
     while hidden.size and np.linalg.norm(hidden, axis=0).max() > RANK_TOLERANCE:
         rows = (np.linalg.norm(left, axis=2) > RANK_TOLERANCE).sum(axis=1)
-        best, basis = -1, np.zeros((units.shape[2], 0))
+        left, places, rows = left[rows > 0], places[rows > 0], rows[rows > 0]
+        if len(places) == 0:
+            return chosen, False
+        best, basis = 0, np.zeros((units.shape[2], 0))
         for a in np.argsort(-rows, kind="stable"):
             if rows[a] <= basis.shape[1]:
                 break
             found = row_space(left[a])
             if found.shape[1] > basis.shape[1]:
                 best, basis = int(a), found
-        if best < 0:
-            return chosen, False
-        chosen.append(best)
+        chosen.append(int(places[best]))
         left -= (left @ basis) @ basis.T
         hidden -= basis @ (basis.T @ hidden)
     return chosen, True
@@ -112,9 +113,7 @@ class Plan:
         return np.asarray((features @ self.matrix) * self.noise)
 
 
-def plan(
-    frame: Frame, numbers: Indices, maps: list[Array], noise: Array, best: int
-) -> Plan:
+def plan(frame: Frame, numbers: Indices, maps: list[Array], noise: Array, best: int) -> Plan:
     """Return the plan that sweeps actions with given numbers, maps (m_a, d) and noise (s,)."""
     counts = [len(rows) for rows in maps]
     rows = np.concatenate([np.zeros((0, len(frame.center))), *maps])
@@ -151,7 +150,9 @@ class ListedActions:
         """These actions for compiled loops."""
         from partial_monitoring.numerics.compiled.sweeps import Actions
 
-        rewards = np.column_stack([self.features @ self.frame.center, self.features @ self.frame.basis])
+        rewards = np.column_stack(
+            [self.features @ self.frame.center, self.features @ self.frame.basis]
+        )
         size = float(np.abs(self.features).max()) or 1.0
         copies = equal_rows(np.round(rewards / (size * ALIKE)))
         return Actions(np.array(self.numbers), self.features, copies)
@@ -163,7 +164,7 @@ class ListedActions:
 
     @property
     def log_count(self) -> float:
-        """log k."""
+        """Log k."""
         return float(np.log(self.game.k))
 
     def spread(self, plan: Plan) -> float:

@@ -20,7 +20,7 @@ from partial_monitoring.policies.sweeping.observers import (
 )
 from partial_monitoring.validation import Array, Indices, brief, real_array
 
-SMALL = 1e-9
+SMALL = 1e-7
 """Differences below this fraction of the largest entry are rounding."""
 
 
@@ -39,7 +39,7 @@ class OfferedActions:
 
     @property
     def log_count(self) -> float:
-        """log k, or an upper bound."""
+        """Log k, or an upper bound."""
         return self.game.log_count
 
     def spread(self, plan: Plan) -> float:
@@ -108,7 +108,7 @@ def plan_offered(game: OracleGame, policy: str) -> tuple[Plan, OfferedActions]:
     spanning = _spanning_actions(game, frame)
     best = game.best_for(frame.center)
     pool = game.offered
-    if game.given is None:
+    if game.given is None and game.shows != "semi-bandit":
         pool = np.unique(np.concatenate([pool, spanning]), axis=0)
     maps = [game.rows_of(phi) for phi in pool]
     units = np.zeros((len(pool), max(map(len, maps)), frame.basis.shape[1]))
@@ -126,7 +126,7 @@ def plan_offered(game: OracleGame, policy: str) -> tuple[Plan, OfferedActions]:
 
 
 def _spanning_actions(game: OracleGame, frame: Frame) -> Array:
-    """Return actions (c, d) whose differences span those of all actions, on the directions of Theta.
+    """Return actions (c, d) whose differences span those of all actions, on Theta.
 
     Along a direction that is orthogonal to all differences so far, the oracle knows the largest and
     the smallest reward: either one of them is a new difference, or there is none along it.
@@ -134,22 +134,27 @@ def _spanning_actions(game: OracleGame, frame: Frame) -> Array:
     first = game.best_action(frame.center)
     found, size = [first], float(np.abs(first).max()) or 1.0
     count = frame.basis.shape[1]
-    done = np.zeros((count, 0))
+    done = np.zeros((count, 0))  # orthonormal: differences, and directions without any
     for axis in np.eye(count):
-        while True:
-            turn = axis - done @ (done.T @ axis)
+        while done.shape[1] < count:
+            turn = _beyond(axis, done)
             length = float(np.linalg.norm(turn))
-            if length <= 1e-6:
+            if length <= SMALL:
                 break
-            turn = turn / length
-            new = turn
+            turn = new = turn / length
             for sign in (1.0, -1.0):
                 phi = game.best_action(sign * (frame.basis @ turn))
                 step = (phi - first) @ frame.basis
                 if abs(float(step @ turn)) > SMALL * size:
                     found.append(phi)
-                    new = step - done @ (done.T @ step)
+                    new = _beyond(step, done)
                     new = new / np.linalg.norm(new)
                     break
             done = np.column_stack([done, new])
     return np.array(found)
+
+
+def _beyond(vector: Array, basis: Array) -> Array:
+    """Return what a vector (D,) has beyond an orthonormal basis (D, q); twice, against rounding."""
+    rest = vector - basis @ (basis.T @ vector)
+    return np.asarray(rest - basis @ (basis.T @ rest))

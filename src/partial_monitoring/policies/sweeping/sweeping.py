@@ -8,7 +8,6 @@ from functools import singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.oracle import OracleGame
@@ -96,9 +95,7 @@ class Sweeping(ABC):
             gap=np.zeros(n),
         )
 
-    def decide(
-        self, state: SweepState, uniforms: Array, available: NDArray[np.bool_] | None = None
-    ) -> Choices:
+    def decide(self, state: SweepState, uniforms: Array, available: Array | None = None) -> Choices:
         from partial_monitoring.numerics.compiled.sweeps import decide_each
 
         action = np.empty(len(state.round), dtype=np.int64)
