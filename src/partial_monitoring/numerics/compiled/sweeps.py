@@ -27,6 +27,10 @@ WHOLE = 1e-9
 """Powers closer than this fraction to a whole number are meant to be one."""
 
 
+TIE = 1e-11
+"""Rewards closer than this fraction are tied, and the lowest action is best."""
+
+
 class Rule(NamedTuple):
     """Which policy it is, and its options."""
 
@@ -171,20 +175,22 @@ def estimate(sweep, state, i):
 @compiled(allocates=False)
 def choose(actions, state, i):
     """Find the best action of replicate i, the lowest of ties, and its gap to the second best."""
-    theta, best, second = state.theta[i], -np.inf, -np.inf
-    place = 0
+    theta, best, second, place = state.theta[i], 0.0, -np.inf, 0
     for a in range(len(actions.numbers)):
         value = 0.0
         for p in range(len(theta)):
             value += actions.features[a, p] * theta[p]
-        if value > best:
-            if actions.copies[a] != actions.copies[place]:
-                second = max(second, best)
+        if a == 0:
+            best = value
+            continue
+        other = actions.copies[a] != actions.copies[place]
+        if value > best + TIE * (abs(value) + abs(best)):
+            second = max(second, best) if other else second
             best, place = value, a
-        elif actions.copies[a] != actions.copies[place]:
+        elif other:
             second = max(second, value)
     state.best[i] = actions.numbers[place]
-    state.gap[i] = best - second if second > -np.inf else 0.0
+    state.gap[i] = max(best - second, 0.0) if second > -np.inf else 0.0
 
 
 @compiled(allocates=False)
