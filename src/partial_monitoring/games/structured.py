@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.games.linear_bandit import unit_ball
 from partial_monitoring.model.oracle import OracleGame
-from partial_monitoring.model.oracles import ItemSets, Matchings, Paths, SpanningTrees, TopItems
+from partial_monitoring.model.oracles import (
+    ItemSets,
+    Matchings,
+    Paths,
+    SpanningTrees,
+    TopItems,
+    checked_edges,
+)
 from partial_monitoring.parameter_sets import Box, ParameterSet
 
 SQUARE = ((0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 5), (4, 5))
@@ -74,8 +81,8 @@ def shortest_path(
 
     Reference: example 5; Cesa-Bianchi and Lugosi (2012).
     """
-    listed = tuple(edges)
-    end = max((max(edge) for edge in listed), default=0) if target is None else target
+    listed = checked_edges(edges)
+    end = max(max(edge) for edge in listed) if target is None else target
     oracle = Paths(listed, source, end)
     return _with_costs(oracle, feedback, parameters, noise_std, observers)
 
@@ -128,7 +135,9 @@ def spanning_tree(
 
     Reference: example 5; Cesa-Bianchi and Lugosi (2012).
     """
-    return _with_costs(SpanningTrees(tuple(edges)), feedback, parameters, noise_std, observers)
+    return _with_costs(
+        SpanningTrees(checked_edges(edges)), feedback, parameters, noise_std, observers
+    )
 
 
 def _with_costs(

@@ -288,7 +288,7 @@ class OracleGame(AnyGame):
             if label.startswith("{") and label.endswith("}"):
                 phi = np.zeros(self.d)
                 items = json.loads("[" + label[1:-1] + "]")
-                if min(items, default=0) < 0:
+                if not all(validation.is_whole(item) and item >= 0 for item in items):
                     raise IndexError
                 phi[np.array(items, dtype=np.intp)] = 1.0
                 return phi

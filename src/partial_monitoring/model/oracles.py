@@ -137,7 +137,7 @@ class Paths(ItemSets):
     target: int
 
     def __post_init__(self) -> None:
-        set_fields(self, edges=_checked_edges(self.edges))
+        set_fields(self, edges=checked_edges(self.edges))
         nodes = {node for edge in self.edges for node in edge}
         for name in ("source", "target"):
             if not is_whole(getattr(self, name)) or getattr(self, name) not in nodes:
@@ -212,7 +212,7 @@ class SpanningTrees(ItemSets):
     edges: tuple[Edge, ...]
 
     def __post_init__(self) -> None:
-        set_fields(self, edges=_checked_edges(self.edges))
+        set_fields(self, edges=checked_edges(self.edges))
         if len(self.best(np.zeros(self.d))) < len(self._nodes) - 1:
             raise InvalidInput(f"edges must connect all nodes; got {brief(list(self.edges))}.")
 
@@ -268,7 +268,7 @@ def oracle_from_dict(data: Any) -> ItemSets:
     return kind(**own)
 
 
-def _checked_edges(edges: Any) -> tuple[Edge, ...]:
+def checked_edges(edges: Any) -> tuple[Edge, ...]:
     """Return edges as pairs of different nodes, numbers from 0."""
     try:
         found = tuple(tuple(edge) for edge in edges)
