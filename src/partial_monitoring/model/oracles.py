@@ -97,7 +97,7 @@ class TopItems(ItemSets):
 
 @dataclass(frozen=True)
 class Matchings(ItemSets):
-    """All ways to give each on the left its own partner on the right; item i right + j is a pair."""
+    """All ways to give each on the left a partner of its own; item i right + j is a pair."""
 
     name: ClassVar[str] = "matchings"
 
