@@ -32,31 +32,6 @@ if TYPE_CHECKING:
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
-POLICIES = (
-    "calibrated",
-    "ids",
-    "contextual_ids",
-    "dueling_ids",
-    "asymptotic_ids",
-    "cbp",
-    "randcbp",
-    "pege",
-    "gcb",
-    "etc",
-    "linucb",
-    "lints",
-    "greedy",
-    "epsilon_greedy",
-    "squarecb",
-    "refitted",
-    "probing",
-    "gp_ucb",
-    "gp_ts",
-    "expected_improvement",
-    "dueling_ts",
-)
-"""The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
-
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
 your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.

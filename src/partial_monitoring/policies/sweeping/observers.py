@@ -20,12 +20,15 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.game import Game
-from partial_monitoring.numerics.linalg import RANK_TOLERANCE, equal_rows, row_space
+from partial_monitoring.numerics.linalg import RANK_TOLERANCE, equal_rows, row_space, singular
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices, brief
 
 MOST_PAIRED = 300
 """Largest number of actions of which all pairs are compared."""
+
+SEEN = 1e-8
+"""Differences of features are seen if less than this fraction of the largest is left over."""
 
 ALIKE = 1e-9
 """Features closer than this fraction of the largest are those of duplicates."""
@@ -51,21 +54,25 @@ class Frame:
         lengths = np.linalg.norm(maps, axis=-1, keepdims=True)
         return np.asarray((maps / np.where(lengths > 0, lengths, 1.0)) @ self.basis)
 
-    def directions(self, features: Array) -> Array:
-        """Return an orthonormal basis of the differences of features (c, d), shape (D, q)."""
+    def differences(self, features: Array) -> Array:
+        """Return vectors, shape (D, q), that are as large as the differences of features (c, d).
+
+        In units of the largest one: a map sees all differences as well as it sees these.
+        """
         away = features - features[0]
         size = float(np.abs(away).max(initial=0.0)) or 1.0
-        return row_space((away / size) @ self.basis)
+        values, right = singular((away / size) @ self.basis)
+        return np.asarray((right * values[:, None] / np.sqrt(len(away))).T)
 
 
 def greedy_observers(units: Array, wanted: Array) -> tuple[list[int], bool]:
-    """Return observers, as places among maps (q, m, D) with rows of length one, and if all is seen.
+    """Return places of observers among maps (q, m, D), rows of length one, and if all is seen.
 
-    ``wanted`` (D, c) are the orthonormal directions that must be seen.
+    ``wanted`` (D, c) are vectors in the span of which everything must be seen, up to ``SEEN``.
     """
     left, places, hidden = units.copy(), np.arange(len(units)), wanted.copy()
     chosen: list[int] = []
-    while hidden.size and np.linalg.norm(hidden, axis=0).max() > RANK_TOLERANCE:
+    while hidden.size and np.linalg.norm(hidden, axis=0).max() > SEEN:
         rows = (np.linalg.norm(left, axis=2) > RANK_TOLERANCE).sum(axis=1)
         left, places, rows = left[rows > 0], places[rows > 0], rows[rows > 0]
         if len(places) == 0:
@@ -204,10 +211,10 @@ def plan_listed(game: Any, policy: str) -> tuple[Plan, ListedActions]:
         return nothing, ListedActions(linear, frame, np.array([dominant]))
     units = frame.unit(linear.observation_maps)
     numbers = everything
-    chosen, seen = greedy_observers(units, frame.directions(linear.features))
+    chosen, seen = greedy_observers(units, frame.differences(linear.features))
     if not seen:
         numbers = np.array(analyze(game).pareto)
-        chosen, seen = greedy_observers(units, frame.directions(linear.features[numbers]))
+        chosen, seen = greedy_observers(units, frame.differences(linear.features[numbers]))
     if not seen:
         raise InvalidInput(
             f"{policy} plays games that can be learned; some actions of {brief(game)} cannot be "

@@ -114,7 +114,7 @@ def plan_offered(game: OracleGame, policy: str) -> tuple[Plan, OfferedActions]:
     units = np.zeros((len(pool), max(map(len, maps)), frame.basis.shape[1]))
     for place, rows in enumerate(maps):
         units[place, : len(rows)] = frame.unit(rows)
-    chosen, seen = greedy_observers(units, frame.directions(spanning))
+    chosen, seen = greedy_observers(units, frame.differences(spanning))
     if not seen:
         raise InvalidInput(
             f"{policy} needs observers that show the difference of any two actions together; those "
