@@ -10,7 +10,15 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from tests.oracles.two_ways import compare
-from tests.policies.test_sweeping import every_policy
+
+POLICIES = {
+    "pege": pm.PEGE(),
+    "pege, gap": pm.PEGE("gap"),
+    "gcb": pm.GCB(0.3),
+    "etc": pm.ETC(),
+    "etc, 20": pm.ETC(20),
+}
+every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 
 GAMES: dict[str, Any] = {
     "finite": pm.games.dynamic_pricing(),
