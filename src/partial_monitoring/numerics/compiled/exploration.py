@@ -1,0 +1,278 @@
+"""The cheapest rates of exploration that tell a leading action from all its rivals.
+
+    minimise sum_a r_a gap_a   subject to   sum_a r_a D_a(q) >= 1   for all rivals' distributions q,
+
+with D_a(q) = (KL(p_a | S_a q) - f_a)_+ and q as in ``nearest_rival``, once for each neighbour of
+the leader: a linear program with infinitely many constraints. Constraints are added where they are
+violated most, until the value of the finite program, a lower bound, meets that of feasible rates.
+The finite program is solved in its dual form,
+
+    maximise sum_c y_c   subject to   sum_c y_c D_a(q_c) <= gap_a,   y >= 0,
+
+where y = 0 is feasible, by the simplex method.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.nearest_rival import Room, nearest
+from partial_monitoring.numerics.compiled.nearest_rival import room as rival_room
+
+PASSES = 60
+"""The most times that constraints are added."""
+
+PIVOTS = 500
+"""The most steps of the simplex method."""
+
+NOTHING = 1e-12
+"""Rivals that are this far away for all actions cannot be told apart at all."""
+
+FAR = 2.0
+"""Constraints that the first rates satisfy by this factor are left out at first."""
+
+NEAR = 1.01
+"""Constraints are added that are violated, or satisfied by less than this."""
+
+FOUND, NO_RIVALS, IMPOSSIBLE = 0, 1, 2
+"""How it ends: with rates; nothing need be explored; no rates suffice."""
+
+
+class Work(NamedTuple):
+    """Scratch for one program."""
+
+    rival: Room
+    cuts: np.ndarray
+    """D_a(q) of the constraints, shape (c, k)."""
+    rivals: np.ndarray
+    """Their distributions q, shape (c, d)."""
+    tableau: np.ndarray
+    """Of the simplex method, shape (k + 1, c + k + 1)."""
+    basis: np.ndarray
+    """The column of each row of the tableau, shape (k,)."""
+    trial: np.ndarray
+    """Rates that are tried, shape (k,)."""
+    possible: np.ndarray
+    """Which rivals have any distribution, shape (k,), bool."""
+    nobody: np.ndarray
+    """Nobody is held, shape (k,), bool."""
+
+
+def work(k: int, m: int, d: int) -> Work:
+    """Return scratch."""
+    c = 16 + 4 * k
+    return Work(
+        rival_room(k, m, d),
+        np.empty((c, k)),
+        np.empty((c, d)),
+        np.empty((k + 1, c + k + 1)),
+        np.empty(k, dtype=np.int64),
+        np.empty(k),
+        np.empty(k, dtype=np.bool_),
+        np.zeros(k, dtype=np.bool_),
+    )
+
+
+@compiled(allocates=False)
+def pack(gaps, held, count, work):
+    """Solve the finite program with ``count`` constraints; fill in the rates, return its value.
+
+    Columns and rows are scaled: y_c times the largest D_a / gap_a has entries of at most 1.
+    """
+    k, table, basis, cuts, rates = len(gaps), work.tableau, work.basis, work.cuts, work.trial
+    last = count + k
+    for a in range(k):
+        for p in range(last + 1):
+            table[a, p] = 0.0
+        table[a, count + a] = table[a, last] = 1.0
+        basis[a] = count + a
+    for p in range(last + 1):
+        table[k, p] = 0.0
+    for c in range(count):
+        largest = 0.0
+        for a in range(k):
+            if not held[a]:
+                largest = max(largest, cuts[c, a] / gaps[a])
+        table[k, c] = 1.0 / largest
+        for a in range(k):
+            table[a, c] = 0.0 if held[a] else cuts[c, a] / gaps[a] / largest
+    scale = 0.0
+    for c in range(count):
+        scale = max(scale, table[k, c])
+    for step in range(PIVOTS):
+        enter, best = -1, 1e-12 * scale
+        for p in range(last):
+            if table[k, p] > best:
+                enter, best = p, table[k, p]
+                if step > PIVOTS // 2:
+                    break  # the first one, which cannot cycle
+        if enter < 0:
+            break
+        leave, ratio = -1, math.inf
+        for a in range(k):
+            if table[a, enter] > 1e-13 and table[a, last] / table[a, enter] < ratio:
+                leave, ratio = a, table[a, last] / table[a, enter]
+        if leave < 0:
+            break
+        pivot = table[leave, enter]
+        for p in range(last + 1):
+            table[leave, p] /= pivot
+        for row in range(k + 1):
+            times = table[row, enter]
+            if row != leave and times != 0.0:
+                for p in range(last + 1):
+                    table[row, p] -= times * table[leave, p]
+        basis[leave] = enter
+    for a in range(k):
+        rates[a] = 0.0 if held[a] else max(-table[k, count + a], 0.0) / gaps[a]
+    return -table[k, last]
+
+
+@compiled(allocates=False)
+def keep_basis(count, work):
+    """Keep only the constraints that are active, as the first ones; return their number."""
+    kept = 0
+    for c in range(count):
+        active = False
+        for a in range(len(work.basis)):
+            active = active or work.basis[a] == c
+        if active:
+            for a in range(work.cuts.shape[1]):
+                work.cuts[kept, a] = work.cuts[c, a]
+            for x in range(work.rivals.shape[1]):
+                work.rivals[kept, x] = work.rivals[c, x]
+            kept += 1
+    return kept
+
+
+@compiled(allocates=False)
+def add_cut(slacks, held, count, work):
+    """Add the constraint of the rival that was found last; return whether it can be satisfied."""
+    largest = 0.0
+    for a in range(len(held)):
+        work.cuts[count, a] = 0.0 if held[a] else max(work.rival.away[a] - slacks[a], 0.0)
+        largest = max(largest, work.cuts[count, a])
+    for x in range(work.rivals.shape[1]):
+        work.rivals[count, x] = work.rival.slack[x]
+    return largest > NOTHING
+
+
+@compiled(allocates=False)
+def find_possible(symbols, targets, slacks, held, hinged, halves, work):
+    """Fill in which rivals have any distribution q; return whether one has.
+
+    Without hinges ``nearest`` finds out itself.
+    """
+    some = False
+    for c in range(len(halves)):
+        work.possible[c] = True
+        if hinged:
+            for a in range(len(held)):
+                work.trial[a] = 1.0 if held[a] else 0.0
+            missed = nearest(
+                symbols,
+                targets,
+                slacks,
+                work.trial,
+                work.nobody,
+                hinged,
+                halves[c],
+                True,
+                NOTHING,
+                1e-6,
+                work.rival,
+            )[1]
+            work.possible[c] = missed < NOTHING
+        some = some or work.possible[c]
+    return some
+
+
+@compiled(allocates=False)
+def smallest(symbols, targets, slacks, weights, held, hinged, halves, enough, gap, work):
+    """Return upper and lower bounds of the least sum of r_a D_a(q) over all rivals that there are.
+
+    It ends at the first rival that is certainly below 1, which is then the last one found.
+    """
+    upper, lower = math.inf, math.inf
+    for c in range(len(halves)):
+        if work.possible[c]:
+            high, low = nearest(
+                symbols,
+                targets,
+                slacks,
+                weights,
+                held,
+                hinged,
+                halves[c],
+                True,
+                enough,
+                gap,
+                work.rival,
+            )
+            upper, lower = min(upper, high), min(lower, low)
+            if high < 1.0:
+                break
+    return upper, lower
+
+
+@compiled(allocates=False)
+def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, work):
+    """Fill in the cheapest rates (k,); return how it ended, bounds of the value, and constraints.
+
+    ``rates`` holds rates to begin with, near the answer if possible; ``halves`` (c, d) are the
+    rivals, as in ``nearest``, of which ``work.possible`` are considered. The constraints returned,
+    which are the first of ``work.cuts``, are active. Rates are feasible, and within ``gap`` of the
+    cheapest unless the bounds say something else.
+    """
+    k, count, far = len(gaps), 0, FAR
+    lower, upper = 0.0, math.inf
+    for a in range(k):
+        work.trial[a] = rates[a]
+    for _ in range(PASSES):
+        worst, cost, added = math.inf, 0.0, 0
+        for c in range(len(halves)):
+            if not work.possible[c]:
+                continue
+            high, low = nearest(
+                symbols,
+                targets,
+                slacks,
+                work.trial,
+                held,
+                hinged,
+                halves[c],
+                True,
+                far,
+                0.1 * gap,
+                work.rival,
+            )
+            worst = min(worst, low)
+            if high < far and low < high * NEAR:
+                if not add_cut(slacks, held, count, work):
+                    return IMPOSSIBLE, math.inf, math.inf, 0
+                count += 1
+                added += 1
+        if worst > 0.0:
+            for a in range(k):
+                cost += work.trial[a] * gaps[a]
+            cost = 0.0 if worst == math.inf else cost / worst
+            if cost < upper:
+                upper = cost
+                for a in range(k):
+                    rates[a] = 0.0 if worst == math.inf else work.trial[a] / worst
+        if worst == math.inf:
+            return NO_RIVALS, 0.0, 0.0, 0
+        if upper - lower <= gap * upper or (added == 0 and far == NEAR):
+            break
+        far = NEAR
+        if count + len(halves) > len(work.cuts):
+            count = keep_basis(count, work)
+        if count > 0:
+            lower = max(lower, pack(gaps, held, count, work))
+    return FOUND, lower, upper, keep_basis(count, work)
