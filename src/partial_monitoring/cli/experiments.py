@@ -40,6 +40,8 @@ POLICIES = (
     "dueling_ids",
     "cbp",
     "randcbp",
+    "pm_dmed",
+    "pm_dmed_hinge",
     "linucb",
     "lints",
     "greedy",

@@ -17,6 +17,7 @@ from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.finite.pm_dmed import PMDMED, PMDMEDHinge
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
@@ -53,6 +54,8 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "pm_dmed": PMDMED,
+        "pm_dmed_hinge": PMDMEDHinge,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,

@@ -34,11 +34,8 @@ PIVOTS = 500
 NOTHING = 1e-12
 """Rivals that are this far away for all actions cannot be told apart at all."""
 
-FAR = 2.0
-"""Constraints that the first rates satisfy by this factor are left out at first."""
-
 NEAR = 1.01
-"""Constraints are added that are violated, or satisfied by less than this."""
+"""Constraints are added that are violated, or satisfied by less than this; at first all are."""
 
 FOUND, NO_RIVALS, IMPOSSIBLE = 0, 1, 2
 """How it ends: with rates; nothing need be explored; no rates suffice."""
@@ -55,7 +52,9 @@ class Work(NamedTuple):
     tableau: np.ndarray
     """Of the simplex method, shape (k + 1, c + k + 1)."""
     basis: np.ndarray
-    """The column of each row of the tableau, shape (k,)."""
+    """The constraint that each row of the tableau belongs to, -1 for none, shape (k,)."""
+    shares: np.ndarray
+    """y of the active constraints, shape (c,)."""
     trial: np.ndarray
     """Rates that are tried, shape (k,)."""
     possible: np.ndarray
@@ -73,6 +72,7 @@ def work(k: int, m: int, d: int) -> Work:
         np.empty((c, d)),
         np.empty((k + 1, c + k + 1)),
         np.empty(k, dtype=np.int64),
+        np.empty(c),
         np.empty(k),
         np.empty(k, dtype=np.bool_),
         np.zeros(k, dtype=np.bool_),
@@ -99,7 +99,7 @@ def pack(gaps, held, count, work):
         for a in range(k):
             if not held[a]:
                 largest = max(largest, cuts[c, a] / gaps[a])
-        table[k, c] = 1.0 / largest
+        work.shares[c] = table[k, c] = 1.0 / largest
         for a in range(k):
             table[a, c] = 0.0 if held[a] else cuts[c, a] / gaps[a] / largest
     scale = 0.0
@@ -131,21 +131,27 @@ def pack(gaps, held, count, work):
         basis[leave] = enter
     for a in range(k):
         rates[a] = 0.0 if held[a] else max(-table[k, count + a], 0.0) / gaps[a]
+        if basis[a] < count:
+            work.shares[basis[a]] *= max(table[a, last], 0.0)
+        else:
+            basis[a] = -1
     return -table[k, last]
 
 
 @compiled(allocates=False)
 def keep_basis(count, work):
     """Keep only the constraints that are active, as the first ones; return their number."""
-    kept = 0
+    k, d, kept = work.cuts.shape[1], work.rivals.shape[1], 0
     for c in range(count):
         active = False
-        for a in range(len(work.basis)):
-            active = active or work.basis[a] == c
+        for a in range(k):
+            if work.basis[a] == c:
+                work.basis[a], active = kept, True
         if active:
-            for a in range(work.cuts.shape[1]):
+            work.shares[kept] = work.shares[c]
+            for a in range(k):
                 work.cuts[kept, a] = work.cuts[c, a]
-            for x in range(work.rivals.shape[1]):
+            for x in range(d):
                 work.rivals[kept, x] = work.rivals[c, x]
             kept += 1
     return kept
@@ -230,12 +236,12 @@ def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, wo
     which are the first of ``work.cuts``, are active. Rates are feasible, and within ``gap`` of the
     cheapest unless the bounds say something else.
     """
-    k, count, far = len(gaps), 0, FAR
+    k, count, packed, far = len(gaps), 0, 0, math.inf
     lower, upper = 0.0, math.inf
     for a in range(k):
         work.trial[a] = rates[a]
     for _ in range(PASSES):
-        worst, cost, added = math.inf, 0.0, 0
+        worst, cost, before = math.inf, 0.0, count
         for c in range(len(halves)):
             if not work.possible[c]:
                 continue
@@ -253,26 +259,23 @@ def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, wo
                 work.rival,
             )
             worst = min(worst, low)
-            if high < far and low < high * NEAR:
+            if high < far:
                 if not add_cut(slacks, held, count, work):
                     return IMPOSSIBLE, math.inf, math.inf, 0
                 count += 1
-                added += 1
+        if worst == math.inf:
+            return NO_RIVALS, 0.0, 0.0, 0
         if worst > 0.0:
             for a in range(k):
-                cost += work.trial[a] * gaps[a]
-            cost = 0.0 if worst == math.inf else cost / worst
+                cost += work.trial[a] * gaps[a] / worst
             if cost < upper:
                 upper = cost
                 for a in range(k):
-                    rates[a] = 0.0 if worst == math.inf else work.trial[a] / worst
-        if worst == math.inf:
-            return NO_RIVALS, 0.0, 0.0, 0
-        if upper - lower <= gap * upper or (added == 0 and far == NEAR):
+                    rates[a] = work.trial[a] / worst
+        if count == before or upper - lower <= gap * upper:
             break
-        far = NEAR
+        lower, far = max(lower, pack(gaps, held, count, work)), NEAR
+        packed = count
         if count + len(halves) > len(work.cuts):
-            count = keep_basis(count, work)
-        if count > 0:
-            lower = max(lower, pack(gaps, held, count, work))
-    return FOUND, lower, upper, keep_basis(count, work)
+            count = packed = keep_basis(count, work)
+    return FOUND, lower, upper, keep_basis(packed, work)

@@ -99,13 +99,7 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     their neighbourhood, others by all actions; actions outside A that show the same in every
     outcome observe nothing. One linear and one quadratic program per pair.
     """
-    analysis = analyze(game)
-    if analysis.category == "hopeless":
-        a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
-        raise InvalidInput(
-            f"{policy} plays games that can be learned; actions {brief(game.actions[a])} and "
-            f"{brief(game.actions[b])} cannot be told apart by any feedback."
-        )
+    analysis = learnable(game, policy)
     actions = analysis.representatives
     pairs = [(a, b) for a, b in analysis.neighbors if a in actions and b in actions]
     losses = -game.rewards
@@ -117,6 +111,18 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
         seeing = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
         vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, seeing, norm)
     return Geometry(analysis, tuple(actions), tuple(pairs), frozen(vectors), unit)
+
+
+def learnable(game: FiniteGame, policy: str) -> Analysis:
+    """Return the analysis of a game, or refuse a hopeless one in the name of a policy."""
+    analysis = analyze(game)
+    if analysis.category == "hopeless":
+        a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
+        raise InvalidInput(
+            f"{policy} plays games that can be learned; actions {brief(game.actions[a])} and "
+            f"{brief(game.actions[b])} cannot be told apart by any feedback."
+        )
+    return analysis
 
 
 def estimation_vectors(
