@@ -66,7 +66,7 @@ class AsymptoticConstant(float):
 
 
 @dataclass(frozen=True, eq=False)
-class Duels:
+class Rivals:
     """The neighbours of every action of a finite game, as compiled functions read them.
 
     Arrays are not marked read-only: functions would be compiled once more for these.
@@ -156,7 +156,7 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     truth = validation.real_array("theta", theta, (game.d,))
     if not game.parameters.contains(truth):
         raise InvalidInput(f"theta must be a distribution over {game.d} outcomes; got {truth}.")
-    shape = Duels(analyze(game), game)
+    shape = Rivals(analyze(game), game)
     expected = shape.losses @ truth
     leader = int(shape.groups[expected.argmin()])
     gaps, held = expected - expected.min(), shape.groups == leader
@@ -182,7 +182,7 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     if ended == exploration.IMPOSSIBLE:
         rival = work.rivals[:1].copy()
         return AsymptoticConstant(np.inf, leader, np.full(k, np.nan), rival, np.ones(1), 0.0)
-    if upper - lower > ACCEPTED * upper:
+    if ended == exploration.FAILED or upper - lower > ACCEPTED * upper:
         raise SolverError("the rates of exploration were not found to the precision asked for.")
     return AsymptoticConstant(
         upper * shape.unit,

@@ -37,8 +37,8 @@ NOTHING = 1e-12
 NEAR = 1.01
 """Constraints are added that are violated, or satisfied by less than this; at first all are."""
 
-FOUND, NO_RIVALS, IMPOSSIBLE = 0, 1, 2
-"""How it ends: with rates; nothing need be explored; no rates suffice."""
+FOUND, NO_RIVALS, IMPOSSIBLE, FAILED = 0, 1, 2, 3
+"""How it ends: with rates; nothing need be explored; no rates suffice; none were found."""
 
 
 class Work(NamedTuple):
@@ -272,10 +272,12 @@ def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, wo
                 upper = cost
                 for a in range(k):
                     rates[a] = work.trial[a] / worst
-        if count == before or upper - lower <= gap * upper:
+        near = upper < math.inf and upper - lower <= gap * upper
+        if near or count == before:
             break
         lower, far = max(lower, pack(gaps, held, count, work)), NEAR
         packed = count
         if count + len(halves) > len(work.cuts):
             count = packed = keep_basis(count, work)
-    return FOUND, lower, upper, keep_basis(packed, work)
+    ended = FOUND if upper < math.inf else FAILED
+    return ended, lower, upper, keep_basis(packed, work)

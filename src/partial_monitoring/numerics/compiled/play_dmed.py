@@ -11,7 +11,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import exploration
 from partial_monitoring.numerics.compiled.exploration import (
-    IMPOSSIBLE,
+    FOUND,
     NO_RIVALS,
     explore,
     find_possible,
@@ -33,7 +33,7 @@ from partial_monitoring.numerics.compiled.world import (
 
 ENOUGH, SHORT, EVERYTHING = 0, 1, 2
 """What the last look at the exploration said: it suffices; it is short of the rates; or no rates
-suffice, and all actions are due."""
+are known to suffice, and all actions are due."""
 
 TIED = 1e-9
 """Actions whose losses differ by less are tied."""
@@ -46,6 +46,9 @@ AMPLE = 1.1
 
 PRECISION = 1e-4
 """Relative precision of the rates, and of the log-likelihood in absolute terms."""
+
+TINY = 1e-12
+"""The least probability that a round starts with: all signals must be possible."""
 
 REVIVED = 1e-3
 """The probability that an outcome gets back which data speak for after all."""
@@ -247,6 +250,8 @@ def estimate(shape, state, i, desk):
     rounds = 0
     for a in range(len(symbols)):
         rounds += state.plays[i, a]
+    for x in range(d):
+        theta[x] = max(theta[x], TINY)
     for sweep in range(shape.sweeps + 1):
         signal_chances(symbols, theta, desk.chances)
         total, top = 0.0, 0.0
@@ -383,10 +388,10 @@ def look(shape, state, leader, log_t, i, t, desk):
     ended, _, _, cuts = explore(
         *given, desk.gaps, desk.held, shape.hinged, halves, PRECISION, state.rates[i], work
     )
-    if ended == IMPOSSIBLE:
-        state.status[i] = EVERYTHING
-    elif ended != NO_RIVALS:
-        state.status[i] = SHORT
+    if ended == NO_RIVALS:
+        return
+    state.status[i] = SHORT if ended == FOUND else EVERYTHING
+    if ended == FOUND:
         for c in range(min(cuts, k)):
             for a in range(k):
                 state.cuts[i, state.cut_count[i], a] = work.cuts[c, a]

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partial_monitoring import validation
-from partial_monitoring.analysis.asymptotic import Duels
+from partial_monitoring.analysis.asymptotic import Rivals
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.design import Design, design
@@ -125,7 +125,7 @@ class PMDMED:
 
         refuse(self, game)
         analysis = learnable(game, type(self).__name__)
-        own, (k, d), n, m = Duels(analysis, game), game.rewards.shape, replicates, game.m
+        own, (k, d), n, m = Rivals(analysis, game), game.rewards.shape, replicates, game.m
         playable = np.ones(k, dtype=bool)
         if len(own.halves) == 0:
             playable = np.arange(k) == analysis.representatives[0]
