@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import partial_monitoring as pm
+from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics.conic import Cone, minimize_conic
 
 Array = NDArray[np.float64]
@@ -49,10 +50,16 @@ def unit(size: int, place: int) -> Array:
 
 
 def nearest(
-    game: pm.FiniteGame, targets: Array, slacks: Array, weights: Array, held: Any, half: Any,
-    *, hinged: bool,
-) -> float:
-    """The least value of ``nearest_rival.nearest``; infinite if there is no such q."""
+    game: pm.FiniteGame,
+    targets: Array,
+    slacks: Array,
+    weights: Array,
+    held: Any,
+    half: Any,
+    *,
+    hinged: bool,
+) -> tuple[float, Array]:
+    """The least value of ``nearest_rival.nearest`` and q; infinite if there is no such q."""
     k, m, d = game.observation_maps.shape
     p = Program(q=d, term=k * m, hinge=k)
     for x in range(d):
@@ -74,16 +81,23 @@ def nearest(
         if hinged or not weights[a] > 0:
             p.at_most(p.row(hinge=-unit(k, a)), 0.0)
     found = p.least(p.row(hinge=weights))
-    return np.inf if found is None else found.value
+    return (np.inf, np.full(d, np.nan)) if found is None else (found.value, found.point[:d])
 
 
 def constant(
-    game: pm.FiniteGame, targets: Array, slacks: Array, gaps: Array, held: Any, halves: list[Array],
-    *, hinged: bool = False,
-) -> float:
-    """The least sum of rates times gaps, by one program over measures on the rivals.
+    game: pm.FiniteGame,
+    targets: Array,
+    slacks: Array,
+    gaps: Array,
+    held: Any,
+    halves: list[Array],
+    *,
+    hinged: bool = False,
+) -> tuple[float, Array]:
+    """The least sum of rates times gaps and the rates, by one program over the rivals.
 
-    max sum_c Y_c  s.t.  sum_c Y_c (KL(p_a | S_a q_c) - f_a)_+ <= gap_a, with u_c = Y_c q_c.
+    max sum_c Y_c  s.t.  sum_c Y_c (KL(p_a | S_a q_c) - f_a)_+ <= gap_a, with u_c = Y_c q_c; the
+    rates are the multipliers of these rows. Infinite if it is unbounded.
     """
     k, m, d = game.observation_maps.shape
     rivals = range(len(halves))
@@ -112,6 +126,12 @@ def constant(
     for a in range(k):
         if not held[a]:
             p.at_most(p.row(**{f"h{c}": unit(k, a) for c in rivals}), gaps[a])
-    found = p.least(p.row(y=-np.ones(len(halves))))
-    assert found is not None
-    return -found.value
+    try:
+        found = p.least(p.row(y=-np.ones(len(halves))))
+    except SolverError as unsolved:
+        if "DualInfeasible" not in str(unsolved):
+            raise
+        return np.inf, np.full(k, np.nan)
+    rates = np.zeros(k)
+    rates[~np.asarray(held)] = found.multipliers[-int((~np.asarray(held)).sum()) :]
+    return -found.value, rates

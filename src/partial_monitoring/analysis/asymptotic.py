@@ -83,7 +83,8 @@ class Rivals:
     @cached_property
     def losses(self) -> Array:
         """In units of the largest difference, shape (k, d)."""
-        return np.asarray((self.game.rewards.max(axis=0) - self.game.rewards) / self.unit)
+        rewards = self.game.rewards
+        return np.ascontiguousarray((rewards.max(axis=0) - rewards) / self.unit)
 
     @cached_property
     def symbols(self) -> Indices:
@@ -117,9 +118,11 @@ class Rivals:
     @cached_property
     def halves(self) -> Array:
         """l_c - l_j for the neighbours c of each action j, scaled to size 1, shape (h, d)."""
-        rows = [self.losses[c] - self.losses[j] for j, own in enumerate(self.neighbors) for c in own]
+        rows = [
+            self.losses[c] - self.losses[j] for j, own in enumerate(self.neighbors) for c in own
+        ]
         table = np.array(rows).reshape(-1, self.game.d)
-        return np.asarray(table / np.abs(table).max(axis=1, keepdims=True))
+        return np.ascontiguousarray(table / np.abs(table).max(axis=1, keepdims=True))
 
 
 def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
@@ -143,11 +146,12 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     Examples
     --------
     >>> import partial_monitoring as pm
-    >>> found = pm.asymptotic_constant(pm.games.apple_tasting(), [0.4, 0.6])
-    >>> f"{found:.3f}", found.leader
-    ('9.933', 0)
+    >>> found = pm.asymptotic_constant(pm.games.apple_tasting(), [0.6, 0.4])
+    >>> f"{found:.3f}", found.leader, found.rates.round(2).tolist()
+    ('9.933', 1, [49.66, 0.0])
     """
     from partial_monitoring.numerics.compiled import exploration
+    from partial_monitoring.numerics.compiled.nearest_rival import Signals
 
     if not game.traits.finite:
         raise InvalidInput(
@@ -172,16 +176,17 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     if len(halves) == 0:
         return nothing
     targets = np.ascontiguousarray(game.observation_maps @ truth)
+    signals = Signals(shape.symbols, targets, none)
     rates, work = np.where(held, 0.0, 1.0), exploration.work(k, game.m, d)
-    work.possible[:] = True
     ended, lower, upper, count = exploration.explore(
-        shape.symbols, targets, none, gaps, held, False, halves, PRECISION, rates, work
+        signals, none, gaps, held, False, halves, PRECISION, rates, work
     )
     if ended == exploration.NO_RIVALS:
         return nothing
     if ended == exploration.IMPOSSIBLE:
         rival = work.rivals[:1].copy()
         return AsymptoticConstant(np.inf, leader, np.full(k, np.nan), rival, np.ones(1), 0.0)
+    count -= 1  # the last constraint is one that no plays violate
     if ended == exploration.FAILED or upper - lower > ACCEPTED * upper:
         raise SolverError("the rates of exploration were not found to the precision asked for.")
     return AsymptoticConstant(

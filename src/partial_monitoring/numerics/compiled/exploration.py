@@ -37,8 +37,12 @@ NOTHING = 1e-12
 NEAR = 1.01
 """Constraints are added that are violated, or satisfied by less than this; at first all are."""
 
-FOUND, NO_RIVALS, IMPOSSIBLE, FAILED = 0, 1, 2, 3
-"""How it ends: with rates; nothing need be explored; no rates suffice; none were found."""
+FOUND, SUFFICIENT, NO_RIVALS, IMPOSSIBLE, FAILED = range(5)
+"""How it ends: with rates; plays suffice; nothing need be explored; no rates suffice; none were
+found."""
+
+AMPLE = 1.1
+"""How far plays that suffice are looked at, relative to what is needed."""
 
 
 class Work(NamedTuple):
@@ -61,6 +65,8 @@ class Work(NamedTuple):
     """Which rivals have any distribution, shape (k,), bool."""
     nobody: np.ndarray
     """Nobody is held, shape (k,), bool."""
+    violated: np.ndarray
+    """A constraint that plays violate, shape (k,)."""
 
 
 def work(k: int, m: int, d: int) -> Work:
@@ -76,6 +82,7 @@ def work(k: int, m: int, d: int) -> Work:
         np.empty(k),
         np.empty(k, dtype=np.bool_),
         np.zeros(k, dtype=np.bool_),
+        np.empty(k),
     )
 
 
@@ -157,7 +164,7 @@ def keep_basis(count, work):
     return kept
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def add_cut(slacks, held, count, work):
     """Add the constraint of the rival that was found last; return whether it can be satisfied."""
     largest = 0.0
@@ -169,8 +176,8 @@ def add_cut(slacks, held, count, work):
     return largest > NOTHING
 
 
-@compiled(allocates=False)
-def find_possible(symbols, targets, slacks, held, hinged, halves, work):
+@compiled(inline="always", allocates=False)
+def find_possible(signals, held, hinged, halves, work):
     """Fill in which rivals have any distribution q; return whether one has.
 
     Without hinges ``nearest`` finds out itself.
@@ -181,26 +188,16 @@ def find_possible(symbols, targets, slacks, held, hinged, halves, work):
         if hinged:
             for a in range(len(held)):
                 work.trial[a] = 1.0 if held[a] else 0.0
-            missed = nearest(
-                symbols,
-                targets,
-                slacks,
-                work.trial,
-                work.nobody,
-                hinged,
-                halves[c],
-                True,
-                NOTHING,
-                1e-6,
-                work.rival,
-            )[1]
+            _, missed = nearest(
+                signals, work.trial, work.nobody, hinged, halves[c], NOTHING, 1e-6, work.rival
+            )
             work.possible[c] = missed < NOTHING
         some = some or work.possible[c]
     return some
 
 
-@compiled(allocates=False)
-def smallest(symbols, targets, slacks, weights, held, hinged, halves, enough, gap, work):
+@compiled(inline="always", allocates=False)
+def smallest(signals, weights, held, hinged, halves, enough, gap, work):
     """Return upper and lower bounds of the least sum of r_a D_a(q) over all rivals that there are.
 
     It ends at the first rival that is certainly below 1, which is then the last one found.
@@ -208,19 +205,7 @@ def smallest(symbols, targets, slacks, weights, held, hinged, halves, enough, ga
     upper, lower = math.inf, math.inf
     for c in range(len(halves)):
         if work.possible[c]:
-            high, low = nearest(
-                symbols,
-                targets,
-                slacks,
-                weights,
-                held,
-                hinged,
-                halves[c],
-                True,
-                enough,
-                gap,
-                work.rival,
-            )
+            high, low = nearest(signals, weights, held, hinged, halves[c], enough, gap, work.rival)
             upper, lower = min(upper, high), min(lower, low)
             if high < 1.0:
                 break
@@ -228,14 +213,22 @@ def smallest(symbols, targets, slacks, weights, held, hinged, halves, enough, ga
 
 
 @compiled(allocates=False)
-def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, work):
-    """Fill in the cheapest rates (k,); return how it ended, bounds of the value, and constraints.
+def explore(signals, plays, gaps, held, hinged, halves, gap, rates, work):
+    """Find out whether plays / log t suffice, and else the cheapest rates, both of shape (k,).
 
     ``rates`` holds rates to begin with, near the answer if possible; ``halves`` (c, d) are the
-    rivals, as in ``nearest``, of which ``work.possible`` are considered. The constraints returned,
-    which are the first of ``work.cuts``, are active. Rates are feasible, and within ``gap`` of the
-    cheapest unless the bounds say something else.
+    rivals, as in ``nearest``. Returned are how it ended, bounds of the cost (of the least sum of
+    plays if these suffice), and the number of constraints, the first of ``work.cuts``: the active
+    ones and one that the plays violate. Rates are feasible, and within ``gap`` of the cheapest
+    unless the bounds say something else.
     """
+    if not find_possible(signals, held, hinged, halves, work):
+        return NO_RIVALS, 0.0, 0.0, 0
+    upper, lower = smallest(signals, plays, held, hinged, halves, AMPLE, gap, work)
+    if upper >= 1.0:
+        return SUFFICIENT if upper < math.inf else NO_RIVALS, lower, upper, 0
+    for a in range(len(gaps)):
+        work.violated[a] = 0.0 if held[a] else max(work.rival.away[a] - signals.slacks[a], 0.0)
     k, count, packed, far = len(gaps), 0, 0, math.inf
     lower, upper = 0.0, math.inf
     for a in range(k):
@@ -246,21 +239,11 @@ def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, wo
             if not work.possible[c]:
                 continue
             high, low = nearest(
-                symbols,
-                targets,
-                slacks,
-                work.trial,
-                held,
-                hinged,
-                halves[c],
-                True,
-                far,
-                0.1 * gap,
-                work.rival,
+                signals, work.trial, held, hinged, halves[c], far, 0.1 * gap, work.rival
             )
             worst = min(worst, low)
             if high < far:
-                if not add_cut(slacks, held, count, work):
+                if not add_cut(signals.slacks, held, count, work):
                     return IMPOSSIBLE, math.inf, math.inf, 0
                 count += 1
         if worst == math.inf:
@@ -277,7 +260,9 @@ def explore(symbols, targets, slacks, gaps, held, hinged, halves, gap, rates, wo
             break
         lower, far = max(lower, pack(gaps, held, count, work)), NEAR
         packed = count
-        if count + len(halves) > len(work.cuts):
+        if count + len(halves) >= len(work.cuts):
             count = packed = keep_basis(count, work)
-    ended = FOUND if upper < math.inf else FAILED
-    return ended, lower, upper, keep_basis(packed, work)
+    ended, count = FOUND if upper < math.inf else FAILED, keep_basis(packed, work)
+    for a in range(k):
+        work.cuts[count, a] = work.violated[a]
+    return ended, lower, upper, count + 1

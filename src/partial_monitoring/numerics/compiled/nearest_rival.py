@@ -46,6 +46,17 @@ LARGEST = 1e6
 """Divergences above this are cut."""
 
 
+class Signals(NamedTuple):
+    """What actions show, and what was seen."""
+
+    symbols: np.ndarray
+    """The symbol that each action shows in each outcome, shape (k, d)."""
+    targets: np.ndarray
+    """p, shape (k, m)."""
+    slacks: np.ndarray
+    """f, shape (k,)."""
+
+
 class Room(NamedTuple):
     """Scratch for one program with k actions, m symbols, d outcomes and at most e equations.
 
@@ -453,30 +464,33 @@ def step_length(room):
 
 
 @compiled(allocates=False)
-def nearest(symbols, targets, slacks, weights, held, hinged, half, has_half, enough, gap, room):
+def nearest(signals, weights, held, hinged, half, enough, gap, room):
     """Return upper and lower bounds of the least value; ``room.slack`` begins with the minimiser.
 
     Parameters
     ----------
-    symbols
-        The symbol that each action shows in each outcome, shape (k, d).
-    targets, slacks, weights, held
-        p (k, m), f (k,), r (k,) and which actions are held, (k,) bool; these have no weight.
-    half, has_half
-        h, (d,), with largest entry 1 or -1; whether there is such a constraint.
+    signals
+        Symbols, targets and slacks.
+    weights, held
+        r (k,) and which actions are held, (k,) bool; these have no weight.
+    half
+        h, (d,), with largest entry 1 or -1; all 0 if there is no such constraint.
     enough, gap
         It ends when the lower bound is at least ``enough`` or the bounds are that near, relative to
         the upper one.
     """
+    symbols, targets, slacks = signals.symbols, signals.targets, signals.slacks
     d, k, on = len(half), len(weights), room.on
+    some = False
     for x in range(d):
         on[x] = True
-    on[d] = has_half
-    if not hinged:
+        some = some or half[x] != 0.0
+    on[d] = some
+    if some and not hinged:
         code = choose_live(symbols, targets, held, half, on)
-        if has_half and code == 0:
+        if code == 0:
             return math.inf, math.inf
-        on[d] = has_half and code == 2
+        on[d] = code == 2
     equations = begin(symbols, targets, held, hinged, room)
     if equations < 0:
         return math.inf, math.inf

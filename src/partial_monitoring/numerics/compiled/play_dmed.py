@@ -10,18 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled import exploration
-from partial_monitoring.numerics.compiled.exploration import (
-    FOUND,
-    NO_RIVALS,
-    explore,
-    find_possible,
-    smallest,
-)
+from partial_monitoring.numerics.compiled.exploration import FOUND, NO_RIVALS, SUFFICIENT, explore
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.nearest_rival import (
+    Signals,
     divergence,
+    factor,
     nearest,
     signal_chances,
+    solve,
 )
 from partial_monitoring.numerics.compiled.world import (
     count,
@@ -38,20 +35,20 @@ are known to suffice, and all actions are due."""
 TIED = 1e-9
 """Actions whose losses differ by less are tied."""
 
-ZERO = 1e-9
+ZERO = 1e-7
 """Probabilities below this are taken to be zero."""
 
-AMPLE = 1.1
-"""How far exploration that suffices is looked at, relative to what is needed."""
-
 PRECISION = 1e-4
-"""Relative precision of the rates, and of the log-likelihood in absolute terms."""
+"""Relative precision of the rates."""
 
-TINY = 1e-12
+LIKELY = 1e-6
+"""The log-likelihood of an estimate is at most this below the largest."""
+
+TINY = 1e-9
 """The least probability that a round starts with: all signals must be possible."""
 
-REVIVED = 1e-3
-"""The probability that an outcome gets back which data speak for after all."""
+NEWTON = 40
+"""The most steps of Newton's method in a round."""
 
 
 class Shape(NamedTuple):
@@ -74,7 +71,7 @@ class Shape(NamedTuple):
     growth: float
     """The estimate that rates belong to is kept until t has grown by this factor."""
     sweeps: int
-    """The most sweeps of EM in a round."""
+    """Sweeps of EM in a round, before Newton's method takes over."""
     shuffled: bool
     """Whether the actions of a list are played in random order."""
     hinged: bool
@@ -120,10 +117,8 @@ class Desk(NamedTuple):
     work: exploration.Work
     chances: np.ndarray
     """Shape (k, m)."""
-    targets: np.ndarray
-    """Shape (k, m)."""
-    slacks: np.ndarray
-    """Shape (k,)."""
+    signals: Signals
+    """What is looked for: symbols, targets and slacks."""
     gaps: np.ndarray
     """Shape (k,)."""
     weights: np.ndarray
@@ -134,13 +129,13 @@ class Desk(NamedTuple):
     """Shape (d,)."""
 
 
-def desk(k: int, m: int, d: int) -> Desk:
-    """Return scratch."""
+def desk(shape: Shape, m: int) -> Desk:
+    """Return scratch for actions with at most m symbols."""
+    k, d = shape.symbols.shape
     return Desk(
         exploration.work(k, m, d),
         np.empty((k, m)),
-        np.empty((k, m)),
-        np.empty(k),
+        Signals(shape.symbols, np.empty((k, m)), np.empty(k)),
         np.empty(k),
         np.empty(k),
         np.empty(k, dtype=np.bool_),
@@ -150,8 +145,8 @@ def desk(k: int, m: int, d: int) -> Desk:
 
 def play(world, totals, reached, stop, first, last, shape, state):
     """Play replicates first to last (exclusive) to before round ``stop``."""
-    k, d = shape.symbols.shape
-    play_all(world, totals, reached, stop, first, last, shape, state, desk(k, state.sums.shape[2], d))
+    own = desk(shape, state.sums.shape[2])
+    play_all(world, totals, reached, stop, first, last, shape, state, own)
 
 
 @compiled(allocates=False)
@@ -168,14 +163,7 @@ def play_all(world, totals, reached, stop, first, last, shape, state, desk):
         reached[i] = max(reached[i], stop)
 
 
-@compiled(allocates=False)
-def learn_all(shape, state, actions, shown, rounds, desk):
-    """Take in what n replicates observed (n, m) in their rounds (n,)."""
-    for i in range(len(actions)):
-        learn(shape, state, actions[i], shown[i], i, rounds[i], desk)
-
-
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def choose(left, number):
     """Return the action of a list that a uniform number selects: the first one for 0."""
     total = 0
@@ -212,7 +200,7 @@ def learn(shape, state, action, shown, i, t, desk):
             later[a] = False
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def add(shape, state, i, t, desk):
     """Add actions to the next list; return the leader."""
     k = len(shape.groups)
@@ -242,37 +230,83 @@ def add(shape, state, i, t, desk):
 
 @compiled(allocates=False)
 def estimate(shape, state, i, desk):
-    """Improve the estimate by EM until its log-likelihood is at most PRECISION from the largest.
+    """Improve the estimate until its log-likelihood l is at most LIKELY from the largest.
 
-    That is so if no outcome has a gradient of more than the number of rounds plus PRECISION.
+    That is so if no outcome has a gradient of more than the number of rounds plus LIKELY. First
+    come sweeps of EM, then steps of Newton's method for l + w sum_x log theta_x, whose maximum
+    satisfies it with w = LIKELY / (2 d).
     """
-    theta, symbols, pull, d = state.theta[i], shape.symbols, desk.pull, len(state.theta[i])
-    rounds = 0
-    for a in range(len(symbols)):
+    theta, d, rounds = state.theta[i], len(state.theta[i]), 0
+    for a in range(len(shape.symbols)):
         rounds += state.plays[i, a]
+    total = 0.0
     for x in range(d):
         theta[x] = max(theta[x], TINY)
-    for sweep in range(shape.sweeps + 1):
-        signal_chances(symbols, theta, desk.chances)
-        total, top = 0.0, 0.0
-        for x in range(d):
-            pull[x] = 0.0
-            for a in range(len(symbols)):
-                seen = state.sums[i, a, symbols[a, x]]
-                if seen > 0.0:
-                    pull[x] += seen / desk.chances[a, symbols[a, x]]
-            top = max(top, pull[x])
-        if top <= rounds + PRECISION or sweep == shape.sweeps:
+        total += theta[x]
+    for x in range(d):
+        theta[x] /= total
+    for step in range(shape.sweeps + NEWTON):
+        top, total = pulls(shape.symbols, state.sums[i], theta, desk), 0.0
+        if top <= rounds + LIKELY:
             return
+        if step < shape.sweeps:
+            for x in range(d):
+                theta[x] *= desk.pull[x] / rounds
+        else:
+            climb(shape.symbols, state.sums[i], theta, 0.5 * LIKELY / d, desk)
         for x in range(d):
-            revived = sweep == 0 and theta[x] < REVIVED and pull[x] > rounds
-            theta[x] = max(theta[x] * pull[x] / rounds, REVIVED if revived else 0.0)
             total += theta[x]
         for x in range(d):
             theta[x] /= total
 
 
 @compiled(allocates=False)
+def pulls(symbols, sums, theta, desk):
+    """Fill in the gradient of the log-likelihood, the pull of each outcome; return the largest."""
+    signal_chances(symbols, theta, desk.chances)
+    top = 0.0
+    for x in range(len(theta)):
+        desk.pull[x] = 0.0
+        for a in range(len(symbols)):
+            s = symbols[a, x]
+            if sums[a, s] > 0.0:
+                desk.pull[x] += sums[a, s] / desk.chances[a, s]
+        top = max(top, desk.pull[x])
+    return top
+
+
+@compiled(allocates=False)
+def climb(symbols, sums, theta, weight, desk):
+    """Take a step of Newton's method, damped so that it cannot overshoot."""
+    room, d = desk.work.rival, len(theta)
+    matrix, step, ones = room.matrix, room.right, room.gradient
+    for x in range(d):
+        for w in range(x + 1):
+            matrix[x, w] = weight / (theta[x] * theta[x]) if w == x else 0.0
+            for a in range(len(symbols)):
+                s = symbols[a, x]
+                if s == symbols[a, w] and sums[a, s] > 0.0:
+                    matrix[x, w] += sums[a, s] / (desk.chances[a, s] * desk.chances[a, s])
+        step[x], ones[x] = desk.pull[x] + weight / theta[x], 1.0
+    factor(matrix, d)
+    solve(matrix, d, step)
+    solve(matrix, d, ones)
+    above, below, gain, length = 0.0, 0.0, 0.0, 1.0
+    for x in range(d):
+        above += step[x]
+        below += ones[x]
+    for x in range(d):
+        step[x] -= above / below * ones[x]
+        gain += step[x] * (desk.pull[x] + weight / theta[x])
+        if step[x] < 0.0:
+            length = min(length, -0.9 * theta[x] / step[x])
+    if gain > 0.1:
+        length = min(length, 1.0 / (1.0 + math.sqrt(gain)))
+    for x in range(d):
+        theta[x] += length * step[x]
+
+
+@compiled(inline="always", allocates=False)
 def loosen(shape, state, i, desk):
     """Make the estimate minimise the sum of n_a (KL_a - b / sqrt(n_a))_+ if that is not 0."""
     if not is_off(shape, state, i, desk):
@@ -281,19 +315,8 @@ def loosen(shape, state, i, desk):
         desk.weights[a] = state.plays[i, a]
     for x in range(len(desk.pull)):
         desk.pull[x] = 0.0
-    nearest(
-        shape.symbols,
-        desk.targets,
-        desk.slacks,
-        desk.weights,
-        desk.work.nobody,
-        True,
-        desk.pull,
-        False,
-        math.inf,
-        1e-6,
-        desk.work.rival,
-    )
+    nobody, room = desk.work.nobody, desk.work.rival
+    nearest(desk.signals, desk.weights, nobody, shape.hinged, desk.pull, math.inf, 1e-6, room)
     total = 0.0
     for x in range(len(desk.pull)):
         total += desk.work.rival.slack[x]
@@ -309,17 +332,17 @@ def is_off(shape, state, i, desk):
     """
     signal_chances(shape.symbols, state.theta[i], desk.chances)
     off = False
-    for a in range(len(desk.slacks)):
+    for a in range(len(desk.signals.slacks)):
         played = state.plays[i, a]
-        desk.slacks[a] = shape.width / math.sqrt(played) if played > 0 else 1.0
-        for s in range(desk.targets.shape[1]):
-            desk.targets[a, s] = state.sums[i, a, s] / played if played > 0 else 0.0
-        away = divergence(desk.targets[a], desk.chances[a])
-        off = off or away > desk.slacks[a] * (1.0 + PRECISION)
+        desk.signals.slacks[a] = shape.width / math.sqrt(played) if played > 0 else 1.0
+        for s in range(desk.signals.targets.shape[1]):
+            desk.signals.targets[a, s] = state.sums[i, a, s] / played if played > 0 else 0.0
+        away = divergence(desk.signals.targets[a], desk.chances[a])
+        off = off or away > desk.signals.slacks[a] * (1.0 + PRECISION)
     return off
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def lead(shape, theta, desk):
     """Return the first of the best actions and how far all but its duplicates are behind.
 
@@ -341,7 +364,7 @@ def lead(shape, theta, desk):
     return leader, ahead
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def is_due(state, leader, log_t, i, t):
     """Whether the exploration must be looked at: what was found may no longer hold."""
     if leader != state.leader[i] or t >= state.due[i]:
@@ -357,48 +380,47 @@ def is_due(state, leader, log_t, i, t):
     return True
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def look(shape, state, leader, log_t, i, t, desk):
     """Find out whether exploration suffices at the current estimate, and else the rates."""
-    k, work = len(shape.groups), desk.work
+    k = len(shape.groups)
     halves = shape.halves[shape.starts[leader] : shape.starts[leader + 1]]
     if not shape.hinged:
         likely_signals(shape.symbols, state.theta[i], desk)
     for a in range(k):
         desk.weights[a] = 0.0 if desk.held[a] else state.plays[i, a] / log_t
-    state.leader[i], state.due[i], state.cut_count[i] = leader, t * shape.growth, 0
-    state.status[i] = ENOUGH
-    given = (shape.symbols, desk.targets, desk.slacks)
-    if not find_possible(*given, desk.held, shape.hinged, halves, work):
-        return
-    upper, lower = smallest(
-        *given, desk.weights, desk.held, shape.hinged, halves, AMPLE, PRECISION, work
-    )
-    if upper >= 1.0:
-        state.due[i] = min(state.due[i], t ** max(lower, 1.0))
-        return
-    keep_cut(desk.slacks, desk.held, work, state, i)
     some = False
     for a in range(k):
-        rate = 0.0 if desk.held[a] else state.rates[i, a]
-        desk.weights[a] = rate
-        some = some or rate > 0.0
+        some = some or (state.rates[i, a] > 0.0 and not desk.held[a])
     for a in range(k):
-        state.rates[i, a] = desk.weights[a] if some else (0.0 if desk.held[a] else 1.0)
-    ended, _, _, cuts = explore(
-        *given, desk.gaps, desk.held, shape.hinged, halves, PRECISION, state.rates[i], work
+        start = state.rates[i, a] if some else 1.0
+        state.rates[i, a] = 0.0 if desk.held[a] else start
+    ended, lower, _, cuts = explore(
+        desk.signals,
+        desk.weights,
+        desk.gaps,
+        desk.held,
+        shape.hinged,
+        halves,
+        PRECISION,
+        state.rates[i],
+        desk.work,
     )
-    if ended == NO_RIVALS:
-        return
-    state.status[i] = SHORT if ended == FOUND else EVERYTHING
-    if ended == FOUND:
-        for c in range(min(cuts, k)):
+    state.leader[i], state.due[i], state.cut_count[i] = leader, t * shape.growth, 0
+    if ended in (NO_RIVALS, SUFFICIENT):
+        state.status[i] = ENOUGH
+        if ended == SUFFICIENT:
+            state.due[i] = min(state.due[i], t ** max(lower, 1.0))
+    elif ended == FOUND:
+        state.status[i], state.cut_count[i] = SHORT, cuts
+        for c in range(cuts):
             for a in range(k):
-                state.cuts[i, state.cut_count[i], a] = work.cuts[c, a]
-            state.cut_count[i] += 1
+                state.cuts[i, c, a] = desk.work.cuts[c, a]
+    else:
+        state.status[i] = EVERYTHING
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def likely_signals(symbols, theta, desk):
     """Fill in the signals of the estimate as targets; probabilities below ZERO are left out."""
     total = 0.0
@@ -407,15 +429,6 @@ def likely_signals(symbols, theta, desk):
         total += desk.pull[x]
     for x in range(len(theta)):
         desk.pull[x] /= total
-    signal_chances(symbols, desk.pull, desk.targets)
-    for a in range(len(desk.slacks)):
-        desk.slacks[a] = 0.0
-
-
-@compiled(allocates=False)
-def keep_cut(slacks, held, work, state, i):
-    """Keep the constraint that was found to be violated."""
-    for a in range(len(held)):
-        away = 0.0 if held[a] else max(work.rival.away[a] - slacks[a], 0.0)
-        state.cuts[i, 0, a] = away
-    state.cut_count[i] = 1
+    signal_chances(symbols, desk.pull, desk.signals.targets)
+    for a in range(len(desk.signals.slacks)):
+        desk.signals.slacks[a] = 0.0

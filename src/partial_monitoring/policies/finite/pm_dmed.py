@@ -75,8 +75,8 @@ class PMDMED:
         changes, or n / log t passes from one side of the rates' constraints to the other; 0: until
         the next round, as in the paper.
     sweeps
-        The most sweeps of EM in a round; they end when the log-likelihood is proven to be within
-        1e-4 of the largest.
+        Sweeps of EM in a round, after which Newton's method takes over; the estimate is accepted
+        when its log-likelihood is proven to be within 1e-6 of the largest.
     order
         Actions of a list are played in "ascending" or in "random" order. The paper allows any fixed
         one; only with "random" the law of play does not depend on how actions are numbered.
@@ -107,13 +107,13 @@ class PMDMED:
 
     c: float = 1.0
     refresh: float = 0.02
-    sweeps: int = 50
+    sweeps: int = 5
     order: str = "ascending"
 
     def __post_init__(self) -> None:
         validation.positive_number("c", self.c)
         validation.non_negative_number("refresh", self.refresh)
-        validation.whole_number("sweeps", self.sweeps, at_least=1, at_most=1_000_000)
+        validation.whole_number("sweeps", self.sweeps, at_least=0, at_most=1_000_000)
         validation.one_of("order", self.order, ORDERS)
 
     def promise(self, game: FiniteGame | None = None) -> Promise:
@@ -182,10 +182,9 @@ class PMDMED:
         from partial_monitoring.numerics.compiled import play_dmed
 
         known = play_dmed.State(*(own.copy() for own in state.known))
-        _, k, m = known.sums.shape
-        action, shown = np.ascontiguousarray(action, np.int64), np.array(observation, float)
-        room = play_dmed.desk(k, m, known.theta.shape[1])
-        play_dmed.learn_all(state.shape, known, action, shown, state.round, room)
+        shown, room = np.array(observation, float), play_dmed.desk(state.shape, known.sums.shape[2])
+        for i, (a, t) in enumerate(zip(action.tolist(), state.round.tolist(), strict=True)):
+            play_dmed.learn(state.shape, known, a, shown[i], i, t, room)
         return replace(state, round=state.round + 1, known=known)
 
     def program(self, state: DMEDState) -> Loops:
@@ -256,7 +255,9 @@ class PMDMEDHinge(PMDMED):
         """Return what the theory says."""
         if self.refresh > 0:
             return practical("proven is C(theta) log n + o(log n) with refresh=0")
-        return Promise(CERTIFIED, "regret is at most C(theta) log n + o(log n) if one action is best")
+        return Promise(
+            CERTIFIED, "regret is at most C(theta) log n + o(log n) if one action is best"
+        )
 
     def _hinge(self) -> tuple[bool, float, float]:
         return True, float(self.a), float(self.b)
