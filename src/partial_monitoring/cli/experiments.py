@@ -1,4 +1,4 @@
-"""Commands that compare policies: ``pm policies``, ``simulate``, ``run``, ``report``."""
+"""Commands that compare policies: ``pm simulate``, ``run``, ``report``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
 from partial_monitoring.cli.common import (
@@ -22,9 +21,9 @@ from partial_monitoring.cli.common import (
     find_game,
     read_policies,
     read_value,
-    show_registry,
     takes_game,
 )
+from partial_monitoring.cli.policies import POLICIES, known_policies
 from partial_monitoring.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,38 +32,10 @@ if TYPE_CHECKING:
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
-POLICIES = (
-    "calibrated",
-    "ids",
-    "contextual_ids",
-    "dueling_ids",
-    "cbp",
-    "randcbp",
-    "pm_dmed",
-    "pm_dmed_hinge",
-    "linucb",
-    "lints",
-    "greedy",
-    "epsilon_greedy",
-    "squarecb",
-    "refitted",
-    "probing",
-    "gp_ucb",
-    "gp_ts",
-    "expected_improvement",
-    "dueling_ts",
-)
-"""The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
-
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
 your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
 """
-
-
-def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-    """Complete the name of a policy."""
-    return [CompletionItem(name) for name in POLICIES if name.startswith(word)]
 
 
 def run_options(command: Any) -> Any:
@@ -88,21 +59,6 @@ def run_options(command: Any) -> Any:
     return command
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
-def policies(as_json: bool) -> None:
-    """List the policies that come with the library."""
-    names = pm.policies.POLICIES
-    promises = {name: pm.policies.promise(name) for name in names}
-    modes = {name: "" if own is None else own.mode for name, own in promises.items()}
-    show_registry(pm.policies, names, ("policy", "what it does"), as_json, mode=modes)
-    if not as_json:
-        out, default = console(), pm.policies.DEFAULT
-        out.print(f"\n{default} plays when no policy is named.")
-        for name in (default, "ids"):
-            out.print(f"{name} is {promises[name]}.", markup=False)
-
-
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)
 @takes_game
 @click.option(
@@ -116,10 +72,11 @@ def policies(as_json: bool) -> None:
 )
 @click.option(
     "--theta",
-    default="random",
+    multiple=True,
+    default=("random",),
     show_default=True,
-    help="The true parameter: 0.2,0.5,0.3, random (one per seed), worst (found by a search) or the "
-    "name of a test function.",
+    help="What is true: 0.2,0.5,0.3, random (one per seed), worst (found by a search), the name of "
+    "a test function, hostile, lower_bound, or a file of outcomes; may be given several times.",
 )
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
 @click.option(
@@ -143,7 +100,7 @@ def simulate(
     options: Sequence[str],
     param: Sequence[str],
     chosen: Sequence[str],
-    theta: str,
+    theta: Sequence[str],
     horizon: int,
     seeds: str,
     checkpoints: str | None,
@@ -158,12 +115,13 @@ def simulate(
     from partial_monitoring.experiments.content_key import content_key
 
     label = Path(game).stem if exists(game) else game
-    what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
+    what = [game, options, param, chosen, _alone(theta), horizon, seeds, checkpoints, noise]
     what += [probe] if probe != "0" else []
+    truths = {text: read_value(text) for text in theta}
     experiment = pm.Experiment(
         {label: find_game(game, options, param)},
         read_policies(chosen),
-        {label: read_value(theta)},
+        {label: _alone([*truths.values()]) if len(truths) == 1 else truths},
         horizon=horizon,
         seeds=read_value(seeds),  # type: ignore[arg-type]
         checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
@@ -262,6 +220,11 @@ def keep_command(folder: Path, name: str) -> None:
 def warn(line: str) -> None:
     """Print a warning."""
     click.echo(f"pm: {line}", err=True)
+
+
+def _alone(several: Sequence[Any]) -> Any:
+    """Return the only one of a list, else the list."""
+    return several[0] if len(several) == 1 else several
 
 
 def _listed(value: object) -> Any:

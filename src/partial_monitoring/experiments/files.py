@@ -84,13 +84,13 @@ def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyG
         found = game_registry.make(called, **options)
     if "instances" not in entry:
         with _at("theta"):
-            return found, read_truth(entry.get("theta", "random"), found)
+            return found, read_truth(entry.get("theta", "random"), found, folder=folder)
     if "theta" in entry:
         raise InvalidInput("has both theta and instances; give only one of them.")
     instances = {}
     for name, value in _table("instances", entry["instances"]).items():
         with _at(f"instances.{name}"):
-            instances[name] = read_truth(value, found)
+            instances[name] = read_truth(value, found, folder=folder)
     return found, instances
 
 

@@ -103,7 +103,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
                 "game": first.game_key,
                 "truth": setting.truth_name,
                 # the former key, so that old and new plans of a store are merged
-                "truth_key": content_key(described(first.truth, former=True)),
+                "truth_key": content_key(described(first.truth.content, former=True)),
                 "cells": {name: one.key for name, one in own.items()},
                 "policies": {name: _policy_dict(one.policy) for name, one in own.items()},
                 "refused": dict(setting.refused),

@@ -13,7 +13,6 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy
-from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.truths import Truth
@@ -86,7 +85,7 @@ class Configuration:
             "format": version,
             "version": partial_monitoring.__version__,
             "game": self.game_key,
-            "truth": described(self.truth, former=former),
+            "truth": described(self.truth.content, former=former),
             "policy": described(self.policy, former=former),
             "checkpoints": self.checkpoints.tolist(),
             "noise": described(self.noise, former=former),
@@ -109,23 +108,22 @@ class Configuration:
 
     def play(self, seeds: Indices, threads: int | None = None) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        theta = self.truth.draw(self.game, seeds)
-        environment = Environment(self.game, theta, seeds, self.noise, self.truth.function)
+        environment = self.truth.environment(self.game, seeds, self.horizon, self.noise)
         run = play(self.game, self.policy, environment, self.checkpoints, threads=threads)
         if run.interrupted:
             raise KeyboardInterrupt
-        return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})
+        where = seeds, self.checkpoints, environment.theta
+        return Result.of(*where, {RECORDED: run}, self.truth.against)
 
 
 def put_together(runs: dict[str, Result]) -> Result:
     """Return the stored results of single policies as one result of all of them."""
     first = next(iter(runs.values()))
-    tables = {
+    tables: dict[str, Any] = {
         key: {name: getattr(result, key)[RECORDED] for name, result in runs.items()}
         for key in TABLES
     }
     seconds = {name: result.seconds[RECORDED] for name, result in runs.items()}
     backend = {name: result.backend.get(RECORDED, "") for name, result in runs.items()}
-    return Result(
-        first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds, backend=backend
-    )
+    more: dict[str, Any] = {"seconds": seconds, "backend": backend, "against": first.against}
+    return Result(first.seeds, first.checkpoints, first.theta, **tables, **more)

@@ -191,6 +191,7 @@ def _row(section: Section, summary: Summary) -> dict[str, Any]:
         "best": summary.policy == section.best,
         "horizon": comparison.result.horizon,
         "seeds": len(comparison.result.seeds),
+        "against": comparison.result.against or "the best action",
     }
     numbers: dict[str, Any] = {
         "regret_mean": summary.mean,

@@ -100,10 +100,8 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     outcome observe nothing. One linear and one quadratic program per pair.
     """
     analysis = learnable(game, policy)
-    actions = analysis.representatives
-    pairs = [(a, b) for a, b in analysis.neighbors if a in actions and b in actions]
-    losses = -game.rewards
-    unit = float(np.ptp(losses, axis=0).max()) or 1.0
+    actions, pairs = analysis.representatives, analysis.neighboring_cells
+    losses, unit = -game.rewards, unit_of(game)
     vectors = np.zeros((len(pairs), game.k, game.m))
     for i, (a, b) in enumerate(pairs):
         local = analysis.local_readings[a, b].seen
@@ -123,6 +121,25 @@ def learnable(game: FiniteGame, policy: str) -> Analysis:
             f"{brief(game.actions[b])} cannot be told apart by any feedback."
         )
     return analysis
+
+
+def unit_of(game: FiniteGame) -> float:
+    """Return the largest difference between two actions in one outcome; 1 if there is none."""
+    return float(np.ptp(game.rewards, axis=0).max()) or 1.0
+
+
+def unbiased_vectors(game: Game, target: Array, observers: Sequence[int]) -> Array:
+    """Return estimation vectors of least largest entry, shape (k, m), correct to rounding errors.
+
+    The programs leave errors of about ``NOTHING``; the shortest correction takes them out.
+    """
+    vectors = estimation_vectors(game, target, observers)
+    used = vectors != 0.0
+    rows = game.observation_maps[used]  # (q, d)
+    vectors[used] += np.linalg.lstsq(rows.T, target - rows.T @ vectors[used], rcond=RANK_TOLERANCE)[
+        0
+    ]
+    return vectors
 
 
 def estimation_vectors(
