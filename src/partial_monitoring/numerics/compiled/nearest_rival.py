@@ -36,8 +36,9 @@ product of no pair is below this share of the mean."""
 PRECISE = 1e-9
 """Equations and hinges may be missed by this."""
 
-THIN = 1e-9
-"""A rival that no more than this speaks for has no distribution of its own."""
+THIN = 1e-6
+"""If <h, q> is nowhere below minus this, only q with the least <h, q> are left; none if it is
+above this."""
 
 SMALL = 1e-3
 """Values below this need not be known with relative precision."""
@@ -504,7 +505,7 @@ def nearest(signals, weights, held, hinged, half, enough, gap, room):
     upper, lower, share = math.inf, -math.inf, 0.1
     for _ in range(STEPS):
         value, off, bound, beyond, ray = bounds(slacks, weights, held, half, equations, room)
-        if not hinged and ray > THIN * room.pull[d] > 0.0:  # multiples prove any bound
+        if not hinged and ray > 1e-9 * room.pull[d] > 0.0:  # multiples prove any bound
             return math.inf, math.inf
         lower = max(lower, bound)
         if off <= PRECISE:
