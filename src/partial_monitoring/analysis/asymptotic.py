@@ -151,7 +151,7 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     ('9.933', 1, [49.66, 0.0])
     """
     from partial_monitoring.numerics.compiled import exploration
-    from partial_monitoring.numerics.compiled.nearest_rival import Signals
+    from partial_monitoring.numerics.compiled.rival_system import Signals
 
     if not game.traits.finite:
         raise InvalidInput(

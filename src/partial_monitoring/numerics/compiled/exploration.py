@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.nearest_rival import Room, nearest
-from partial_monitoring.numerics.compiled.nearest_rival import room as rival_room
+from partial_monitoring.numerics.compiled.nearest_rival import nearest
+from partial_monitoring.numerics.compiled.rival_system import Room
+from partial_monitoring.numerics.compiled.rival_system import room as rival_room
 
 PASSES = 60
 """The most times that constraints are added."""

@@ -13,7 +13,8 @@ there is the leader. Into the next list come, unless they are still to be played
 The hinge version, for which optimality is proven, ignores divergences up to f(n) = b / sqrt(n): its
 theta_hat minimises sum_a n_a (KL_a - f(n_a))_+, the rates satisfy
 
-    sum_a r_a (KL(frequencies of a | S_a q) - f(n_a))_+ >= 1   for  KL(frequencies of j | S_j q) <= f(n_j),
+    sum_a r_a (KL(frequencies of a | S_a q) - f(n_a))_+ >= 1
+    for all q of rivals with  KL(frequencies of j | S_j q) <= f(n_j),
 
 and all actions come into the next list if the leader is not ahead by a / log log t, some KL_a is
 above f(n_a), or no rates suffice. In the plain version that is so if two actions are tied.
