@@ -49,6 +49,7 @@ from .model.instance import ContextualInstance as ContextualInstance
 from .model.instance import Instance as Instance
 from .model.kernel import KernelGame as KernelGame
 from .model.kernel_dueling import KernelDuelingGame as KernelDuelingGame
+from .model.oracle import OracleGame as OracleGame
 from .model.tables import from_csv as from_csv
 from .model.tables import from_table as from_table
 from .parameter_sets import AllParameters as AllParameters
@@ -90,6 +91,7 @@ from .policies.finite.pm_dmed import PMDMEDHinge as PMDMEDHinge
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling
+from .policies.ids.asymptotic import AsymptoticIDS as AsymptoticIDS
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.e2d import E2D as E2D
@@ -98,6 +100,9 @@ from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy
 from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
+from .policies.sweeping.etc import ETC as ETC
+from .policies.sweeping.gcb import GCB as GCB
+from .policies.sweeping.pege import PEGE as PEGE
 from .report.write import write_report as write_report
 from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison

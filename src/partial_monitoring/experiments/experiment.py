@@ -72,6 +72,8 @@ class Experiment(Plan):
         several with names of their own.
     horizon, seeds, checkpoints, noise, probe
         As for :func:`partial_monitoring.simulate`.
+    fewer_seeds
+        How many of the seeds, the first ones, policies that take long play, by name.
     name
         The name of the experiment.
 
@@ -94,6 +96,7 @@ class Experiment(Plan):
         checkpoints: ArrayLike | None = None,
         noise: str | NoiseFunction | None = None,
         probe: float = 0.0,
+        fewer_seeds: Mapping[str, int] | None = None,
         name: str = "experiment",
     ) -> None:
         rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
@@ -114,6 +117,7 @@ class Experiment(Plan):
             seeds=numbers,
             checkpoints=checkpoint_rounds(checkpoints, rounds),
             noise=noise,
+            fewer=_fewer(fewer_seeds or {}, chosen),
         )
 
     def run(
@@ -193,6 +197,15 @@ class Experiment(Plan):
                 kept.add(task.configuration, part)
                 shown.advance(tasks[task], len(part.seeds))
             return [runner.comparison_of(self, setting, cells, kept) for setting in self.settings]
+
+
+def _fewer(given: Any, policies: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many seeds some policies play."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"fewer_seeds must be a dict by policy; got {brief(given)}.")
+    for name in given:
+        entry("policy of the experiment", name, policies)
+    return {name: whole_number("fewer_seeds", n, at_least=1) for name, n in given.items()}
 
 
 def named_games(games: Games) -> dict[str, AnyGame]:

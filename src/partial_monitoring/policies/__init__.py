@@ -32,6 +32,7 @@ from partial_monitoring.policies.finite.neighborhood_watch import (
 )
 from partial_monitoring.policies.finite.pm_dmed import PMDMED, PMDMEDHinge
 from partial_monitoring.policies.ids import gaps, information, sampling
+from partial_monitoring.policies.ids.asymptotic import AsymptoticIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.e2d import E2D
@@ -40,6 +41,9 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.probing import Probing
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.policies.refitted import Refitted
+from partial_monitoring.policies.sweeping.etc import ETC
+from partial_monitoring.policies.sweeping.gcb import GCB
+from partial_monitoring.policies.sweeping.pege import PEGE
 from partial_monitoring.validation import brief
 
 __all__ = [
@@ -69,8 +73,12 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "e2d": E2D,
         "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,
+        "asymptotic_ids": AsymptoticIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "pege": PEGE,
+        "gcb": GCB,
+        "etc": ETC,
         "bpm_ts": BPMTS,
         "bpm_least": BPMLeast,
         "exp_by_opt": ExpByOpt,

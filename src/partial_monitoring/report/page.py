@@ -17,6 +17,7 @@ from partial_monitoring.errors import visible
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
+from partial_monitoring.report.leaderboard import leaderboard
 from partial_monitoring.report.names import short
 from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.series import DARK, Style, action_colors
@@ -69,6 +70,7 @@ def render_page(
         facts=text.facts(sections, styles),
         sections=sections,
         sides=side_by_side(sections),
+        places=leaderboard(sections) if len(sections) > 1 and len(styles) > 1 else [],
         rankings=rankings,
         duels=duels,
         rivals=list(dict.fromkeys(first for first, _ in duels)),

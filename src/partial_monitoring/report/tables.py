@@ -13,6 +13,7 @@ from typing import Any
 from partial_monitoring import disk
 from partial_monitoring.errors import visible
 from partial_monitoring.report import text
+from partial_monitoring.report.leaderboard import leaderboard
 from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.side_by_side import Side, side_by_side
 from partial_monitoring.report.summary import Section, section_rows
@@ -37,6 +38,9 @@ def write_tables(
     disk.write_text(folder / "summary.md", markdown(summary_for_people(sections)))
     write_csv(folder / "ranking.csv", ranking_rows(rankings))
     disk.write_text(folder / "ranking.md", markdown(ranking_for_people(rankings)))
+    places = [asdict(place) for place in leaderboard(sections)]
+    write_csv(folder / "leaderboard.csv", places)
+    disk.write_text(folder / "leaderboard.md", markdown(places_for_people(sections)))
     sides = [row for side in side_by_side(sections) for row in side_rows(side)]
     write_csv(folder / "side_by_side.csv", sides)
     disk.write_text(folder / "side_by_side.md", sides_for_people(side_by_side(sections)))
@@ -57,6 +61,7 @@ def summary_for_people(sections: Sequence[Section]) -> list[Row]:
             "mean regret": text.with_error(summary.mean, summary.error),
             "median": text.amount(summary.median),
             "95 %": text.amount(summary.q95),
+            "linear": text.MISSING if summary.linear is None else text.percent(summary.linear),
             "exponent": text.exponent(summary.exponent),
             "of the class": text.power(section.verdict.exponent),
             "time per round": text.duration(summary.seconds_per_round),
@@ -91,6 +96,23 @@ def ranking_for_people(rankings: Sequence[Ranking]) -> list[Row]:
         }
         for ranking in rankings
         for place, standing in enumerate(ranking.standings, start=1)
+    ]
+
+
+def places_for_people(sections: Sequence[Section]) -> list[Row]:
+    """Return the leaderboard with numbers rounded to what they are worth."""
+    return [
+        {
+            "": rank,
+            "policy": place.policy,
+            "regret over the least": text.amount(place.ratio),
+            "at most": text.amount(place.worst),
+            "least regret on": place.wins,
+            "instances": place.instances,
+            "linear regret": text.percent(place.linear),
+            "time per round": text.duration(place.seconds_per_round),
+        }
+        for rank, place in enumerate(leaderboard(sections), start=1)
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
@@ -116,6 +117,10 @@ class Result:
     def horizon(self) -> int:
         """The last checkpoint."""
         return int(self.checkpoints[-1])
+
+    def played(self, policy: str) -> NDArray[np.bool_]:
+        """Return which seeds a policy played, shape (seeds,): all, unless it was given fewer."""
+        return np.asarray(~np.isnan(entry("policy", policy, self.regret)).any(axis=1))
 
     def mean(self, policy: str) -> Array:
         """Return the mean regret at the checkpoints."""
@@ -349,7 +354,8 @@ class Result:
         return as_html(self.sheets())
 
     def _regret(self, policy: str) -> Array:
-        return entry("policy", policy, self.regret)
+        """Return the regret on the seeds that a policy played."""
+        return np.asarray(entry("policy", policy, self.regret)[self.played(policy)])
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

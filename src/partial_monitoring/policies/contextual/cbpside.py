@@ -90,7 +90,8 @@ class CBPside:
         lam.
     forced
         Play observers of undecided pairs while they are uncertain, the set with f(t) above. Hard
-        games need it; in easy ones it changes nothing, as all observers are neighbours.
+        games need it; in easy ones, for which CBPside was made without it, it changes nothing, as
+        all observers are neighbours.
     norm
         As for :class:`partial_monitoring.CBP`.
     allow_outside
