@@ -26,6 +26,8 @@ POLICIES = (
     "pege",
     "gcb",
     "etc",
+    "pm_dmed",
+    "pm_dmed_hinge",
     "bpm_ts",
     "bpm_least",
     "exp_by_opt",

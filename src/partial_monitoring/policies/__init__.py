@@ -30,6 +30,7 @@ from partial_monitoring.policies.finite.neighborhood_watch import (
     NeighborhoodWatch,
     NeighborhoodWatch2,
 )
+from partial_monitoring.policies.finite.pm_dmed import PMDMED, PMDMEDHinge
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.asymptotic import AsymptoticIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
@@ -85,6 +86,8 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "randcbpside": RandCBPside,
         "pg_ts": PGTS,
         "pg_ids": PGIDS,
+        "pm_dmed": PMDMED,
+        "pm_dmed_hinge": PMDMEDHinge,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,
