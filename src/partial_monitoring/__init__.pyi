@@ -69,6 +69,9 @@ from .policies.bandit.thompson import LinTS as LinTS
 from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.finite.mario import Mario as Mario
+from .policies.finite.tspm import TSPM as TSPM
+from .policies.finite.tspm import TSPMGaussian as TSPMGaussian
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling

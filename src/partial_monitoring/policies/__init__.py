@@ -17,6 +17,8 @@ from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.finite.mario import Mario
+from partial_monitoring.policies.finite.tspm import TSPM, TSPMGaussian
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
@@ -53,6 +55,9 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "tspm": TSPM,
+        "tspm_gaussian": TSPMGaussian,
+        "mario": Mario,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,

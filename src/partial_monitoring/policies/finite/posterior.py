@@ -17,16 +17,13 @@ from numpy.typing import NDArray
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.validation import Array, Indices, frozen
 
-ENVELOPES = (1, 2)
-"""Normal densities above the posterior: of Pinsker's inequality, and with twice its precision."""
-
 LAM = 0.001
 """The published precision of the prior N(0, I / lam) on the simplex, which is nearly uniform."""
 
 TRIES = 100
 """How often each exact way to draw is tried before the chain takes over."""
 
-STEPS = 20
+STEPS = 40
 """Steps of the chain to its first draw."""
 
 
