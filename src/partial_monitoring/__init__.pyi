@@ -75,6 +75,7 @@ from .policies.finite.tspm import TSPMGaussian as TSPMGaussian
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling
+from .policies.ids.bayesian import BayesianIDS as BayesianIDS
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.ids import IDS as IDS

@@ -43,6 +43,10 @@ def suits(policy: Any, game: Any) -> bool:
         return False
     if needs.duels is not None and any(own.traits.duels != needs.duels for own in games):
         return False
+    if needs.hardest is not None and not policy.allow_outside:
+        order = ("trivial", "easy", "learnable", "hard", "hopeless")
+        if order.index(pm.analyze(game).category) > order.index(needs.hardest):
+            return False
     partial = getattr(policy, "allow_partial", False)
     if needs.own_reward and traits.listed and not partial:
         return all(map(shows_reward, games))

@@ -43,6 +43,7 @@ POLICIES = (
     "tspm",
     "tspm_gaussian",
     "mario",
+    "bayesian_ids",
     "linucb",
     "lints",
     "greedy",

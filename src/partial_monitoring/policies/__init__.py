@@ -20,6 +20,7 @@ from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.finite.mario import Mario
 from partial_monitoring.policies.finite.tspm import TSPM, TSPMGaussian
 from partial_monitoring.policies.ids import gaps, information, sampling
+from partial_monitoring.policies.ids.bayesian import BayesianIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.ids import IDS
@@ -58,6 +59,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "tspm": TSPM,
         "tspm_gaussian": TSPMGaussian,
         "mario": Mario,
+        "bayesian_ids": BayesianIDS,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,

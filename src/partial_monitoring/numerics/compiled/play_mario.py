@@ -13,7 +13,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import chance
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.posterior_draw import draw_again, learn
+from partial_monitoring.numerics.compiled.posterior_draw import FIRST, draw, learn
 from partial_monitoring.numerics.compiled.redistribute import redistribute
 from partial_monitoring.numerics.compiled.world import (
     count,
@@ -35,8 +35,10 @@ class Shape(NamedTuple):
     """Which of them are neighbours, shape (c, c)."""
     tie: float
     """Rewards that are no further apart are tied."""
+    levels: bool
+    """Whether masses are levelled; else that of the last draw is spread over its path."""
     samples: int
-    """The number of draws whose best actions are counted; 0: one draw spreads over its path."""
+    """The number of draws whose best actions are counted."""
     helpers: np.ndarray
     """Actions between neighbours, shape (h,)."""
     ends: np.ndarray
@@ -69,7 +71,7 @@ class Tree(NamedTuple):
 @compiled(allocates=False)
 def best_for(rewards, theta, values):
     """Fill values (c,) with the rewards for theta; return the first largest."""
-    best = 0
+    best = np.int64(0)
     for a in range(len(values)):
         values[a] = 0.0
         for j in range(len(theta)):
@@ -79,7 +81,7 @@ def best_for(rewards, theta, values):
     return best
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def plant(near, tie, values, root, parent, queue):
     """Fill parent (c,) with the tree of neighbours towards the root, the best of the values (c,).
 
@@ -107,7 +109,7 @@ def plant(near, tie, values, root, parent, queue):
                     parent[a], best = b, values[b]
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def spread(parent, action, mass):
     """Fill mass (c,) with equal probabilities on the path from an action to the root."""
     c = len(mass)
@@ -123,7 +125,7 @@ def spread(parent, action, mass):
         at = parent[at]
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def level(parent, mass, block, sums, sizes):
     """Replace mass (c,) by the nearest one that does not grow away from the root.
 
@@ -153,7 +155,7 @@ def level(parent, mass, block, sums, sizes):
         mass[a] = sums[block[a]] / sizes[block[a]]
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def choose(shape, parts, law, belief, work, tree, number, i):
     """Return the action of replicate i, and fill its row of tree.chances."""
     values, parent, mass = tree.values[i], tree.parent[i], tree.mass[i]
@@ -161,23 +163,23 @@ def choose(shape, parts, law, belief, work, tree, number, i):
     root = best_for(shape.rewards, belief.middle[i], values)
     plant(shape.near, shape.tie, values, root, parent, block)
     chance.start(work.own[i], number)
-    if shape.samples == 0:
-        draw_again(parts, law, belief, work, True, i)
-        spread(parent, best_for(shape.rewards, work.theta[i], values), mass)
-    else:
-        for a in range(len(mass)):
-            mass[a] = 0.0
-        exact = True
-        for _ in range(shape.samples):
-            exact = draw_again(parts, law, belief, work, exact, i)
-            mass[best_for(shape.rewards, work.theta[i], values)] += 1.0 / shape.samples
+    for a in range(len(mass)):
+        mass[a] = 0.0
+    best, exact = root, FIRST
+    for _ in range(shape.samples):
+        exact = draw(parts, law, belief, work, exact, i)
+        best = best_for(shape.rewards, work.theta[i], values)
+        mass[best] += 1.0 / shape.samples
+    if shape.levels:
         level(parent, mass, block, tree.sums[i], tree.sizes[i])
+    else:
+        spread(parent, best, mass)
     before = tree.before[i]
     for a in range(len(mass)):
         before[shape.own[a]] = mass[a]
     playable = len(shape.own) + len(shape.helpers)
     redistribute(shape.helpers, shape.ends, shape.shares, playable, before, chances)
-    uniform, last = chance.uniform(work.own[i]), 0
+    uniform, last = chance.uniform(work.own[i]), np.int64(0)
     for a in range(len(chances)):
         if chances[a] > 0.0:
             last = a

@@ -9,7 +9,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import chance
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.posterior_draw import draw, learn
+from partial_monitoring.numerics.compiled.posterior_draw import FIRST, draw, learn
 from partial_monitoring.numerics.compiled.world import (
     count,
     loss,
@@ -30,7 +30,7 @@ class Shape(NamedTuple):
     """Which actions can be played, shape (k,)."""
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def choose(shape, parts, law, belief, work, index, number, i):
     """Return the action of replicate i, and fill index (k,), of which it is the first largest.
 
@@ -43,13 +43,13 @@ def choose(shape, parts, law, belief, work, index, number, i):
         first = first or due
     if not first:
         chance.start(work.own[i], number)
-        draw(parts, law, belief, work, i)
+        draw(parts, law, belief, work, FIRST, i)
         for a in range(k):
             if shape.allowed[a]:
                 index[a] = 0.0
                 for j in range(len(work.theta[i])):
                     index[a] += shape.rewards[a, j] * work.theta[i, j]
-    best = 0
+    best = np.int64(0)
     for a in range(1, k):
         if index[a] > index[best]:
             best = a

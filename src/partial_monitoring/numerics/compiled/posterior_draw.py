@@ -32,11 +32,15 @@ import numpy as np
 from partial_monitoring.numerics.compiled import chance
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 
+# Literals would be of another type, for which functions are compiled once more.
+NONE = np.int64(-1)
+"""No partition."""
+
+FIRST = np.bool_(True)
+"""What is said of the draw before the first one."""
+
 FITS = 2
 """Steps of expectation maximisation after every observation."""
-
-BETWEEN = 4
-"""Steps of the chain from one draw to the next of the same round."""
 
 SHRINKS = 100
 """After this number of refused angles, a step of the chain is as good as none."""
@@ -69,6 +73,9 @@ class Law(NamedTuple):
     """log R: a draw from G is accepted with probability F / (R G), at most 1; 0 is exact."""
     tries: int
     steps: int
+    """Of the chain, before its first draw."""
+    between: int
+    """Its steps from one draw to the next."""
 
 
 class Belief(NamedTuple):
@@ -129,7 +136,7 @@ def see(parts, theta, chances):
 def learn(parts, belief, chances, action, shown, i):
     """Count what an action showed, (m,) one-hot, and move the middle; chances (r,) is scratch."""
     belief.plays[i, action] += 1
-    found = -1
+    found = NONE
     for s in range(len(shown)):
         if shown[s] > 0.5:
             found = parts.shown[action, s]
@@ -154,7 +161,7 @@ def learn(parts, belief, chances, action, shown, i):
 
 @compiled(allocates=False)
 def divergence(parts, counts, totals, chances, skipped):
-    """Return sum_g n_g KL(p_g || q_g) over all partitions but one (-1: over all)."""
+    """Return sum_g n_g KL(p_g || q_g) over all partitions but one (NONE: over all)."""
     found = 0.0
     for g in range(len(totals)):
         if g != skipped and totals[g] > 0.0:
@@ -182,13 +189,13 @@ def distance(parts, counts, totals, chances):
 def log_ratio(parts, law, counts, totals, chances):
     """Return log(F / G), never above 0 but for rounding."""
     near = 0.5 * law.envelope * distance(parts, counts, totals, chances)
-    return near - divergence(parts, counts, totals, chances, -1)
+    return near - divergence(parts, counts, totals, chances, NONE)
 
 
 # -- exact draws -----------------------------------------------------------------------------------
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def from_partition(parts, law, counts, totals, main, own, theta, chances):
     """Draw from what one partition shows; return whether the other ones accept it.
 
@@ -253,7 +260,7 @@ def deviate(factor, own, step):
         step[x] = entry / factor[x, x]
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def prepare(parts, law, counts, totals, weight, factor, mean):
     """Find the normal density G: its decomposed precision and its mean, from the centre on."""
     p, d = len(factor), parts.block.shape[1]
@@ -280,7 +287,7 @@ def prepare(parts, law, counts, totals, weight, factor, mean):
         mean[x] /= factor[x, x]
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def from_normal(parts, law, counts, totals, factor, mean, own, step, theta, chances):
     """Draw from G; return whether the draw is in the simplex and accepted."""
     d = len(theta)
@@ -301,7 +308,7 @@ def from_normal(parts, law, counts, totals, factor, mean, own, step, theta, chan
 # -- the chain -------------------------------------------------------------------------------------
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def start_chain(parts, law, counts, totals, middle, work, i):
     """Place the chain in the middle, and decompose the precision around it."""
     weight, factor, chances = work.weight[i], work.factor[i], work.chances[i]
@@ -342,14 +349,14 @@ def height(parts, law, counts, totals, middle, weight, away, theta, chances):
         found += 0.5 * weight[r] * chances[r] * chances[r]
     see(parts, theta, chances)
     if law.log_ratio == 0.0:
-        return found - divergence(parts, counts, totals, chances, -1)
+        return found - divergence(parts, counts, totals, chances, NONE)
     found -= 0.5 * law.envelope * distance(parts, counts, totals, chances)
     if law.log_ratio == -inf:
         return found
     return found + min(0.0, log_ratio(parts, law, counts, totals, chances) - law.log_ratio)
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def walk(parts, law, counts, totals, middle, work, steps, i):
     """Make steps of the chain, and leave where it arrives in theta."""
     own, theta, chances = work.own[i], work.theta[i], work.chances[i]
@@ -384,10 +391,10 @@ def walk(parts, law, counts, totals, middle, work, steps, i):
 # -- draws -----------------------------------------------------------------------------------------
 
 
-@compiled(allocates=False)
+@compiled(inline="always", allocates=False)
 def most_observed(totals):
     """Return the partition with the most observations."""
-    main = 0
+    main = np.int64(0)
     for g in range(1, len(totals)):
         if totals[g] > totals[main]:
             main = g
@@ -395,33 +402,30 @@ def most_observed(totals):
 
 
 @compiled(allocates=False)
-def draw(parts, law, belief, work, i):
-    """Draw theta for replicate i, with its private stream; return whether the draw is exact."""
-    counts, totals, own = belief.counts[i], belief.totals[i], work.own[i]
-    theta, chances = work.theta[i], work.chances[i]
-    main, exact = most_observed(totals), law.log_ratio == 0.0
-    if exact and from_partition(parts, law, counts, totals, main, own, theta, chances):
-        return True
-    factor, mean, step = work.factor[i], work.mean[i], work.step[i]
-    prepare(parts, law, counts, totals, work.weight[i], factor, mean)
-    for _ in range(law.tries):
-        if from_normal(parts, law, counts, totals, factor, mean, own, step, theta, chances):
-            return True
-        if exact and from_partition(parts, law, counts, totals, main, own, theta, chances):
-            return True
-    middle = belief.middle[i]
-    start_chain(parts, law, counts, totals, middle, work, i)
-    walk(parts, law, counts, totals, middle, work, law.steps, i)
-    return False
+def draw(parts, law, belief, work, exact, i):
+    """Draw theta for replicate i, with its private stream; return whether the draw is exact.
 
-
-@compiled(allocates=False)
-def draw_again(parts, law, belief, work, exact, i):
-    """Draw once more for what is known; after a draw that was not exact the chain goes on."""
-    if exact:
-        return draw(parts, law, belief, work, i)
+    ``exact`` says whether the last draw of the same posterior was, FIRST if there was none: if not,
+    the chain goes on.
+    """
     counts, totals, middle = belief.counts[i], belief.totals[i], belief.middle[i]
-    walk(parts, law, counts, totals, middle, work, BETWEEN, i)
+    own, theta, chances = work.own[i], work.theta[i], work.chances[i]
+    factor, mean, step = work.factor[i], work.mean[i], work.step[i]
+    steps = law.between
+    if exact:
+        main = most_observed(totals)
+        for tried in range(law.tries):
+            if law.log_ratio == 0.0 and from_partition(
+                parts, law, counts, totals, main, own, theta, chances
+            ):
+                return True
+            if tried == 0:
+                prepare(parts, law, counts, totals, work.weight[i], factor, mean)
+            if from_normal(parts, law, counts, totals, factor, mean, own, step, theta, chances):
+                return True
+        start_chain(parts, law, counts, totals, middle, work, i)
+        steps = law.steps
+    walk(parts, law, counts, totals, middle, work, steps, i)
     return False
 
 
@@ -433,9 +437,9 @@ def draw_all(parts, law, belief, work, numbers, out, exact):
     """
     for i in range(len(numbers)):
         chance.start(work.own[i], numbers[i])
-        is_exact = True
+        is_exact = FIRST
         for m in range(out.shape[1]):
-            is_exact = draw_again(parts, law, belief, work, is_exact, i)
+            is_exact = draw(parts, law, belief, work, is_exact, i)
             exact[i, m] = is_exact
             for j in range(out.shape[2]):
                 out[i, m, j] = work.theta[i, j]

@@ -196,11 +196,9 @@ def helpers(analysis: Analysis) -> Helpers:
             else:
                 found[e] = (a, b, share)
     order = sorted(found)
-    return Helpers(
-        frozen(np.array(order, dtype=np.int64)),
-        frozen(np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)),
-        frozen(np.array([found[e][2] for e in order], dtype=float)),
-    )
+    ends = np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)
+    shares = np.array([found[e][2] for e in order], dtype=float)
+    return Helpers(np.array(order, dtype=np.int64), ends, shares)
 
 
 def kept_pairs(analysis: Analysis) -> list[Pair]:

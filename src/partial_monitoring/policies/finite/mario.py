@@ -112,9 +112,9 @@ class Mario:
             near[place[a], place[b]] = near[place[b], place[a]] = True
         between, rewards = helpers(analysis), np.array(game.rewards[own])
         tie = TIE * float(np.abs(rewards).max())
-        samples = self.samples if self.operator == "level" else 0
+        levels = self.operator == "level"
         also = between.actions, between.ends, between.shares
-        shape = Shape(rewards, own, near, tie, samples, *also)
+        shape = Shape(rewards, own, near, tie, levels, self.samples if levels else 1, *also)
         return MarioState(initial_posterior(game, replicates), shape)
 
     def decide(self, state: MarioState, uniforms: Array, available: Array | None = None) -> Choices:

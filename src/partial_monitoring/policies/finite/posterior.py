@@ -26,6 +26,9 @@ TRIES = 100
 STEPS = 40
 """Steps of the chain to its first draw."""
 
+BETWEEN = 4
+"""Steps from one draw to the next of the same round."""
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -45,7 +48,8 @@ class Drawing:
 
         with np.errstate(divide="ignore"):
             log_ratio = float(np.log(self.ratio))
-        return Law(float(self.lam), float(self.envelope), log_ratio, self.tries, self.steps)
+        numbers = float(self.lam), float(self.envelope), log_ratio
+        return Law(*numbers, self.tries, self.steps, BETWEEN)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ class Thompson:
         actions = np.empty(len(index), dtype=np.int64)
         own = shape, known.parts, self.drawing.law, known.belief, known.work()
         play_tspm.decide_all(*own, np.array(uniforms, dtype=float), index, actions)
-        distribution = point_mass(actions, index.shape[1])
+        distribution = point_mass(actions, known.game.k)
         return Choices(actions, distribution, estimate=known.middle, index=index)
 
     def update(self, state: TSPMState, action: Indices, observation: Array) -> TSPMState:
