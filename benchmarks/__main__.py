@@ -8,6 +8,7 @@ import sys
 from rich.console import Console
 
 from benchmarks import (
+    algorithms,
     certified,
     classification,
     contextual,
@@ -29,6 +30,7 @@ PARTS = {
     "classification": classification,
     "engine": engine,
     "play": play,
+    "algorithms": algorithms,
     "contextual": contextual,
     "kernelized": kernelized,
     "preferences": preferences,

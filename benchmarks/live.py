@@ -41,6 +41,7 @@ def steps(k: int, d: int) -> Iterator[tuple[str, Step]]:
     whole = pm.games.linear_bandit(phi, everywhere)
     relaxed = pm.IDS(gap=pm.gaps.relaxed)
     yield "ball, default", in_rounds(pm.Learner(pm.games.linear_bandit(phi)))
+    yield "ball, IDS", in_rounds(pm.Learner(pm.games.linear_bandit(phi), pm.IDS()))
     yield "R^d, default", in_rounds(pm.Learner(whole))
     yield "R^d, IDS, relaxed gaps", in_rounds(pm.Learner(whole, relaxed))
     for name, policy in (("default", None), ("IDS, relaxed gaps", relaxed)):

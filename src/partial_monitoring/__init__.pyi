@@ -57,6 +57,8 @@ from .parameter_sets import ParameterSet as ParameterSet
 from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
 from .parameter_sets import Simplex as Simplex
+from .policies.bandit.arms import UCB1 as UCB1
+from .policies.bandit.arms import Thompson as Thompson
 from .policies.bandit.greedy import EpsilonGreedy as EpsilonGreedy
 from .policies.bandit.greedy import Greedy as Greedy
 from .policies.bandit.greedy import SquareCB as SquareCB
@@ -66,9 +68,14 @@ from .policies.bandit.optimism import LinUCB as LinUCB
 from .policies.bandit.thompson import GPTS as GPTS
 from .policies.bandit.thompson import DuelingTS as DuelingTS
 from .policies.bandit.thompson import LinTS as LinTS
+from .policies.bandit.tsallis_inf import TsallisINF as TsallisINF
+from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.finite.feedexp3 import FeedExp3 as FeedExp3
+from .policies.finite.neighborhood_watch import NeighborhoodWatch as NeighborhoodWatch
+from .policies.finite.neighborhood_watch import NeighborhoodWatch2 as NeighborhoodWatch2
 from .policies.finite.mario import Mario as Mario
 from .policies.finite.tspm import TSPM as TSPM
 from .policies.finite.tspm import TSPMGaussian as TSPMGaussian
@@ -78,6 +85,7 @@ from .policies.ids import sampling as sampling
 from .policies.ids.bayesian import BayesianIDS as BayesianIDS
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
+from .policies.ids.e2d import E2D as E2D
 from .policies.ids.ids import IDS as IDS
 from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import partial_monitoring as pm
 from partial_monitoring.cli import main
 from partial_monitoring.cli.common import read_policies
+from partial_monitoring.cli.policies import meanings_of
 from partial_monitoring.policies import POLICIES
 
 QUICK = ("--horizon", "60", "--seeds", "3")
@@ -34,6 +35,23 @@ KEYS = (
 
 def pm_command(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_explains_a_policy_and_all_its_options(name: str) -> None:
+    explained = [option for options, _ in meanings_of(name) for option in options]
+    assert sorted(explained) == sorted(pm.policies.options_of(name))
+    card = pm.policies.card(name)
+    assert card is not None
+    text = " ".join(pm_command("policies", name).output.split())
+    assert pm.policies.summary(name) in text
+    assert card.reference in text
+
+
+def test_an_unknown_policy_is_not_explained() -> None:
+    found = pm_command("policies", "nope")
+    assert found.exit_code != 0
+    assert "no policy named 'nope'" in found.output + found.stderr
 
 
 def test_policies_lists_every_policy() -> None:

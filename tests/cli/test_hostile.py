@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 
 import partial_monitoring as pm
 from partial_monitoring import disk
-from partial_monitoring.cli import experiments, main
+from partial_monitoring.cli import main
 from partial_monitoring.cli.common import read_policies, read_value
+from partial_monitoring.cli.policies import POLICIES
 from partial_monitoring.errors import InvalidInput
 
 QUICK = ("--horizon", "30", "--seeds", "3")
@@ -176,4 +177,4 @@ def test_run_reads_a_finished_store_that_is_read_only(
 
 
 def test_the_policies_of_the_command_line_are_those_of_the_library() -> None:
-    assert tuple(pm.policies.POLICIES) == experiments.POLICIES
+    assert tuple(pm.policies.POLICIES) == POLICIES

@@ -40,7 +40,7 @@ import json, sys
 from partial_monitoring.cli import main
 from click.shell_completion import ShellComplete
 shell = ShellComplete(main, {}, "pm", "_PM_COMPLETE")
-found = shell.get_completions(["simulate", "apple_tasting", "--policy"], "rand")
+found = shell.get_completions(["simulate", "apple_tasting", "--policy"], "randc")
 assert [item.value for item in found] == ["randcbp"]
 print(json.dumps(sorted(sys.modules)))
 """

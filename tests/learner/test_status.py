@@ -111,9 +111,19 @@ def test_duels_of_very_many_items_have_a_status() -> None:
     assert learner.status().round == 41
 
 
-def test_a_policy_without_a_confidence_set_has_no_status() -> None:
+def test_a_policy_without_a_confidence_set_has_the_status_of_least_squares() -> None:
+    own, ids = (pm.Learner(pm.games.apple_tasting(), p) for p in (First(), pm.IDS()))
+    for learner in (own, ids):
+        learner.tell_past(["taste"] * 50, ["good"] * 45 + ["rotten"] * 5)
+    one, two = own.status(), ids.status()
+    assert (one.round, one.best, one.plausible) == (two.round, two.best, two.plausible)
+    assert one.at_risk == pytest.approx(two.at_risk)
+
+
+def test_without_a_confidence_set_there_is_no_status_in_contexts() -> None:
+    learner = pm.Learner(pm.games.segment_pricing(), "random")
     with pytest.raises(pm.errors.InvalidInput, match="has no confidence set, and so no status"):
-        pm.Learner(pm.games.apple_tasting(), First()).status()
+        learner.status(context=learner.game.contexts[0])
 
 
 class First:

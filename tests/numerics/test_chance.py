@@ -69,7 +69,8 @@ def test_tiny_shapes_put_everything_on_one_corner() -> None:
     row, out = own(), np.empty(3)
     for _ in range(100):
         chance.dirichlet(row, np.full(3, 1e-4), out)
-        assert np.isfinite(out).all() and abs(out.sum() - 1) < 1e-12
+        assert np.isfinite(out).all()
+        assert abs(out.sum() - 1) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import click
 import partial_monitoring as pm
 from partial_monitoring.cli.common import OneSentence
 from partial_monitoring.cli.demo import demo
-from partial_monitoring.cli.experiments import policies, report, run, simulate
+from partial_monitoring.cli.experiments import report, run, simulate
 from partial_monitoring.cli.games import advise, analyze, games, show
 from partial_monitoring.cli.maps import map_regret
+from partial_monitoring.cli.policies import policies
 
 
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,6 +29,7 @@ def main() -> None:
     \b
     Compare policies:
       pm policies                               the policies that come with the library
+      pm policies randcbp                       what one of them assumes, promises and costs
       pm simulate dynamic_pricing --theta 0.2,0.5,0.3
       pm map dynamic_pricing --plot map.png     where a policy is weak, over all distributions
       pm run experiment.toml                    run an experiment file; finished runs are kept

@@ -1,4 +1,4 @@
-"""Commands that compare policies: ``pm policies``, ``simulate``, ``run``, ``report``."""
+"""Commands that compare policies: ``pm simulate``, ``run``, ``report``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 import partial_monitoring as pm
 from partial_monitoring.cli.common import (
@@ -22,9 +21,9 @@ from partial_monitoring.cli.common import (
     find_game,
     read_policies,
     read_value,
-    show_registry,
     takes_game,
 )
+from partial_monitoring.cli.policies import POLICIES, known_policies
 from partial_monitoring.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,40 +32,10 @@ if TYPE_CHECKING:
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
-POLICIES = (
-    "calibrated",
-    "ids",
-    "contextual_ids",
-    "dueling_ids",
-    "cbp",
-    "randcbp",
-    "tspm",
-    "tspm_gaussian",
-    "mario",
-    "bayesian_ids",
-    "linucb",
-    "lints",
-    "greedy",
-    "epsilon_greedy",
-    "squarecb",
-    "refitted",
-    "probing",
-    "gp_ucb",
-    "gp_ts",
-    "expected_improvement",
-    "dueling_ts",
-)
-"""The names in ``pm.policies.POLICIES``, without loading it: completion must be fast."""
-
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
 your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
 """
-
-
-def known_policies(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-    """Complete the name of a policy."""
-    return [CompletionItem(name) for name in POLICIES if name.startswith(word)]
 
 
 def run_options(command: Any) -> Any:
@@ -88,21 +57,6 @@ def run_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
-
-
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
-def policies(as_json: bool) -> None:
-    """List the policies that come with the library."""
-    names = pm.policies.POLICIES
-    promises = {name: pm.policies.promise(name) for name in names}
-    modes = {name: "" if own is None else own.mode for name, own in promises.items()}
-    show_registry(pm.policies, names, ("policy", "what it does"), as_json, mode=modes)
-    if not as_json:
-        out, default = console(), pm.policies.DEFAULT
-        out.print(f"\n{default} plays when no policy is named.")
-        for name in (default, "ids"):
-            out.print(f"{name} is {promises[name]}.", markup=False)
 
 
 @click.command(context_settings=GAME_COMMAND, epilog=GAME_HELP + POLICY_HELP)

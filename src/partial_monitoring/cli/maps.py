@@ -19,8 +19,9 @@ from partial_monitoring.cli.common import (
     read_policies,
     read_value,
 )
-from partial_monitoring.cli.experiments import POLICIES, POLICY_HELP
+from partial_monitoring.cli.experiments import POLICY_HELP
 from partial_monitoring.cli.games import PICTURES
+from partial_monitoring.cli.policies import POLICIES
 from partial_monitoring.errors import InvalidInput, brief
 
 HELP = """

@@ -22,7 +22,7 @@ from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.observations import one_per_action
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.status import Status, status
+from partial_monitoring.learner.status import Status, observed_set, status
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy, draws_needed
@@ -350,13 +350,9 @@ class Learner:
         return self._confidence_set(self._session, self._spec.context(context))
 
     def _confidence_set(self, session: Session, context: Context) -> Any:
-        found = getattr(self.policy, "confidence_set", None)
-        if not callable(found):
-            raise InvalidInput(
-                f"{type(self.policy).__name__} has no confidence set, and so no status; a policy "
-                f"of your own needs a method confidence_set(state) for it."
-            )
-        return found(session.state, **context.options)
+        own = getattr(self.policy, "confidence_set", None)
+        found = own(session.state, **context.options) if callable(own) else None
+        return observed_set(self._spec, session) if found is None else found
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.

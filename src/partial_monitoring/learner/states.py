@@ -1,10 +1,10 @@
 """The state of a policy as plain data.
 
-The state of a policy is a frozen dataclass. Its arrays, and those of the dataclasses in it, are
-what was learned; everything else (the game, its model, its geometry) follows from the game and the
-policy. Other states are made again from the events of their learner: those that say so with a
-property ``replayed``, those whose arrays have grown, and those in which anything but an array
-differs from the state before the first round.
+The state of a policy is a frozen dataclass. Its arrays, and those of the dataclasses and named
+tuples in it, are what was learned; everything else (the game, its model, its geometry) follows from
+the game and the policy. Other states are made again from the events of their learner: those that
+say so with a property ``replayed``, those whose arrays have grown, and those in which anything but
+an array differs from the state before the first round.
 """
 
 from __future__ import annotations
@@ -29,21 +29,23 @@ def saved(state: Any, start: Any) -> dict[str, Any] | None:
 
     ``start`` is the state before the first round. JSON keeps every bit of a float.
     """
-    same_kind = is_dataclass(state) and type(state) is type(start)
-    if not same_kind or getattr(state, "replayed", False):
+    if type(state) is not type(start) or getattr(state, "replayed", False):
+        return None
+    names = _names(state)
+    if not names:
         return None
     found: dict[str, Any] = {}
-    for field in fields(state):
-        value, first = getattr(state, field.name), getattr(start, field.name)
+    for name in names:
+        value, first = getattr(state, name), getattr(start, name)
         if isinstance(value, np.ndarray) and isinstance(first, np.ndarray):
             if (value.shape, value.dtype) != (first.shape, first.dtype):
                 return None
-            found[field.name] = value.tolist()
+            found[name] = value.tolist()
         elif not _same(value, first):
             inner = saved(value, first)
             if inner is None:
                 return None
-            found[field.name] = inner
+            found[name] = inner
     return found
 
 
@@ -53,13 +55,21 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
     Arrays of another shape or kind, and those that are not finite, are refused.
     """
     changed: dict[str, Any] = {}
-    for field in fields(start):
-        value = getattr(start, field.name)
+    for name in _names(start):
+        value = getattr(start, name)
         if isinstance(value, np.ndarray):
-            changed[field.name] = _read(field.name, arrays[field.name], value)
-        elif is_dataclass(value) and field.name in arrays:
-            changed[field.name] = with_arrays(value, arrays[field.name])
-    return replace(start, **changed)
+            changed[name] = _read(name, arrays[name], value)
+        elif name in arrays:
+            changed[name] = with_arrays(value, arrays[name])
+    make = replace if is_dataclass(start) else type(start)._replace
+    return make(start, **changed)
+
+
+def _names(state: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass or a named tuple; none of anything else."""
+    if is_dataclass(state):
+        return tuple(field.name for field in fields(state))
+    return getattr(type(state), "_fields", ())
 
 
 def check_rounds(arrays: Mapping[str, Any], told: int) -> None:

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.linear.design import design
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.learner.counts import Tallies, Tally
 from partial_monitoring.learner.observations import symbols
+from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.promise import Promise
 from partial_monitoring.validation import Array
@@ -189,3 +195,19 @@ def _number(game: Any, confidence: Any, action: int) -> int:
     if not _at_points(game):
         return action
     return int(game.nearest(confidence.game.point(action)[None])[0])
+
+
+def observed_set(spec: Spec, session: Session) -> Ellipsoid:
+    """Return what least squares makes of the observations, for policies without a set E_t."""
+    traits = spec.game.traits
+    if traits.contexts or not traits.listed:
+        raise InvalidInput(
+            f"{type(spec.policy).__name__} has no confidence set, and so no status in games with "
+            f"contexts or whose actions are not listed."
+        )
+    own = spec.game.linear
+    plays, sums = np.zeros((1, own.k), dtype=np.int64), np.zeros((1, own.k, own.m))
+    for action, tally in session.counts.at(None).actions.items():
+        plays[0, action] = tally.plays
+        sums[0, action, : len(tally.total)] = tally.total
+    return Ellipsoid.around(counted(design(own), plays, sums), schedules.paper())

@@ -11,18 +11,28 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.estimation import confidence
+from partial_monitoring.policies.bandit.arms import UCB1, Thompson
 from partial_monitoring.policies.bandit.greedy import EpsilonGreedy, Greedy, SquareCB
 from partial_monitoring.policies.bandit.improvement import ExpectedImprovement
 from partial_monitoring.policies.bandit.optimism import GPUCB, LinUCB
 from partial_monitoring.policies.bandit.thompson import GPTS, DuelingTS, LinTS
+from partial_monitoring.policies.bandit.tsallis_inf import TsallisINF
+from partial_monitoring.policies.bandit.uniform import Random
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.card import Card, card_of
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
+from partial_monitoring.policies.finite.feedexp3 import FeedExp3
+from partial_monitoring.policies.finite.neighborhood_watch import (
+    NeighborhoodWatch,
+    NeighborhoodWatch2,
+)
 from partial_monitoring.policies.finite.mario import Mario
 from partial_monitoring.policies.finite.tspm import TSPM, TSPMGaussian
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.bayesian import BayesianIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
+from partial_monitoring.policies.ids.e2d import E2D
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.probing import Probing
@@ -33,7 +43,9 @@ from partial_monitoring.validation import brief
 __all__ = [
     "DEFAULT",
     "POLICIES",
+    "Card",
     "Promise",
+    "card",
     "make",
     "name_of",
     "options_of",
@@ -52,6 +64,7 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
     {
         "calibrated": Calibrated,
         "ids": IDS,
+        "e2d": E2D,
         "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,
         "cbp": CBP,
@@ -71,6 +84,13 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "gp_ts": GPTS,
         "expected_improvement": ExpectedImprovement,
         "dueling_ts": DuelingTS,
+        "ucb1": UCB1,
+        "thompson": Thompson,
+        "random": Random,
+        "tsallis_inf": TsallisINF,
+        "feedexp3": FeedExp3,
+        "neighborhood_watch": NeighborhoodWatch,
+        "neighborhood_watch2": NeighborhoodWatch2,
     }
 )
 """Every policy by name."""
@@ -152,6 +172,15 @@ def promise(name: str) -> Promise | None:
     ('certified', 'practical', None)
     """
     return promise_of(make(name))
+
+
+def card(name: str) -> Card | None:
+    """Return what a policy assumes, promises and costs.
+
+    >>> card("cbp").games
+    'finite, globally observable'
+    """
+    return card_of(_builder(name))
 
 
 def options_of(name: str) -> dict[str, Any]:

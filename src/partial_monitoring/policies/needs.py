@@ -13,7 +13,7 @@ from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE
-from partial_monitoring.validation import brief
+from partial_monitoring.validation import Array, brief
 
 CATEGORIES = ("trivial", "easy", "learnable", "hard", "hopeless")
 """The classes of games, from the easiest on."""
@@ -111,6 +111,15 @@ def refuse_actions(policy: Any, game: Any, *, contexts: bool) -> None:
         raise InvalidInput(
             f"{name} plays bandits, whose actions show their own reward, which action "
             f"{brief(game.actions[silent[0]])} does not; pass allow_partial=True to play anyway."
+        )
+
+
+def refuse_available(policy: object, available: Array | None) -> None:
+    """Refuse a choice among some actions for a policy that divides by its own probabilities."""
+    if available is not None:
+        raise InvalidInput(
+            f"available cannot be given with {type(policy).__name__}, whose estimates need all "
+            f"actions."
         )
 
 

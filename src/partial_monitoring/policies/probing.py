@@ -17,6 +17,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.state import Context, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, initial_state_of
 from partial_monitoring.policies.policy import (
     Choices,
@@ -78,6 +79,14 @@ class Probing:
     >>> bool(decision.distribution.min() >= 0.05), decision.probed
     (True, False)
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "those of the policy inside",
+        "none: probes cost linear regret, a share that is chosen",
+        "that of the policy inside",
+        "none",
+    )
 
     needs: ClassVar[Needs] = Needs(listed=False)
     """Those of the policy inside, which refuses what it is not made for."""
@@ -142,11 +151,9 @@ class Probing:
         return replace(state, known=known)
 
     def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:
-        """Return E_t of the policy, which ``Learner.status`` reports."""
+        """Return E_t of the policy, which ``Learner.status`` reports; None if it has none."""
         found = getattr(self.inner, "confidence_set", None)
-        if not callable(found):
-            raise InvalidInput(f"{type(self.inner).__name__} has no confidence set.")
-        return found(state.known, **seen(context))
+        return found(state.known, **seen(context)) if callable(found) else None
 
 
 def probing(policy: Policy[Any], probe: object) -> Policy[Any]:

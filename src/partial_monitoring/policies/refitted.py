@@ -14,6 +14,7 @@ from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.function_game import FunctionGame
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
@@ -86,6 +87,14 @@ class Refitted:
     >>> print(learner.status().warnings[0])
     the kernel was fitted to the data, so that nothing is guaranteed.
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "kernel games",
+        "none: the kernel is fitted to the data",
+        "that of the policy inside, and fits of the kernel now and then",
+        "none",
+    )
 
     needs: ClassVar[Needs] = Needs(listed=False, function=True, contexts=False)
 

@@ -46,6 +46,21 @@ def uniform(own):
 
 
 @compiled(allocates=False)
+def drawn_from(chances, uniform):
+    """Draw an action by inverting the cumulative distribution.
+
+    Rounding may leave the total below 1: the last action with any probability is meant.
+    """
+    total, passed, last = 0.0, 0, 0
+    for a in range(len(chances)):
+        total += chances[a]
+        passed += total <= uniform
+        if chances[a] > 0.0:
+            last = a
+    return min(passed, last)
+
+
+@compiled(allocates=False)
 def normal(own):
     """Return a standard normal number."""
     return normal_from(uniform(own))

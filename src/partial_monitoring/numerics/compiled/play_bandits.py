@@ -13,6 +13,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import gaps as gap_loops
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.chance import drawn_from
 from partial_monitoring.numerics.compiled.estimate import information_of, learn
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import squared_radius
@@ -123,21 +124,6 @@ def fill_chances(means, rule, rounds, chances):
                 chances[a] = 1.0 / (k + gamma * max(means[best] - means[a], 0.0))
                 rest += chances[a]
         chances[best] = 1.0 - rest
-
-
-@compiled(allocates=False)
-def drawn_from(chances, uniform):
-    """Draw an action by inverting the cumulative distribution.
-
-    Rounding may leave the total below 1: the last action with any probability is meant.
-    """
-    total, passed, last = 0.0, 0, 0
-    for a in range(len(chances)):
-        total += chances[a]
-        passed += total <= uniform
-        if chances[a] > 0.0:
-            last = a
-    return min(passed, last)
 
 
 @compiled(allocates=False)

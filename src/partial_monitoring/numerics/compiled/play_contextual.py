@@ -13,11 +13,11 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import groups, improvement
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.chance import drawn_from
 from partial_monitoring.numerics.compiled.contexts import minimize_available, walk_each
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import half_log_dets, squared_radius
 from partial_monitoring.numerics.compiled.listed import finish, probed
-from partial_monitoring.numerics.compiled.play_bandits import drawn_from
 from partial_monitoring.numerics.compiled.refresh import look_each
 
 EXACT, RELAXED, MEAN, IMPROVEMENT = range(4)

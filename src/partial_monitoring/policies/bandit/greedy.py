@@ -17,6 +17,7 @@ from partial_monitoring.estimation.confidence import paper
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.bandit.program import comparing_program
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
@@ -47,6 +48,14 @@ class Greedy(EstimatingPolicy):
     >>> pm.simulate(game, "greedy", [0.6, 0.3], horizon=50, seeds=4).policies
     ['greedy']
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "every game whose actions are listed, but no duels",
+        "none: linear regret where what is played shows nothing",
+        "O(k d^2)",
+        "none",
+    )
 
     needs: ClassVar[Needs] = Needs(duels=False)
 
@@ -91,6 +100,14 @@ class EpsilonGreedy(Greedy):
         every action shows its own reward.
     """
 
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "every game whose actions are listed, but no duels",
+        "none for a fixed epsilon",
+        "O(k d^2)",
+        "none",
+    )
+
     epsilon: float = 0.1
     decay: bool = False
 
@@ -131,6 +148,14 @@ class SquareCB(Greedy):
     Abe and Long (1999), Foster and Rakhlin (2020). There gamma depends on the horizon and on the
     regret of the regression; here it follows the rounds.
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "bandits; every game whose actions are listed, but no duels",
+        "O~((k d n)^(1/2)) on bandits",
+        "O(k d^2)",
+        "Foster and Rakhlin (2020)",
+    )
 
     exploration: float = 1.0
 

@@ -13,12 +13,14 @@ the game.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy
+from partial_monitoring.policies.card import Card
 from partial_monitoring.validation import Array, non_negative_number
 
 
@@ -46,6 +48,14 @@ class ExpectedImprovement(FunctionIndexPolicy):
     >>> result.policies
     ['expected_improvement']
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "kernel games whose actions show their own reward",
+        "none for noisy observations",
+        "O(k t)",
+        "Jones, Schonlau and Welch (1998)",
+    )
 
     jitter: float = 0.0
 

@@ -13,13 +13,14 @@ out what is best, so such games are refused unless asked for, as a negative cont
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.bandit.program import index_program
+from partial_monitoring.policies.card import Card
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
 UCB_WIDTHS = ("confidence", "srinivas")
@@ -48,6 +49,14 @@ class LinUCB(LinearIndexPolicy):
     >>> result.regret["linucb"].shape == (4, len(result.checkpoints))
     True
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "bandits: each action shows its own reward",
+        "O~(d n^(1/2))",
+        "O(k d^2)",
+        "Abbasi-Yadkori, Pal and Szepesvari (2011)",
+    )
 
     relative: bool = False
 
@@ -99,6 +108,14 @@ class GPUCB(FunctionIndexPolicy):
     >>> result.regret["gp_ucb"].shape == (2, len(result.checkpoints))
     True
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "kernel games whose actions show their own reward",
+        "O~(gamma_n n^(1/2)), gamma_n the information gain",
+        "O(k t)",
+        "Srinivas, Krause, Kakade and Seeger (2010)",
+    )
 
     width: str = "confidence"
     factor: float = 1.0

@@ -24,6 +24,7 @@ from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import State, View
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.bandit.program import index_program
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
@@ -86,6 +87,14 @@ class LinTS(LinearIndexPolicy, Sampling):
     True
     """
 
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "bandits: each action shows its own reward",
+        "O~(d^(3/2) n^(1/2)) with the width 'confidence'",
+        "O(k d^2)",
+        "Agrawal and Goyal (2013); Abeille and Lazaric (2017)",
+    )
+
     width: str = "posterior"
     factor: float = 1.0
 
@@ -129,6 +138,14 @@ class GPTS(FunctionIndexPolicy, Sampling):
     True
     """
 
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "kernel games whose actions show their own reward",
+        "O~(gamma_n n^(1/2)) with the width 'confidence'",
+        "O(k t + k^2)",
+        "Chowdhury and Gopalan (2017)",
+    )
+
     width: str = "posterior"
     factor: float = 1.0
 
@@ -163,6 +180,14 @@ class DuelingTS(DuelPolicy, Sampling):
     >>> decision = learner.ask()
     >>> learner.tell(decision, [0.3])
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "duels over a kernel",
+        "none is proven here",
+        "O(items t + items^2)",
+        "Sui, Zhuang, Burdick and Yue (2017)",
+    )
 
     needs: ClassVar[Needs] = Needs(function=True, duels=True, contexts=False)
     drawing: ClassVar[bool] = True

@@ -12,6 +12,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
 from partial_monitoring.policies.program import Program, program_of
@@ -71,6 +72,14 @@ class Calibrated:
     >>> result.policies
     ['calibrated']
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "every kind of game",
+        "none by default; with guard=, (1 + guard) times the bound of IDS",
+        "that of the index or of IDS, O(k^2 + k d^2) or less",
+        "this library; docs/which-mode.md has what was measured",
+    )
 
     needs: ClassVar[Needs] = Needs(listed=False)
 

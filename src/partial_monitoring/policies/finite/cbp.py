@@ -30,6 +30,7 @@ from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.finite import FiniteGame
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
 from partial_monitoring.policies.finite.patterns import Patterns, Signs
 from partial_monitoring.policies.finite.program import CBPProgram
@@ -95,6 +96,14 @@ class CBP:
     >>> bool((result.regret["cbp"] < 100).all())
     True
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "finite, globally observable",
+        "O~(n^(1/2)) on easy and O~(n^(2/3)) on hard games",
+        "O(neighbours k m), linear programs for new patterns only",
+        "Bartok, Zolghadr and Szepesvari (2012)",
+    )
 
     needs: ClassVar[Needs] = Needs(finite=True, contexts=False)
 
@@ -214,6 +223,14 @@ class RandCBP(CBP):
     >>> bool((result.regret["randcbp"] < 60).all())
     True
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "finite, globally observable",
+        "O~(n^(1/2)) on easy and O~(n^(2/3)) on hard games",
+        "O(neighbours k m), linear programs for new patterns only",
+        "Heuillet, Ahmad and Durand (2024)",
+    )
 
     spread: float = 1.0
     levels: int = 5

@@ -99,17 +99,9 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     their neighbourhood, others by all actions; actions outside A that show the same in every
     outcome observe nothing. One linear and one quadratic program per pair.
     """
-    analysis = analyze(game)
-    if analysis.category == "hopeless":
-        a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
-        raise InvalidInput(
-            f"{policy} plays games that can be learned; actions {brief(game.actions[a])} and "
-            f"{brief(game.actions[b])} cannot be told apart by any feedback."
-        )
-    actions = analysis.representatives
-    pairs = kept_pairs(analysis)
-    losses = -game.rewards
-    unit = float(np.ptp(losses, axis=0).max()) or 1.0
+    analysis = learnable(game, policy)
+    actions, pairs = analysis.representatives, analysis.neighboring_cells
+    losses, unit = -game.rewards, unit_of(game)
     vectors = np.zeros((len(pairs), game.k, game.m))
     for i, (a, b) in enumerate(pairs):
         local = analysis.local_readings[a, b].seen
@@ -117,6 +109,37 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
         seeing = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
         vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, seeing, norm)
     return Geometry(analysis, tuple(actions), tuple(pairs), frozen(vectors), unit)
+
+
+def learnable(game: FiniteGame, policy: str) -> Analysis:
+    """Return the analysis of a game, or refuse a hopeless one in the name of a policy."""
+    analysis = analyze(game)
+    if analysis.category == "hopeless":
+        a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
+        raise InvalidInput(
+            f"{policy} plays games that can be learned; actions {brief(game.actions[a])} and "
+            f"{brief(game.actions[b])} cannot be told apart by any feedback."
+        )
+    return analysis
+
+
+def unit_of(game: FiniteGame) -> float:
+    """Return the largest difference between two actions in one outcome; 1 if there is none."""
+    return float(np.ptp(game.rewards, axis=0).max()) or 1.0
+
+
+def unbiased_vectors(game: Game, target: Array, observers: Sequence[int]) -> Array:
+    """Return estimation vectors of least largest entry, shape (k, m), correct to rounding errors.
+
+    The programs leave errors of about ``NOTHING``; the shortest correction takes them out.
+    """
+    vectors = estimation_vectors(game, target, observers)
+    used = vectors != 0.0
+    rows = game.observation_maps[used]  # (q, d)
+    vectors[used] += np.linalg.lstsq(rows.T, target - rows.T @ vectors[used], rcond=RANK_TOLERANCE)[
+        0
+    ]
+    return vectors
 
 
 def estimation_vectors(
@@ -183,7 +206,7 @@ def helpers(analysis: Analysis) -> Helpers:
     """Return the helpers of a game; every action has one pair of ends at most, up to copies."""
     losses, own = -analysis.game.features, analysis.representatives
     found: dict[int, tuple[int, int, float]] = {}
-    for a, b in kept_pairs(analysis):
+    for a, b in analysis.neighboring_cells:
         apart = losses[a] - losses[b]
         for e in analysis.cells.faces[a, b].neighborhood:
             if e in own or e in found:
@@ -199,9 +222,3 @@ def helpers(analysis: Analysis) -> Helpers:
     ends = np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)
     shares = np.array([found[e][2] for e in order], dtype=float)
     return Helpers(np.array(order, dtype=np.int64), ends, shares)
-
-
-def kept_pairs(analysis: Analysis) -> list[Pair]:
-    """Return the neighbours a < b in A."""
-    own = analysis.representatives
-    return [(a, b) for a, b in analysis.neighbors if a in own and b in own]

@@ -29,7 +29,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
-from partial_monitoring.policies.finite.geometry import helpers, kept_pairs
+from partial_monitoring.policies.finite.geometry import helpers
 from partial_monitoring.policies.finite.posterior import Drawing, Posterior, initial_posterior
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
@@ -108,7 +108,7 @@ class Mario:
         own = np.array(analysis.representatives, dtype=np.int64)
         place = {int(a): i for i, a in enumerate(own)}
         near = np.zeros((len(own), len(own)), dtype=bool)
-        for a, b in kept_pairs(analysis):
+        for a, b in analysis.neighboring_cells:
             near[place[a], place[b]] = near[place[b], place[a]] = True
         between, rewards = helpers(analysis), np.array(game.rewards[own])
         tie = TIE * float(np.abs(rewards).max())

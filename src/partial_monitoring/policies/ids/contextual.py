@@ -13,6 +13,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.state import Context, is_unlisted, some_action
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids.context_counts import AllContexts, CountingState, chances
 from partial_monitoring.policies.ids.context_kernel import Contexts, joint_ratio
 from partial_monitoring.policies.ids.frank_wolfe import STEPS, Iteration, iterated_kernel
@@ -67,6 +68,14 @@ class ContextualIDS(IDS):
     >>> result.policies
     ['contextual_ids']
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "games with listed contexts",
+        "O~(n^(1/2)) or O~(n^(2/3)), by the class of the game as a whole",
+        "a linear program over contexts and actions",
+        "Kirschner, Lattimore and Krause (2023)",
+    )
 
     needs: ClassVar[Needs] = Needs(contexts=True)
 

@@ -19,6 +19,7 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.ids.sampling import Generalized, SamplingRule, as_rule
@@ -47,6 +48,14 @@ class DuelingIDS(DuelPolicy):
     >>> decision = learner.ask()
     >>> learner.tell(decision, [0.3])
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "duels",
+        "O~(n^(1/2))",
+        "O(items d^2), pairs are never listed",
+        "Kirschner and Krause (2021); Kirschner, Lattimore and Krause (2023)",
+    )
 
     needs: ClassVar[Needs] = Needs(duels=True, contexts=False)
 

@@ -16,6 +16,7 @@ from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.estimating import EstimatingPolicy
 from partial_monitoring.policies.ids import gaps as gap_estimates
 from partial_monitoring.policies.ids import information as information_gains
@@ -66,6 +67,14 @@ class IDS(EstimatingPolicy):
     >>> learner.ask().round
     2
     """
+
+    card: ClassVar[Card] = Card(
+        "stochastic",
+        "every kind of game that can be learned",
+        "O~(n^(1/2)) on easy and O~(n^(2/3)) on hard games",
+        "O(k^2 + k d^2) with exact gaps, O(k d) with relaxed ones",
+        "Kirschner, Lattimore and Krause (2023)",
+    )
 
     needs: ClassVar[Needs] = Needs(listed=False)
     kernelized: ClassVar[bool] = True
