@@ -74,9 +74,9 @@ from .policies.calibrated.calibrated import Calibrated as Calibrated
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.finite.feedexp3 import FeedExp3 as FeedExp3
+from .policies.finite.mario import Mario as Mario
 from .policies.finite.neighborhood_watch import NeighborhoodWatch as NeighborhoodWatch
 from .policies.finite.neighborhood_watch import NeighborhoodWatch2 as NeighborhoodWatch2
-from .policies.finite.mario import Mario as Mario
 from .policies.finite.tspm import TSPM as TSPM
 from .policies.finite.tspm import TSPMGaussian as TSPMGaussian
 from .policies.ids import gaps as gaps

@@ -22,11 +22,11 @@ from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.card import Card, card_of
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.finite.feedexp3 import FeedExp3
+from partial_monitoring.policies.finite.mario import Mario
 from partial_monitoring.policies.finite.neighborhood_watch import (
     NeighborhoodWatch,
     NeighborhoodWatch2,
 )
-from partial_monitoring.policies.finite.mario import Mario
 from partial_monitoring.policies.finite.tspm import TSPM, TSPMGaussian
 from partial_monitoring.policies.ids import gaps, information, sampling
 from partial_monitoring.policies.ids.bayesian import BayesianIDS
