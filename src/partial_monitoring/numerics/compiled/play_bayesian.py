@@ -20,9 +20,6 @@ from partial_monitoring.numerics.compiled.world import (
     uniform_for_policy,
 )
 
-FEWEST = 5
-"""What is best in fewer draws than this says nothing about information: it would be noise."""
-
 
 class Shape(NamedTuple):
     """What does not change from round to round; x is what is drawn, of length D."""
@@ -114,7 +111,7 @@ def weigh(shape, earned, counts, sums, mean, gaps, information):
             for j in range(len(row)):
                 shown += row[j] * mean[j]
             for b in range(len(counts)):
-                if counts[b] >= FEWEST:
+                if counts[b] > 0.0:
                     given = 0.0
                     for j in range(len(row)):
                         given += row[j] * sums[b, j]

@@ -117,6 +117,10 @@ class Mario:
         shape = Shape(rewards, own, near, tie, levels, self.samples if levels else 1, *also)
         return MarioState(initial_posterior(game, replicates), shape)
 
+    def draws(self, state: MarioState) -> int:
+        """Return 1: a private stream of random numbers starts with one uniform number."""
+        return 1
+
     def decide(self, state: MarioState, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose actions."""
         from partial_monitoring.numerics.compiled import play_mario
@@ -127,7 +131,7 @@ class Mario:
             )
         *own, tree = self._arrays(state, state.posterior)
         actions = np.empty(len(uniforms), dtype=np.int64)
-        play_mario.decide_all(*own, tree, np.array(uniforms, dtype=float), actions)
+        play_mario.decide_all(*own, tree, np.array(uniforms[:, 0], dtype=float), actions)
         return Choices(actions, tree.chances, estimate=state.posterior.middle)
 
     def update(self, state: MarioState, action: Indices, observation: Array) -> MarioState:

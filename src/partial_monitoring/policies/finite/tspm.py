@@ -75,6 +75,10 @@ class Thompson:
         shape = Shape(np.array(game.rewards), initial, allowed)
         return TSPMState(initial_posterior(game, replicates), shape)
 
+    def draws(self, state: TSPMState) -> int:
+        """Return 1: a private stream of random numbers starts with one uniform number."""
+        return 1
+
     def decide(self, state: TSPMState, uniforms: Array, available: Array | None = None) -> Choices:
         """Choose actions; with ``available``, the best one among these."""
         from partial_monitoring.numerics.compiled import play_tspm
@@ -85,7 +89,7 @@ class Thompson:
         index = np.empty(known.plays.shape)
         actions = np.empty(len(index), dtype=np.int64)
         own = shape, known.parts, self.drawing.law, known.belief, known.work()
-        play_tspm.decide_all(*own, np.array(uniforms, dtype=float), index, actions)
+        play_tspm.decide_all(*own, np.array(uniforms[:, 0], dtype=float), index, actions)
         distribution = point_mass(actions, known.game.k)
         return Choices(actions, distribution, estimate=known.middle, index=index)
 

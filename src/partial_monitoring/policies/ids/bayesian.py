@@ -164,7 +164,8 @@ class BayesianIDS:
         "variance", for all games; or "mutual", the exact mutual information of the observation and
         the best action in finite games.
     samples
-        The number of draws in each round.
+        The number of draws in each round; with 1000 instead of 100 the regret of 400 rounds of
+        apple tasting is 7.7 instead of 9.4, for ten times the work.
     regularization
         The prior of linear games is N(theta_0, rho^2 / lambda I), as that of :class:`LinTS`; in
         finite games it is nearly uniform on the simplex.
@@ -172,8 +173,9 @@ class BayesianIDS:
     Notes
     -----
     Finite games have their exact posterior (see :class:`TSPM`); all others that of normal noise,
-    without the limits of Theta. Unlike Thompson sampling it learns hard games too. What is best in
-    fewer than five draws is left out of the information, which its noise would raise.
+    without the limits of Theta. Unlike Thompson sampling it learns hard games too. Few draws make
+    information noisy and raise it a little; but what none of them finds best is found by those of
+    later rounds, so exploration does not end too soon.
 
     Examples
     --------
@@ -191,12 +193,12 @@ class BayesianIDS:
         games="all with listed actions",
         guarantee="(Psi H n)^(1/2) on average over the prior, Psi the largest ratio, H the entropy "
         "of the best action",
-        cost="1000 posterior draws, each with O(k d) operations, and O(k^2 m d)",
+        cost="100 posterior draws, each with O(k d) operations, and O(k^2 m d)",
         reference="Russo and Van Roy (2014, 2018)",
     )
 
     gain: str = "variance"
-    samples: int = 1000
+    samples: int = 100
     regularization: float = 1.0
 
     def __post_init__(self) -> None:
