@@ -71,8 +71,15 @@ from .policies.bandit.thompson import LinTS as LinTS
 from .policies.bandit.tsallis_inf import TsallisINF as TsallisINF
 from .policies.bandit.uniform import Random as Random
 from .policies.calibrated.calibrated import Calibrated as Calibrated
+from .policies.contextual.cbpside import CBPside as CBPside
+from .policies.contextual.cbpside import RandCBPside as RandCBPside
+from .policies.contextual.polya_gamma import PGIDS as PGIDS
+from .policies.contextual.polya_gamma import PGTS as PGTS
+from .policies.finite.bpm import BPMTS as BPMTS
+from .policies.finite.bpm import BPMLeast as BPMLeast
 from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
+from .policies.finite.exp_by_opt import ExpByOpt as ExpByOpt
 from .policies.finite.feedexp3 import FeedExp3 as FeedExp3
 from .policies.finite.mario import Mario as Mario
 from .policies.finite.neighborhood_watch import NeighborhoodWatch as NeighborhoodWatch
@@ -92,6 +99,7 @@ from .policies.policy import Policy as Policy
 from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
 from .report.write import write_report as write_report
+from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison
 from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map

@@ -12,6 +12,7 @@ from partial_monitoring.games.combinatorial import combinatorial_bandit
 from partial_monitoring.games.contextual import (
     contextual_apple_tasting,
     contextual_dueling,
+    contextual_label_efficient,
     contextual_linear_bandit,
     greedy_exploration,
     segment_pricing,
@@ -81,6 +82,7 @@ __all__ = [  # noqa: RUF022  (in the order of the paper's examples)
     "contextual_dueling",
     "segment_pricing",
     "contextual_apple_tasting",
+    "contextual_label_efficient",
     "kernelized_bandit",
     "kernelized_dueling",
     "kernelized_localized_dueling",
