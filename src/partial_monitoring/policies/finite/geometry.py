@@ -28,7 +28,7 @@ from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
-from partial_monitoring.validation import Array, brief, frozen
+from partial_monitoring.validation import Array, Indices, brief, frozen
 
 Mask = NDArray[np.bool_]
 
@@ -185,3 +185,40 @@ def _flattest(rows: Array, shortest: Array) -> Array:
     )
     flattest: Array = shortest + free @ step
     return flattest
+
+
+@dataclass(frozen=True, eq=False)
+class Helpers:
+    """Actions outside A that lie between two neighbours in A, or are copies of an action in A.
+
+    The loss of each is share times that of one action plus (1 - share) times that of the other.
+    """
+
+    actions: Indices
+    """Shape (h,)."""
+    ends: Indices
+    """The two actions, twice the same for a copy, shape (h, 2)."""
+    shares: Array
+    """Above 0, 1 for a copy, shape (h,)."""
+
+
+def helpers(analysis: Analysis) -> Helpers:
+    """Return the helpers of a game; every action has one pair of ends at most, up to copies."""
+    losses, own = -analysis.game.features, analysis.representatives
+    found: dict[int, tuple[int, int, float]] = {}
+    for a, b in analysis.neighboring_cells:
+        apart = losses[a] - losses[b]
+        for e in analysis.cells.faces[a, b].neighborhood:
+            if e in own or e in found:
+                continue
+            share = float(apart @ (losses[e] - losses[b]) / (apart @ apart))
+            if share > 1.0 - SEEN:
+                found[e] = (a, a, 1.0)
+            elif share < SEEN:
+                found[e] = (b, b, 1.0)
+            else:
+                found[e] = (a, b, share)
+    order = sorted(found)
+    ends = np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)
+    shares = np.array([found[e][2] for e in order], dtype=float)
+    return Helpers(np.array(order, dtype=np.int64), ends, shares)
