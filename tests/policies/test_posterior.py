@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import partial_monitoring as pm
-from partial_monitoring.numerics.compiled import posterior_draw
+from partial_monitoring.numerics.compiled import outcome_counts
 from partial_monitoring.policies.finite.posterior import (
     Drawing,
     Posterior,
@@ -167,8 +167,8 @@ def test_the_normal_density_is_above_the_posterior_everywhere(envelope: int) -> 
         totals = np.add.reduceat(counts, parts.first[:-1])
         for theta in (*rng.dirichlet(np.full(game.d, 0.3), 50), *np.eye(game.d)):
             chances = np.empty(len(counts))
-            posterior_draw.see(parts, theta, chances)
-            assert posterior_draw.log_ratio(parts, law, counts, totals, chances) <= 1e-9
+            outcome_counts.see(parts, theta, chances)
+            assert outcome_counts.log_ratio(parts, law, counts, totals, chances) <= 1e-9
 
 
 def test_the_density_is_that_of_all_actions_apart() -> None:
@@ -184,9 +184,9 @@ def test_the_density_is_that_of_all_actions_apart() -> None:
     ours = np.empty(20)
     for i, point in enumerate(theta):
         chances = np.empty(len(parts.size))
-        posterior_draw.see(parts, point, chances)
+        outcome_counts.see(parts, point, chances)
         own = known.belief.counts[0], known.belief.totals[0]
-        ours[i] = -posterior_draw.divergence(parts, *own, chances, posterior_draw.NONE)
+        ours[i] = -outcome_counts.divergence(parts, *own, chances, outcome_counts.NONE)
     assert np.ptp(ours - log_posterior(game, counts, theta, 0.0)) < 1e-9
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import chance
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.posterior_draw import FIRST, draw, learn
+from partial_monitoring.numerics.compiled.outcome_counts import learn
+from partial_monitoring.numerics.compiled.posterior_draw import FIRST, draw
 from partial_monitoring.numerics.compiled.world import (
     count,
     loss,

@@ -2,7 +2,7 @@
 
 The posterior depends on the partitions of the outcomes that actions show and on how often each
 block was seen; actions that show the same partition share their counts, and symbols that every
-outcome shows say nothing. See ``numerics.compiled.posterior_draw``.
+outcome shows say nothing. See ``outcome_counts`` and ``posterior_draw`` in ``numerics.compiled``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Drawing:
     @cached_property
     def law(self) -> Any:
         """The same for compiled loops."""
-        from partial_monitoring.numerics.compiled.posterior_draw import Law
+        from partial_monitoring.numerics.compiled.outcome_counts import Law
 
         with np.errstate(divide="ignore"):
             log_ratio = float(np.log(self.ratio))
@@ -78,12 +78,11 @@ class Posterior:
 
     def after(self, action: Indices, observation: Array) -> Posterior:
         """Return what is known after the observations (n, m) of the actions (n,)."""
-        from partial_monitoring.numerics.compiled import posterior_draw
+        from partial_monitoring.numerics.compiled import outcome_counts
 
-        moved = self.copied()
-        posterior_draw.learn_all(
-            self.parts, moved.belief, self.work(), np.asarray(action, np.int64), _plain(observation)
-        )
+        moved, scratch = self.copied(), np.empty(self.belief.counts.shape)
+        shown = np.asarray(action, np.int64), _plain(observation)
+        outcome_counts.learn_all(self.parts, moved.belief, scratch, *shown)
         return moved
 
     def draw(
@@ -127,7 +126,7 @@ class Posterior:
 
 def initial_posterior(game: FiniteGame, replicates: int) -> Posterior:
     """Return what is known before the first round."""
-    from partial_monitoring.numerics.compiled.posterior_draw import Belief
+    from partial_monitoring.numerics.compiled.outcome_counts import Belief
 
     parts, n, d = partitions(game), replicates, game.d
     belief = Belief(
@@ -141,7 +140,7 @@ def initial_posterior(game: FiniteGame, replicates: int) -> Posterior:
 
 def partitions(game: FiniteGame) -> Any:
     """Return the partitions that actions show; if none shows anything, that of single outcomes."""
-    from partial_monitoring.numerics.compiled.posterior_draw import Partitions
+    from partial_monitoring.numerics.compiled.outcome_counts import Partitions
 
     d = game.d
     known: dict[tuple[int, ...], int] = {}  # the first block of each partition

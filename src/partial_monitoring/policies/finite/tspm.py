@@ -50,7 +50,7 @@ class TSPMState:
     """Rewards, and the initial rounds; there are none if one action is always best."""
 
 
-class Thompson:
+class PosteriorSampling:
     """What TSPM and TSPM-Gaussian share; they differ in what they draw from."""
 
     needs: ClassVar[Needs] = Needs(finite=True, contexts=False, hardest="easy")
@@ -117,7 +117,7 @@ class Thompson:
 
 
 @dataclass(frozen=True)
-class TSPM(Thompson):
+class TSPM(PosteriorSampling):
     """Thompson sampling on finite games: draw from the exact posterior, play what is best.
 
     Parameters
@@ -176,7 +176,7 @@ class TSPM(Thompson):
 
 
 @dataclass(frozen=True)
-class TSPMGaussian(Thompson):
+class TSPMGaussian(PosteriorSampling):
     """Thompson sampling on finite games with a normal posterior, cut off at the simplex.
 
     Parameters
