@@ -31,7 +31,8 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
-from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
+from partial_monitoring.policies.finite.estimation import NORMS
+from partial_monitoring.policies.finite.geometry import Geometry, Mask, geometry
 from partial_monitoring.policies.finite.patterns import Patterns, Signs
 from partial_monitoring.policies.finite.program import CBPProgram
 from partial_monitoring.policies.needs import Needs, refuse
