@@ -286,5 +286,6 @@ def decided(state: CBPState, factors: Array) -> Signs:
 
     shape = state.geometry
     signs = np.zeros((len(state.round), len(shape.pairs)), dtype=np.int8)
-    comparisons.decide(shape.vectors, shape.sizes, state.plays, state.sums, factors, signs)
+    room = comparisons.no_sums(1, shape.game.k, len(shape.pairs))
+    comparisons.decide(*shape.by_action, state.plays, state.sums, factors, room, signs)
     return signs

@@ -60,6 +60,12 @@ class Geometry:
         """|v_c|, the largest entry for every pair and action, shape (pairs, k)."""
         return frozen(np.abs(self.vectors).max(axis=2, initial=0.0))
 
+    @cached_property
+    def by_action(self) -> tuple[Array, Array]:
+        """The vectors and sizes in the order of compiled sums, shapes (k, m, pairs), (k, pairs)."""
+        vectors = np.ascontiguousarray(self.vectors.transpose(1, 2, 0))
+        return vectors, np.ascontiguousarray(self.sizes.T)
+
     @property
     def observers(self) -> Mask:
         """Which actions observe which pair, shape (pairs, k)."""
