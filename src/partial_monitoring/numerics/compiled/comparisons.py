@@ -17,7 +17,7 @@ BLOCK = 8
 
 
 class Sums(NamedTuple):
-    """Sums over the actions of each block, for n replicates, each of shape (n, blocks, pairs)."""
+    """Sums over the actions of each block and, last, of all, each of shape (n, blocks + 1, pairs)."""
 
     difference: np.ndarray
     rough: np.ndarray
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
 def no_sums(n: int, k: int, pairs: int) -> Sums:
     """Return room for the sums of n replicates."""
     blocks = -(-k // BLOCK)
-    return Sums(*(np.zeros((n, blocks, pairs)) for _ in range(3)))
+    return Sums(*(np.zeros((n, blocks + 1, pairs)) for _ in range(3)))
 
 
 @compiled
@@ -45,8 +45,9 @@ def decide(vectors, sizes, plays, counts, factors, sums, signs):
         for c in range(k):
             share[i, c] = 1.0 / plays[i, c]
             error[i, c] = math.sqrt(share[i, c])
-        for block in range(sums.width.shape[1]):
+        for block in range(sums.width.shape[1] - 1):
             add_up(vectors, sizes, counts, share, error, sums, i, 0, block)
+        add_blocks(sums, 0)
         for e in range(signs.shape[1]):
             difference, width = compare(sums, 0, e)
             signs[i, e] = sign_of(difference, width * factors[i, 0 if shared else e])
@@ -83,18 +84,30 @@ def add_up(vectors, sizes, counts, share, error, sums, i, row, block):
 
 
 @compiled(allocates=False)
+def add_blocks(sums, row):
+    """Add up the blocks in a row of the sums."""
+    last = sums.width.shape[1] - 1
+    for e in range(sums.width.shape[2]):
+        sums.difference[row, last, e] = 0.0
+        sums.rough[row, last, e] = 0.0
+        sums.width[row, last, e] = 0.0
+    for block in range(last):
+        for e in range(sums.width.shape[2]):
+            sums.difference[row, last, e] += sums.difference[row, block, e]
+            sums.rough[row, last, e] += sums.rough[row, block, e]
+            sums.width[row, last, e] += sums.width[row, block, e]
+
+
+@compiled(allocates=False)
 def compare(sums, row, e):
     """Return the difference of pair e in a row of the sums, and its width for the factor 1.
 
     A difference that is only rounding has no width (NaN), and neither it nor that of an observer
     that was never played is ever decided.
     """
-    difference, rough, width = 0.0, 0.0, 0.0
-    for block in range(sums.width.shape[1]):
-        difference += sums.difference[row, block, e]
-        rough += sums.rough[row, block, e]
-        width += sums.width[row, block, e]
-    return difference, width if abs(difference) > ROUNDING * rough else math.nan
+    last = sums.width.shape[1] - 1
+    difference, rough = sums.difference[row, last, e], sums.rough[row, last, e]
+    return difference, sums.width[row, last, e] if abs(difference) > ROUNDING * rough else math.nan
 
 
 @compiled(allocates=False)

@@ -10,6 +10,7 @@ import numpy as np
 from partial_monitoring.numerics.compiled.comparisons import (
     BLOCK,
     Sums,
+    add_blocks,
     add_up,
     compare,
     factor_at,
@@ -239,6 +240,7 @@ def learn(shape, state, action, i):
         i,
         action // BLOCK,
     )
+    add_blocks(state.added, i)
     for e in range(state.width.shape[1]):
         state.difference[i, e], state.width[i, e] = compare(state.added, i, e)
 
@@ -247,7 +249,7 @@ def learn(shape, state, action, i):
 def begin(shape, state):
     """Add up what is known before the first round: nothing."""
     for i in range(len(state.width)):
-        for block in range(state.added.width.shape[1]):
+        for block in range(state.added.width.shape[1] - 1):
             add_up(
                 shape.vectors,
                 shape.sizes,

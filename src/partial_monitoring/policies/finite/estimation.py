@@ -92,7 +92,7 @@ class Observed:
         sums = np.add.reduceat(self.rows, starts, axis=0)  # (observers, d)
         if self.free.shape[1] == len(starts) - 1 and np.array_equal(sums, np.ones_like(sums)):
             return shifted(shortest, starts)
-        return np.array([_flattest(self.free, one) for one in shortest])
+        return np.array([_flattest(self.rows, self.free, one) for one in shortest])
 
     @cached_property
     def free(self) -> Array:
@@ -139,25 +139,32 @@ def _balance(least: Array, most: Array, rates: Array) -> Array:
     return z
 
 
-def _flattest(free: Array, shortest: Array) -> Array:
-    """Return the shortest of the solutions x = shortest + free z whose largest entry is least.
+def _flattest(rows: Array, free: Array, shortest: Array) -> Array:
+    """Return the shortest of the x with rows' x = rows' shortest whose largest entry is least.
 
-    Columns of ``free`` (q, dimension) are orthonormal and orthogonal to the shortest one: first
-    the least V with -V <= x <= V, then the shortest such z.
+    First the least V with -V <= x <= V. All solutions are shortest + free z with orthonormal
+    columns (q, dimension), which are orthogonal to the shortest one: then the shortest such z.
     """
-    q, dimension = free.shape
-    one = np.ones((q, 1))
-    matrix = np.concatenate([np.hstack([free, -one]), np.hstack([-free, -one])])
-    right = np.concatenate([-shortest, shortest])
-    endless = np.full(dimension, np.inf)
-    least, most = np.append(-endless, 0.0), np.append(endless, np.inf)
-    program = conic.LinearProgram(matrix, np.full(2 * q, -np.inf), right, least, most)
-    best = program.maximize(-np.append(np.zeros(dimension), 1.0))
+    q, d = rows.shape
+    one, each = np.ones((q, 1)), np.eye(q)
+    equal = np.hstack([rows.T, np.zeros((d, 1))])
+    target, endless, none = rows.T @ shortest, np.full(q, np.inf), np.zeros(q)
+    program = conic.LinearProgram(
+        np.concatenate([equal, np.hstack([each, -one]), np.hstack([each, one])]),
+        np.concatenate([target, -endless, none]),
+        np.concatenate([target, none, endless]),
+        np.append(-endless, 0.0),
+        np.append(endless, np.inf),
+    )
+    best = program.maximize(-np.append(none, 1.0))
     if best is None:
         raise SolverError("the program of the estimation vectors has no answer.")
-    largest = -best.value * (1.0 + SLACK)
+    largest, dimension = -best.value * (1.0 + SLACK), free.shape[1]
     step = conic.nearest_point(
-        np.zeros(dimension), np.eye(dimension), matrix[:, :-1], right + largest
+        np.zeros(dimension),
+        np.eye(dimension),
+        np.concatenate([free, -free]),
+        largest + np.concatenate([-shortest, shortest]),
     )
     flattest: Array = shortest + free @ step
     return flattest

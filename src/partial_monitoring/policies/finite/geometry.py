@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.cells import Pair
-from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.finite.estimation import Observed
+from partial_monitoring.policies.needs import analysis_of
 from partial_monitoring.validation import Array, brief, frozen
 
 Mask = NDArray[np.bool_]
@@ -112,7 +112,7 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
 
 def learnable(game: FiniteGame, policy: str) -> Analysis:
     """Return the analysis of a game, or refuse a hopeless one in the name of a policy."""
-    analysis = analyze(game)
+    analysis: Analysis = analysis_of(game)
     if analysis.category == "hopeless":
         a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
         raise InvalidInput(

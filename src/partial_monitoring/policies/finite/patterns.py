@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +22,31 @@ from partial_monitoring.analysis.advantage import Advantage, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
 from partial_monitoring.numerics.conic import LinearProgram
+from partial_monitoring.numerics.rational import eliminate, total
 from partial_monitoring.policies.finite.geometry import Geometry, Mask
 from partial_monitoring.validation import Array, Indices
+
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled.sign_table import Table
 
 Signs = NDArray[np.int8]
 
 ROOM = 16
 """The number of patterns (a power of two), and of proofs, for which there is room at first."""
 
+MOST = 2**27
+"""About how many bytes of patterns are remembered; then all are forgotten, but not the proofs."""
+
 
 class Patterns:
     """What every pattern of a game leaves; each pattern is considered once and remembered.
 
-    Threads may share it: what is remembered about a pattern is complete. Copies start anew.
+    In a fan (see ``is_fan``) that takes no linear program and nothing is remembered. Threads may
+    share it: what is remembered about a pattern is complete. Copies start anew.
     """
 
     def __init__(self, geometry: Geometry) -> None:
-        from partial_monitoring.numerics.compiled.sign_table import Fan, Proofs, Table
+        from partial_monitoring.numerics.compiled.sign_table import Fan, Proofs
 
         self.geometry = geometry
         own, k, pairs = list(geometry.actions), geometry.game.k, len(geometry.pairs)
@@ -55,17 +63,24 @@ class Patterns:
         self._lost = np.zeros((1, len(own)), dtype=np.int64)
         nothing = np.zeros((total, 0 if len(numbered) else ROOM, pairs), dtype=np.int8)
         self._proofs = Proofs(nothing, nothing.copy(), np.zeros((total, 2), dtype=np.int64))
-        self.table = Table(
+        self.table = self._no_patterns()
+        """All patterns that are known."""
+        self._adding = RLock()
+
+    def _no_patterns(self) -> Table:
+        """Return an empty table."""
+        from partial_monitoring.numerics.compiled.sign_table import Table
+
+        total, k = self.fan.near.shape
+        return Table(
             slots=np.full(2 * ROOM, -1, dtype=np.int64),
-            signs=np.zeros((ROOM, pairs), dtype=np.int8),
+            signs=np.zeros((ROOM, len(self.ends)), dtype=np.int8),
             left=np.zeros((ROOM, total), dtype=bool),
             candidates=np.zeros((ROOM, k), dtype=bool),
             observers=np.zeros((ROOM, k), dtype=bool),
             consistent=np.zeros(ROOM, dtype=bool),
             known=0,
         )
-        """All patterns that are known."""
-        self._adding = RLock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Patterns, (self.geometry,)
@@ -78,8 +93,8 @@ class Patterns:
         """
         if len(self.fan.pairs):
             return self._in_fan(signs)
-        numbers = self.numbers(signs)
-        table = self.table
+        with self._adding:
+            numbers, table = self.numbers(signs), self.table
         return table.candidates[numbers], table.observers[numbers], table.consistent[numbers]
 
     def _in_fan(self, signs: Signs) -> tuple[Mask, Mask, Mask]:
@@ -102,6 +117,8 @@ class Patterns:
 
         numbers = np.empty(len(signs), dtype=np.int64)
         with self._adding:
+            if self.table.known * sum(own.shape[1] for own in self.table[1:-2]) > MOST:
+                self.table = self._no_patterns()
             lacking = sign_table.FULL
             while lacking != sign_table.DONE:
                 known, i, lacking = sign_table.add_all(
@@ -189,11 +206,19 @@ def is_fan(geometry: Geometry) -> bool:
     differences of their losses are linearly independent there: around it they occur in every
     order. Pricing and bandits are such games.
     """
-    losses = -geometry.game.features[list(geometry.actions)]
+    own, exact = list(geometry.actions), geometry.analysis.exact
+    losses = -geometry.game.features[own]
     apart = (losses[1:] - losses[0]) / geometry.unit
     count, d = apart.shape
-    if count == 0 or np.linalg.matrix_rank(apart - apart.mean(axis=1, keepdims=True)) < count:
+    inside = apart - apart.mean(axis=1, keepdims=True)  # as functions on the simplex
+    if count == 0 or np.linalg.matrix_rank(inside) < count:
         return False
+    if exact is not None and count == d - 1:  # one such point, perhaps very close to the boundary
+        ties = total(exact.features[own[1:]], -exact.features[own[:1]])
+        rows = np.concatenate([ties, np.ones((1, d), dtype=np.int64)])
+        found = eliminate(np.column_stack([rows, np.eye(d, dtype=np.int64)[-1]]), d)
+        sign = 1 if found.pivot > 0 else -1
+        return found.rank == d and all(sign * entry > 0 for entry in found.matrix[:, d])
     rows = np.concatenate([apart, np.ones((1, d))])
     # theta = least + rest with the same least for all outcomes.
     matrix = np.column_stack([rows, rows.sum(axis=1)])
