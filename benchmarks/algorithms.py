@@ -96,7 +96,7 @@ MANY_PRICES = (30, 80)
 
 
 def many_prices() -> Table:
-    """Return the time of the first state, and of a round of one seed, where there are many pairs."""
+    """Return the time of the first state and of a round of one seed where there are many pairs."""
     table = Table(title=f"Many prices: time of one core, one seed, {ROUNDS:,} rounds")
     for column in ("prices", "neighbours", "policy", "first state", "round", "backend"):
         table.add_column(column)

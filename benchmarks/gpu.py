@@ -70,18 +70,15 @@ def share_features(game: Any) -> None:
     catalogue.Shelf = lambda game: shelf  # type: ignore[assignment,misc]
 
 
-def on_the_device(call: Callable[[], object], count: int = 30) -> float:
-    """Return the seconds that the device takes for a call, launched one after the other."""
-    from numba import cuda
+def on_the_device(call: Callable[[Any], object], count: int = 30) -> float:
+    """Return the seconds that the device takes for a call, many of which are launched at once."""
+    from partial_monitoring.numerics.cuda.blocks import recorded
 
-    call()
-    start, end = cuda.event(), cuda.event()
-    start.record()
-    for _ in range(count):
-        call()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / 1e3 / count
+    replay = recorded(*[call] * count)
+    replay()
+    start = perf_counter()
+    replay()
+    return (perf_counter() - start) / count
 
 
 def reads(device: Any, k: int, d: int) -> Iterator[tuple[str, float]]:
@@ -108,11 +105,13 @@ def reads(device: Any, k: int, d: int) -> Iterator[tuple[str, float]]:
         yield "torch.sum", start.elapsed_time(end) / 30e3
 
 
-def kernels(device: Any) -> Iterator[tuple[str, float]]:
+def kernels(device: Any, gaps: str) -> Iterator[tuple[str, float]]:
     """Yield the times of the kernels of a decision."""
-    launches = {"sweep": device._sweep, "pair": device._pair, "refresh": device._refresh()}
-    names = ("squares", "middle", "quadratic")
-    launches |= dict(zip(names, device._improvements(), strict=True))
+    launches = {f"sweep, {gaps}": device._sweep, f"pair, {gaps}": device._pair}
+    if gaps == "default":
+        names = ("squares", "middle", "quadratic")
+        launches |= dict(zip(names, device._improvements(), strict=True))
+        launches["refresh"] = device._refresh()
     for name, launch in launches.items():
         yield name, on_the_device(launch)
     device.known = None  # variances have changed
@@ -157,7 +156,7 @@ def decisions(sizes: tuple[int, ...], d: int, count: int) -> list[Table]:
             device = learner._session.state.known.shelf.catalogue._device
             times = dict(reads(device, k, d)) if not limit else {}
             limit, ask = limit or min(times.values()), float(np.median(asks))
-            times |= dict(kernels(device)) if name == "default" else {}
+            times |= dict(kernels(device, name))
             flops = f"{4.0 * k * d * d / ask / 1e12:.1f}" if name == "default" else ""
             table.add_row(
                 f"{k:,}",
@@ -204,7 +203,7 @@ def simulations(seeds: int, horizon: int) -> Table:
                 truth,
                 horizon=horizon,
                 seeds=seeds,
-                checkpoints=[1, horizon],
+                checkpoints=[horizon],
                 device="cuda",
             )
         except pm.errors.InvalidInput as error:

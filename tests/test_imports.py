@@ -48,6 +48,7 @@ MODULES = [
     "plot",
     "policies",
     "readings",
+    "truths",
 ]
 EACH_FIRST = """
 import importlib, json, sys

@@ -10,7 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.simulation.truths import Among, FixedTruth, Random, Worst
+from partial_monitoring.simulation.truths.kinds import Among, FixedTruth, Random, Worst
 
 FULL = """
 name = "prices"

@@ -14,7 +14,8 @@ from scipy.special import erf
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, UnknownName
 from partial_monitoring.games import functions
-from partial_monitoring.simulation.truths import Function, read_truth
+from partial_monitoring.simulation.truths import read_truth
+from partial_monitoring.simulation.truths.kinds import Function
 
 SQUARE = {"low": [0, 0], "high": [1, 1], "count": 20}
 

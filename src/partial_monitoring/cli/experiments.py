@@ -72,10 +72,11 @@ def run_options(command: Any) -> Any:
 )
 @click.option(
     "--theta",
-    default="random",
+    multiple=True,
+    default=("random",),
     show_default=True,
-    help="The true parameter: 0.2,0.5,0.3, random (one per seed), worst (found by a search) or the "
-    "name of a test function.",
+    help="What is true: 0.2,0.5,0.3, random (one per seed), worst (found by a search), the name of "
+    "a test function, hostile, lower_bound, or a file of outcomes; may be given several times.",
 )
 @click.option("--horizon", default=1000, show_default=True, help="Rounds.")
 @click.option(
@@ -99,7 +100,7 @@ def simulate(
     options: Sequence[str],
     param: Sequence[str],
     chosen: Sequence[str],
-    theta: str,
+    theta: Sequence[str],
     horizon: int,
     seeds: str,
     checkpoints: str | None,
@@ -114,12 +115,13 @@ def simulate(
     from partial_monitoring.experiments.content_key import content_key
 
     label = Path(game).stem if exists(game) else game
-    what = [game, options, param, chosen, theta, horizon, seeds, checkpoints, noise]
+    what = [game, options, param, chosen, _alone(theta), horizon, seeds, checkpoints, noise]
     what += [probe] if probe != "0" else []
+    truths = {text: read_value(text) for text in theta}
     experiment = pm.Experiment(
         {label: find_game(game, options, param)},
         read_policies(chosen),
-        {label: read_value(theta)},
+        {label: _alone([*truths.values()]) if len(truths) == 1 else truths},
         horizon=horizon,
         seeds=read_value(seeds),  # type: ignore[arg-type]
         checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
@@ -218,6 +220,11 @@ def keep_command(folder: Path, name: str) -> None:
 def warn(line: str) -> None:
     """Print a warning."""
     click.echo(f"pm: {line}", err=True)
+
+
+def _alone(several: Sequence[Any]) -> Any:
+    """Return the only one of a list, else the list."""
+    return several[0] if len(several) == 1 else several
 
 
 def _listed(value: object) -> Any:

@@ -33,7 +33,7 @@ from partial_monitoring.simulation.simulate import (
     named_policies,
     seed_numbers,
 )
-from partial_monitoring.simulation.truths import Truth, read_truth
+from partial_monitoring.simulation.truths import Truth, is_table, read_truth
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -67,10 +67,13 @@ class Experiment(Plan):
     theta
         The true parameters: one parameter, "random" (one per seed), "worst" (one on which the first
         policy has large regret), ``{"among": parameters, "weights": probabilities}``, or for kernel
-        games a function or the name of one of ``pm.functions``. For several games a dict from their
-        names to one of these, or to a dict of several with names of their own.
+        games a function or the name of one of ``pm.functions``; or a world that changes, of
+        ``pm.truths``. For several games a dict from their names to one of these, or to a dict of
+        several with names of their own.
     horizon, seeds, checkpoints, noise, probe
         As for :func:`partial_monitoring.simulate`.
+    fewer_seeds
+        How many of the seeds, the first ones, policies that take long play, by name.
     name
         The name of the experiment.
 
@@ -93,6 +96,7 @@ class Experiment(Plan):
         checkpoints: ArrayLike | None = None,
         noise: str | NoiseFunction | None = None,
         probe: float = 0.0,
+        fewer_seeds: Mapping[str, int] | None = None,
         name: str = "experiment",
     ) -> None:
         rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
@@ -100,7 +104,7 @@ class Experiment(Plan):
         numbers = seed_numbers(seeds)
         known = named_games(games)
         settings = tuple(
-            _setting(game_name, game, truth_name, truth, chosen, numbers, noise)
+            _setting(game_name, game, truth_name, truth, chosen, numbers, noise, rounds)
             for game_name, game in known.items()
             for truth_name, truth in _truths(theta, game_name, game, list(known)).items()
         )
@@ -113,6 +117,7 @@ class Experiment(Plan):
             seeds=numbers,
             checkpoints=checkpoint_rounds(checkpoints, rounds),
             noise=noise,
+            fewer=_fewer(fewer_seeds or {}, chosen),
         )
 
     def run(
@@ -194,6 +199,15 @@ class Experiment(Plan):
             return [runner.comparison_of(self, setting, cells, kept) for setting in self.settings]
 
 
+def _fewer(given: Any, policies: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many seeds some policies play."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"fewer_seeds must be a dict by policy; got {brief(given)}.")
+    for name in given:
+        entry("policy of the experiment", name, policies)
+    return {name: whole_number("fewer_seeds", n, at_least=1) for name, n in given.items()}
+
+
 def named_games(games: Games) -> dict[str, AnyGame]:
     """Return games by name; unnamed ones are called "game", or "game 1", "game 2", ..."""
     several = isinstance(games, Sequence) and len(games) > 1
@@ -212,23 +226,17 @@ def _truths(theta: Any, game_name: str, game: AnyGame, names: Sequence[str]) -> 
                 f"theta must give the true parameters of every game; {brief(game_name)} is missing."
             )
         theta = theta[game_name]
-        if isinstance(theta, Mapping) and not _is_one(theta):
+        if isinstance(theta, Mapping) and not is_table(theta):
             if not theta:
                 raise InvalidInput(f"theta of {brief(game_name)} must hold at least one; got none.")
             given = labels("theta", [*theta], len(theta))
             truths = [read_truth(value, game) for value in theta.values()]
             return dict(zip(given, truths, strict=True))
-    elif isinstance(theta, Mapping) and not _is_one(theta):
+    elif isinstance(theta, Mapping) and not is_table(theta):
         unknown = next(name for name in theta if name not in names)
         raise unknown_name("game of the experiment", unknown, names)
     truth = read_truth(theta, game)
     return {truth.name: truth}
-
-
-def _is_one(theta: Mapping[str, Any]) -> bool:
-    """Whether a table describes one truth instead of several by name."""
-    read = any(isinstance(value, Truth) for value in theta.values())
-    return "among" in theta and set(theta) <= {"among", "weights"} and not read
 
 
 def _setting(
@@ -239,11 +247,13 @@ def _setting(
     policies: Mapping[str, Policy[Any]],
     seeds: Indices,
     noise: str | NoiseFunction | None,
+    horizon: int,
 ) -> Setting:
     """Determine which policies play a game; invalid true parameters are refused."""
     if isinstance(noise, str) and noise not in NOISE:
         raise unknown_name("noise", noise, NOISE)
     try:
+        truth = truth.prepared(game, horizon)
         if not truth.searched:
             possible = truth.possible(game, seeds)
             Environment(game, possible, np.arange(len(possible)), noise)

@@ -18,11 +18,11 @@ from partial_monitoring.experiments.experiment import Experiment
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
-from partial_monitoring.validation import brief, file_path, known_keys
+from partial_monitoring.validation import brief, file_path, known_keys, whole_number
 
 KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "probe", "games", "policies")
 GAME_KEYS = ("game", "options", "theta", "instances")
-POLICY_KEYS = ("policy", "options")
+POLICY_KEYS = ("policy", "options", "seeds")
 
 
 def load_experiment(path: str | Path) -> Experiment:
@@ -51,13 +51,15 @@ def experiment_from_dict(
     for label, entry in _entries("games", data["games"], "game").items():
         with _at(f"games.{label}"):
             games[label], theta[label] = _read_game(label, entry, folder)
-    policies = {}
+    policies, fewer = {}, {}
     chosen = data.get("policies", [policy_registry.DEFAULT])
     for label, entry in _entries("policies", chosen, "policy").items():
         with _at(f"policies.{label}"):
             known_keys("a policy", entry, POLICY_KEYS)
             options = _table("options", entry.get("options", {}))
             policies[label] = policy_registry.make(entry.get("policy", label), **options)
+            if "seeds" in entry:
+                fewer[label] = whole_number("seeds", entry["seeds"], at_least=1)
     return Experiment(
         games,
         policies,
@@ -67,6 +69,7 @@ def experiment_from_dict(
         checkpoints=data.get("checkpoints"),
         noise=data.get("noise"),
         probe=data.get("probe", 0.0),
+        fewer_seeds=fewer,
         name=data.get("name", name),
     )
 
@@ -84,13 +87,13 @@ def _read_game(label: str, entry: Mapping[str, Any], folder: Path) -> tuple[AnyG
         found = game_registry.make(called, **options)
     if "instances" not in entry:
         with _at("theta"):
-            return found, read_truth(entry.get("theta", "random"), found)
+            return found, read_truth(entry.get("theta", "random"), found, folder=folder)
     if "theta" in entry:
         raise InvalidInput("has both theta and instances; give only one of them.")
     instances = {}
     for name, value in _table("instances", entry["instances"]).items():
         with _at(f"instances.{name}"):
-            instances[name] = read_truth(value, found)
+            instances[name] = read_truth(value, found, folder=folder)
     return found, instances
 
 

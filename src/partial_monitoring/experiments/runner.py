@@ -74,9 +74,9 @@ def missing(
     """Return the tasks that are left to play, and to which configuration each belongs."""
     tasks: dict[Task, Key] = {}
     for key, configuration in configurations.items():
-        done = store.finished(configuration.key)
-        there = np.isin(plan.seeds, [] if done is None else done.seeds)
-        seeds = plan.seeds[~there]
+        done, seeds = store.finished(configuration.key), plan.seeds_of(key[2])
+        there = np.isin(seeds, [] if done is None else done.seeds)
+        seeds = seeds[~there]
         shown.add(key, configuration.horizon, len(there), len(seeds))
         tasks |= dict.fromkeys(chunks(configuration, seeds, workers), key)
     return tasks
@@ -103,7 +103,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
                 "game": first.game_key,
                 "truth": setting.truth_name,
                 # the former key, so that old and new plans of a store are merged
-                "truth_key": content_key(described(first.truth, former=True)),
+                "truth_key": content_key(described(first.truth.content, former=True)),
                 "cells": {name: one.key for name, one in own.items()},
                 "policies": {name: _policy_dict(one.policy) for name, one in own.items()},
                 "refused": dict(setting.refused),
@@ -112,6 +112,7 @@ def note(plan: Plan, store: Store, configurations: dict[Key, Configuration]) -> 
     content = {
         "name": plan.name,
         "seeds": plan.seeds.tolist(),
+        "fewer": dict(plan.fewer),
         "checkpoints": plan.checkpoints.tolist(),
         "settings": listed,
     }
@@ -134,7 +135,7 @@ def comparison_of(
     for name in setting.players:
         found = store.finished(configurations[setting.game_name, setting.truth_name, name].key)
         assert found is not None
-        runs[name] = found.only(plan.seeds)
+        runs[name] = found.only(plan.seeds_of(name))
     where = setting.game_name, setting.game, setting.truth_name
     return Comparison(*where, setting.players, put_together(runs), setting.refused)
 
@@ -148,12 +149,13 @@ def arrow_table(comparisons: Sequence[Comparison]) -> pyarrow.Table:
     }
     for comparison in comparisons:
         result = comparison.result
-        n, marks = len(result.seeds), len(result.checkpoints)
+        marks = len(result.checkpoints)
         for name in result.policies:
-            names = (comparison.game_name, comparison.instance, name)
-            blocks = [np.repeat(label, n * marks) for label in names]
-            blocks += [np.repeat(result.seeds, marks), np.tile(result.checkpoints, n)]
-            blocks += [getattr(result, key)[name].ravel() for key in TABLES[:3]]
+            names, played = (comparison.game_name, comparison.instance, name), result.played(name)
+            seeds = result.seeds[played]
+            blocks = [np.repeat(label, len(seeds) * marks) for label in names]
+            blocks += [np.repeat(seeds, marks), np.tile(result.checkpoints, len(seeds))]
+            blocks += [getattr(result, key)[name][played].ravel() for key in TABLES[:3]]
             for column, block in zip(columns.values(), blocks, strict=True):
                 column.append(block)
     return pa.table({name: np.concatenate(parts) for name, parts in columns.items()})

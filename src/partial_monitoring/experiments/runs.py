@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 import partial_monitoring
 from partial_monitoring.experiments.content_key import content_key, described, registered
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy
-from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.truths import Truth
@@ -51,6 +52,12 @@ class Plan:
     checkpoints: Indices
     """Rounds that are recorded, increasing."""
     noise: str | NoiseFunction | None
+    fewer: Mapping[str, int]
+    """How many of the seeds a policy plays, by name, if not all of them."""
+
+    def seeds_of(self, policy: str) -> Indices:
+        """Return the seeds that a policy plays."""
+        return self.seeds[: self.fewer.get(policy)]
 
     @property
     def horizon(self) -> int:
@@ -86,7 +93,7 @@ class Configuration:
             "format": version,
             "version": partial_monitoring.__version__,
             "game": self.game_key,
-            "truth": described(self.truth, former=former),
+            "truth": described(self.truth.content, former=former),
             "policy": described(self.policy, former=former),
             "checkpoints": self.checkpoints.tolist(),
             "noise": described(self.noise, former=former),
@@ -109,23 +116,40 @@ class Configuration:
 
     def play(self, seeds: Indices, threads: int | None = None) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
-        theta = self.truth.draw(self.game, seeds)
-        environment = Environment(self.game, theta, seeds, self.noise, self.truth.function)
+        environment = self.truth.environment(self.game, seeds, self.horizon, self.noise)
         run = play(self.game, self.policy, environment, self.checkpoints, threads=threads)
         if run.interrupted:
             raise KeyboardInterrupt
-        return Result.of(seeds, self.checkpoints, environment.theta, {RECORDED: run})
+        where = seeds, self.checkpoints, environment.theta
+        return Result.of(*where, {RECORDED: run}, self.truth.against)
 
 
 def put_together(runs: dict[str, Result]) -> Result:
-    """Return the stored results of single policies as one result of all of them."""
-    first = next(iter(runs.values()))
-    tables = {
-        key: {name: getattr(result, key)[RECORDED] for name, result in runs.items()}
+    """Return the stored results of single policies as one result of all of them.
+
+    Their seeds are those of the policy with the most; the regret of others is nan where they have
+    not played.
+    """
+    first = max(runs.values(), key=lambda result: len(result.seeds))
+    tables: dict[str, Any] = {
+        key: {
+            name: _on_seeds(getattr(result, key)[RECORDED], result.seeds, first.seeds)
+            for name, result in runs.items()
+        }
         for key in TABLES
     }
     seconds = {name: result.seconds[RECORDED] for name, result in runs.items()}
     backend = {name: result.backend.get(RECORDED, "") for name, result in runs.items()}
-    return Result(
-        first.seeds, first.checkpoints, first.theta, **tables, seconds=seconds, backend=backend
-    )
+    more: dict[str, Any] = {"seconds": seconds, "backend": backend, "against": first.against}
+    return Result(first.seeds, first.checkpoints, first.theta, **tables, **more)
+
+
+def _on_seeds(table: Any, own: Indices, seeds: Indices) -> Any:
+    """Return a table with a row for each of more seeds; new rows are nan, or 0 in counts."""
+    if len(own) == len(seeds):
+        return table
+    filler = np.nan if table.dtype.kind == "f" else 0
+    whole = np.full((len(seeds), *table.shape[1:]), filler, dtype=table.dtype)
+    places = {int(seed): place for place, seed in enumerate(seeds)}
+    whole[[places[int(seed)] for seed in own]] = table
+    return whole

@@ -159,6 +159,8 @@ class StoredGroup:
     refused: dict[str, str] = field(default_factory=dict)
     seeds: dict[int, None] = field(default_factory=dict)
     """All that were planned, in their order."""
+    fewer: dict[str, int] = field(default_factory=dict)
+    """How many of them a policy plays, if not all."""
 
 
 def stored_comparisons(store: Store) -> list[Comparison]:
@@ -207,6 +209,8 @@ def _add(group: StoredGroup, setting: Any, plan: Any) -> None:
         taken = group.cells.get(label, key) != key
         own = f"{label} [{plan['name']}]" if taken else label
         group.cells[own] = key
+        if label in plan.get("fewer", {}):
+            group.fewer[own] = int(plan["fewer"][label])
         data = setting["policies"][label]  # a text if the policy is not one of the library's
         group.policies[own] = policy_from_dict(data) if isinstance(data, dict) else data
 
@@ -216,9 +220,13 @@ def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
     runs = {label: store.finished(key) for label, key in group.cells.items()}
     done = {label: run for label, run in runs.items() if run is not None}
     seeds = np.array(list(group.seeds), dtype=np.int64)
-    for run in done.values():
-        seeds = seeds[np.isin(seeds, run.seeds)]
-    if not done or len(seeds) == 0:
+    for label, run in done.items():
+        if label not in group.fewer:
+            seeds = seeds[np.isin(seeds, run.seeds)]
+    own = {label: seeds[: group.fewer.get(label)] for label in done}
+    own = {label: some[np.isin(some, done[label].seeds)] for label, some in own.items()}
+    done = {label: run for label, run in done.items() if len(own[label])}
+    if not done:
         return
     title = f"{group.game_name}, θ = {group.truth}"
     for label in group.cells:
@@ -238,6 +246,6 @@ def _finished(store: Store, group: StoredGroup) -> Iterator[Comparison]:
         load_game(store.folder / "games" / f"{group.game}.json"),
         group.truth,
         group.policies,
-        put_together({label: run.only(seeds) for label, run in done.items()}),
+        put_together({label: run.only(own[label]) for label, run in done.items()}),
         group.refused,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Ball, Box, ParameterSet
 from partial_monitoring.validation import (
-    Array,
     boolean,
     brief,
     labels,
@@ -211,6 +210,52 @@ def contextual_apple_tasting(
 
     Reference: section 6 with example 9; Grant and Leslie (2021).
     """
+    lost, bad = real_number("lost_sale", lost_sale), real_number("bad_sale", bad_sale)
+    rewards = [(-bad, 0.0), (lost, -lost)]
+    return _described(descriptions, context_distribution, rewards, ("sell", "taste"), 1)
+
+
+def contextual_label_efficient(
+    descriptions: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0, 0.5, 0.5)),
+    context_distribution: ArrayLike | None = None,
+    *,
+    label_cost: float = 1.0,
+) -> ContextualGame:
+    """Contextual label-efficient prediction: predict the label of an item, or pay to see it.
+
+    Model: an item with description x (weights that sum to 1) has the label 1 with probability
+    <x, theta>, theta in [0, 1]^d. A wrong prediction costs 1, asking for the label ``label_cost``;
+    only asking shows it. The constant of the reward is a last coordinate of theta, which is 1.
+
+    Parameters
+    ----------
+    descriptions
+        Shape (contexts, d); weights of at least zero that sum to 1.
+
+    Example
+    -------
+    >>> contextual_label_efficient().at(0).actions
+    ('ask', 'predict 0', 'predict 1')
+
+    Reference: section 6 with example 6; Bartok and Szepesvari (2012).
+    """
+    cost = real_number("label_cost", label_cost)
+    rewards = [(0.0, -cost), (-1.0, 0.0), (1.0, -1.0)]
+    names = ("ask", "predict 0", "predict 1")
+    return _described(descriptions, context_distribution, rewards, names, 0)
+
+
+def _described(
+    descriptions: ArrayLike,
+    context_distribution: ArrayLike | None,
+    rewards: Sequence[tuple[float, float]],
+    actions: tuple[str, ...],
+    shows: int,
+) -> ContextualGame:
+    """Return a game of items that are bad with probability p = <description, theta>.
+
+    Actions earn slope p + constant, given as pairs; one of them shows whether the item is bad.
+    """
     x = real_array("descriptions", descriptions, ("contexts", "d"))
     if len(x) == 0:
         raise InvalidInput("descriptions must hold at least one context; got none.")
@@ -218,15 +263,14 @@ def contextual_apple_tasting(
         raise InvalidInput(
             f"descriptions must be weights of at least zero that sum to 1; got {brief(x.tolist())}."
         )
-    lost, bad = real_number("lost_sale", lost_sale), real_number("bad_sale", bad_sale)
     d = x.shape[1]
     box = Box(np.append(np.zeros(d), 1.0), np.ones(d + 1))
+    one = np.append(np.zeros(d), 1.0)
     games = []
     for own in x:
         rotten = np.append(own, 0.0)
-        one = np.append(np.zeros(d), 1.0)
-        features = np.stack([-bad * rotten, lost * (rotten - one)])
-        maps: list[Array] = [np.zeros((0, d + 1)), rotten[None]]
-        games.append(Game(features, maps, box, 0.5, ("sell", "taste"), noise="bernoulli"))
+        features = np.stack([slope * rotten + constant * one for slope, constant in rewards])
+        maps = [rotten[None][: a == shows] for a in range(len(actions))]
+        games.append(Game(features, maps, box, 0.5, actions, noise="bernoulli"))
     names = [",".join(f"{weight:.15g}" for weight in own) for own in x]
     return ContextualGame(games, context_distribution, names)

@@ -39,6 +39,8 @@ class Needs:
     """Contexts; None: it plays with and without."""
     own_reward: bool = False
     """Actions that show their own reward, unless the policy has the option ``allow_partial``."""
+    oracle: bool = False
+    """It also plays games whose actions an oracle finds (pm.OracleGame)."""
     hardest: str | None = None
     """A game that is at most "easy" (locally observable) or "hard" (globally observable), unless
     the policy has the option ``allow_outside``; None: it does not ask."""
@@ -53,7 +55,7 @@ def needs_of(policy: Any) -> Needs:
     if stated is not None:
         return stated
     takes = "context" in signature(policy.decide).parameters
-    return Needs(listed=False, contexts=None if takes else False)
+    return Needs(listed=False, contexts=None if takes else False, oracle=True)
 
 
 def initial_state_of(policy: Any, game: AnyGame, replicates: int) -> Any:
@@ -79,11 +81,13 @@ def refuse(policy: Any, game: AnyGame) -> None:
         raise InvalidInput(f"{name} plays {kind}; got {brief(game)}.")
     if needs.finite and not traits.finite:
         raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {brief(game)}.")
+    if traits.oracle and needs.oracle:
+        return
+    if traits.oracle or (needs.listed and not traits.listed):
+        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]
     for own in games:
         refuse_actions(policy, own, contexts=traits.contexts)
-    if needs.listed and not traits.listed:
-        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     if needs.hardest is not None and not policy.allow_outside:
         _refuse_class(name, game, needs.hardest)
 

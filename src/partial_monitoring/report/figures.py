@@ -87,7 +87,8 @@ def regret_figure(section: Section, styles: Mapping[str, Style]) -> Figure:
         axes.set_xlabel("round")
     linear.set(ylabel="regret", title="linear")
     top = max(float(max(curve.high.max(), curve.mean.max())) for curve in drawn.values())
-    linear.set_ylim(0, 1.05 * top if top > 0 else 1)
+    bottom = min(0.0, *(float(min(curve.low.min(), curve.mean.min())) for curve in drawn.values()))
+    linear.set_ylim(1.05 * bottom, 1.05 * top if top > 0 else 1)
     log.set_title("logarithmic")
     rounds = next(iter(drawn.values())).rounds
     bounds = section.bounds(rounds)

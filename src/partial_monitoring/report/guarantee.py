@@ -66,6 +66,8 @@ def guarantees(comparison: Comparison, verdict: Verdict) -> list[Guarantee]:
     """Return the bounds of the policies that have one, in the order of the policies."""
     if verdict.analysis is None or verdict.analysis.category == "trivial":
         return []
+    if comparison.result.against:  # the bounds are about a truth that stays the same
+        return []
     together: dict[Any, list[str]] = {}
     for name in comparison.result.policies:
         policy: Any = comparison.policies.get(name)

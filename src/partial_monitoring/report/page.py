@@ -17,9 +17,11 @@ from partial_monitoring.errors import visible
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.report import text
 from partial_monitoring.report.charts import Chart, information_charts, plays_charts, regret_chart
+from partial_monitoring.report.leaderboard import leaderboard
 from partial_monitoring.report.names import short
 from partial_monitoring.report.ranking import Duel, Ranking
 from partial_monitoring.report.series import DARK, Style, action_colors
+from partial_monitoring.report.side_by_side import side_by_side
 from partial_monitoring.report.significance import FEWEST
 from partial_monitoring.report.summary import Section
 
@@ -67,6 +69,8 @@ def render_page(
         headline=text.headline(sections, rankings),
         facts=text.facts(sections, styles),
         sections=sections,
+        sides=side_by_side(sections),
+        places=leaderboard(sections) if len(sections) > 1 and len(styles) > 1 else [],
         rankings=rankings,
         duels=duels,
         rivals=list(dict.fromkeys(first for first, _ in duels)),

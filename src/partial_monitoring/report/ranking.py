@@ -94,8 +94,9 @@ def _standing(policy: str, own: Sequence[Section]) -> Standing:
         result = section.comparison.result
         others = [ahead_of(result, policy, name) for name in result.policies if name != policy]
         beats = np.array(others).reshape(-1, len(result.seeds)).T  # (seeds, other policies)
-        ranks.append(1.0 + (1.0 - beats).sum(axis=1).mean())
-        ahead += [beats.mean()] if beats.size else []
+        shares = [own[~np.isnan(own)].mean() for own in beats.T]  # on the seeds both have played
+        ranks.append(1.0 + sum(1.0 - share for share in shares))
+        ahead += [np.mean(shares)] if shares else []
         means = {summary.policy: summary.mean for summary in section.summaries}
         least = np.array(min(means.values()))
         wins += not difference(np.array(means[policy]), least).any()
@@ -155,6 +156,8 @@ def _blocks(sections: Sequence[Section], first: str, second: str) -> Array:
     for section in sections:
         result = section.comparison.result
         if first in result.regret and second in result.regret:
-            for seed, ahead in zip(result.seeds, ahead_of(result, first, second), strict=True):
+            both = result.played(first) & result.played(second)
+            won = ahead_of(result, first, second)
+            for seed, ahead in zip(result.seeds[both], won[both], strict=True):
                 by_seed.setdefault(int(seed), []).append(float(ahead))
     return np.array([np.mean(values) for values in by_seed.values()])

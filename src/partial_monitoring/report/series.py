@@ -112,10 +112,11 @@ class Curves:
 def curves(result: Result, policy: str) -> Curves:
     """Return the curves of a policy through some of the checkpoints."""
     at = thinned(result.checkpoints)
-    regret = result.regret[policy][:, at]
+    played = np.ix_(result.played(policy), at)
+    regret = result.regret[policy][played]
     low, median, high = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
     mean = regret.mean(axis=0)
-    information = result.information[policy][:, at].mean(axis=0)
+    information = result.information[policy][played].mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # nothing learned: no price, or infinite
         price = mean / information
     return Curves(
@@ -126,7 +127,7 @@ def curves(result: Result, policy: str) -> Curves:
         median,
         high,
         information,
-        np.median(result.ratio[policy][:, at], axis=0),
+        np.median(result.ratio[policy][played], axis=0),
         price,
     )
 

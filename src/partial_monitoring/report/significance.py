@@ -85,16 +85,17 @@ def pairs(result: Result) -> list[Pair]:
     if not names:
         return []
     final = {name: result.regret[name][:, -1] for name in result.policies}
-    differences = np.column_stack([difference(final[a], final[b]) for a, b in names])
-    p = betting_test(differences)
-    n, means = len(differences), differences.mean(axis=0)
-    half = np.full(len(names), np.nan)
-    if n > 1:
-        half = stdtrit(n - 1, 0.975) * differences.std(axis=0, ddof=1) / np.sqrt(n)
-    return [
-        Pair(a, b, float(m), float(m - h), float(m + h), float(raw), float(after), n)
-        for (a, b), m, h, raw, after in zip(names, means, half, p, holm(p), strict=True)
-    ]
+    apart = [difference(final[a], final[b]) for a, b in names]
+    differences = [own[~np.isnan(own)] for own in apart]  # on the seeds that both have played
+    p = [float(betting_test(own[:, None])[0]) for own in differences]
+    found = []
+    for (a, b), own, raw, after in zip(names, differences, p, holm(p), strict=True):
+        n, mean, half = len(own), own.mean(), np.nan
+        if n > 1:
+            half = stdtrit(n - 1, 0.975) * own.std(ddof=1) / np.sqrt(n)
+        numbers = float(mean), float(mean - half), float(mean + half), raw, float(after)
+        found.append(Pair(a, b, *numbers, n))
+    return found
 
 
 def too_few(seeds: int) -> bool:

@@ -16,11 +16,16 @@ from partial_monitoring.report.guarantee import Guarantee, guarantees
 from partial_monitoring.report.series import Curves, Plays, curves, plays
 from partial_monitoring.report.significance import Pair, pairs, too_few
 from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Exponent, Result
+from partial_monitoring.simulation.exponent import Exponent
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array, Indices, brief
 
 LONG = 1000
 """Rounds after which the growth of regret is fitted: before, it describes only the start."""
+
+
+WRONG = 1e-9
+"""Fraction of the largest loss beyond which an action is wrong."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,9 @@ class Summary:
     seconds: float
     seconds_per_round: float
     """Time of one decision of one seed; all seeds advance together."""
+    linear: float | None = None
+    """Share of seeds that in the second half of the rounds still lose at least half the gap between
+    the best action and the next one per round; None where there is no such gap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +150,43 @@ def sections(comparisons: Comparison | Iterable[Comparison]) -> list[Section]:
     found = []
     for comparison, verdict in zip(given, verdicts(given), strict=True):
         result = comparison.result
-        summaries = [summarize(result, name) for name in result.policies]
+        gaps = smallest_gaps(comparison)
+        summaries = [summarize(result, name, gaps) for name in result.policies]
         found.append(Section(comparison, verdict, summaries, pairs(result)))
     return found
 
 
-def summarize(result: Result, policy: str) -> Summary:
-    """Return the summary of one policy."""
+def smallest_gaps(comparison: Comparison) -> Array | None:
+    """Return what the best of the wrong actions loses per round, for each seed, shape (seeds,).
+
+    Infinite where no action is wrong; None in games with contexts or without a list of actions, and
+    where the truth is not one parameter.
+    """
+    game, result = comparison.game, comparison.result
+    unlike = game.traits.contexts or not game.traits.listed or result.theta.shape[1:] != (game.d,)
+    if unlike or result.against:
+        return None
+    tables = game.truths(result.theta).tables()
+    if tables is None:
+        return None
+    losses = np.asarray(tables.losses)[:, 0]  # (seeds, k)
+    wrong = losses > WRONG * np.abs(losses).max(initial=0.0)
+    return np.asarray(np.where(wrong, losses, np.inf).min(axis=1))
+
+
+def linear_share(result: Result, policy: str, gaps: Array) -> float | None:
+    """Return the share of seeds with linear regret; None in runs with too few checkpoints."""
+    halves = np.flatnonzero(2 * result.checkpoints <= result.horizon)
+    if not len(halves) or 4 * result.checkpoints[halves[-1]] < result.horizon:
+        return None
+    half, played = halves[-1], result.played(policy)
+    regret = result.regret[policy][played]
+    rounds = result.horizon - result.checkpoints[half]
+    return float((regret[:, -1] - regret[:, half] >= rounds / 2 * gaps[played]).mean())
+
+
+def summarize(result: Result, policy: str, gaps: Array | None = None) -> Summary:
+    """Return the summary of one policy, given the smallest gaps of the seeds, if they are known."""
     try:
         exponent = result.exponent(policy) if result.horizon >= LONG else None
     except InvalidInput:  # too few checkpoints
@@ -162,7 +200,8 @@ def summarize(result: Result, policy: str) -> Summary:
         float(result.quantile(policy, 0.95)[-1]),
         exponent,
         seconds,
-        seconds / (result.horizon * len(result.seeds)),
+        seconds / (result.horizon * int(result.played(policy).sum())),
+        None if gaps is None else linear_share(result, policy, gaps),
     )
 
 
@@ -190,13 +229,15 @@ def _row(section: Section, summary: Summary) -> dict[str, Any]:
         "policy": summary.policy,
         "best": summary.policy == section.best,
         "horizon": comparison.result.horizon,
-        "seeds": len(comparison.result.seeds),
+        "seeds": int(comparison.result.played(summary.policy).sum()),
+        "against": comparison.result.against or "the best action",
     }
     numbers: dict[str, Any] = {
         "regret_mean": summary.mean,
         "regret_se": summary.error,
         "regret_median": summary.median,
         "regret_q95": summary.q95,
+        "linear_share": summary.linear,
         "exponent": fit and fit.value,
         "exponent_low": fit and fit.low,
         "exponent_high": fit and fit.high,

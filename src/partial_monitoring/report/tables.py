@@ -13,7 +13,9 @@ from typing import Any
 from partial_monitoring import disk
 from partial_monitoring.errors import visible
 from partial_monitoring.report import text
+from partial_monitoring.report.leaderboard import leaderboard
 from partial_monitoring.report.ranking import Duel, Ranking
+from partial_monitoring.report.side_by_side import Side, side_by_side
 from partial_monitoring.report.summary import Section, section_rows
 
 Row = Mapping[str, Any]
@@ -36,6 +38,12 @@ def write_tables(
     disk.write_text(folder / "summary.md", markdown(summary_for_people(sections)))
     write_csv(folder / "ranking.csv", ranking_rows(rankings))
     disk.write_text(folder / "ranking.md", markdown(ranking_for_people(rankings)))
+    places = [asdict(place) for place in leaderboard(sections)]
+    write_csv(folder / "leaderboard.csv", places)
+    disk.write_text(folder / "leaderboard.md", markdown(places_for_people(sections)))
+    sides = [row for side in side_by_side(sections) for row in side_rows(side)]
+    write_csv(folder / "side_by_side.csv", sides)
+    disk.write_text(folder / "side_by_side.md", sides_for_people(side_by_side(sections)))
     pairs = pair_rows(sections)
     write_csv(folder / "pairs.csv", pairs)
     disk.write_text(folder / "pairs.md", markdown([_for_people(row) for row in pairs]))
@@ -53,6 +61,7 @@ def summary_for_people(sections: Sequence[Section]) -> list[Row]:
             "mean regret": text.with_error(summary.mean, summary.error),
             "median": text.amount(summary.median),
             "95 %": text.amount(summary.q95),
+            "linear": text.MISSING if summary.linear is None else text.percent(summary.linear),
             "exponent": text.exponent(summary.exponent),
             "of the class": text.power(section.verdict.exponent),
             "time per round": text.duration(summary.seconds_per_round),
@@ -90,6 +99,23 @@ def ranking_for_people(rankings: Sequence[Ranking]) -> list[Row]:
     ]
 
 
+def places_for_people(sections: Sequence[Section]) -> list[Row]:
+    """Return the leaderboard with numbers rounded to what they are worth."""
+    return [
+        {
+            "": rank,
+            "policy": place.policy,
+            "regret over the least": text.amount(place.ratio),
+            "at most": text.amount(place.worst),
+            "least regret on": place.wins,
+            "instances": place.instances,
+            "linear regret": text.percent(place.linear),
+            "time per round": text.duration(place.seconds_per_round),
+        }
+        for rank, place in enumerate(leaderboard(sections), start=1)
+    ]
+
+
 def _games(ranking: Ranking) -> str:
     return ", ".join(ranking.games)
 
@@ -113,6 +139,42 @@ def curve_rows(sections: Sequence[Section]) -> list[Row]:
             points = zip(*(values.tolist() for values in drawn.values()), strict=True)
             rows += [where | dict(zip(drawn, point, strict=True)) for point in points]
     return rows
+
+
+def side_rows(side: Side) -> list[Row]:
+    """Return a row per policy and truth of a game that was played with several."""
+    return [
+        {
+            "game": side.game,
+            "policy": policy,
+            "instance": column.comparison.instance,
+            "against": column.comparison.result.against or "the best action",
+            "regret_mean": found.mean,
+            "regret_se": found.error,
+        }
+        for policy in side.policies
+        for column in side.columns
+        if (found := column.by_policy.get(policy))
+    ]
+
+
+def sides_for_people(sides: Sequence[Side]) -> str:
+    """Return a table per game, with a row per policy and a column per truth."""
+    tables = []
+    for side in sides:
+        rows = [
+            {"policy": policy}
+            | {
+                column.comparison.instance: text.with_error(found.mean, found.error)
+                if (found := column.by_policy.get(policy))
+                else text.MISSING
+                for column in side.columns
+            }
+            for policy in side.policies
+        ]
+        notes = "".join(f"\n{line}.\n" for line in text.comparators(side.columns))
+        tables.append(f"## {_plain(side.game)}\n\n{markdown(rows)}{notes}")
+    return "\n".join(tables)
 
 
 def _where(section: Section) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _caption(counted: Sequence[Section], columns: Sequence[str]) -> str:
         notes += ["95 %: quantile over the seeds", "predicted: worst case of the class"]
     if any(section.comparison.refused for section in counted):
         notes.append("refused: a game that the policy cannot play")
-    lines, promises = ["; ".join(notes)], dict[str, list[str]]()
+    lines, promises = ["; ".join(notes), *text.comparators(counted)], dict[str, list[str]]()
     for name, promise in text.promises(counted).items():
         promises.setdefault(promise, []).append(name)
     for promise, names in promises.items():
@@ -109,7 +109,7 @@ def _cells(section: Section, summary: Summary) -> list[str]:
         text.with_error(summary.mean, summary.error),
         text.amount(summary.median),
         text.amount(summary.q95),
-        text.MISSING if fit is None else f"n^{fit.value:.2f}",
+        f"n^{fit.value:.2f}" if fit is not None and fit.value == fit.value else text.MISSING,
         text.MISSING if predicted is None else f"n^{text.power(predicted)}",
         text.duration(summary.seconds_per_round),
     ]

@@ -10,7 +10,7 @@ from partial_monitoring.report.guarantee import Guarantee
 from partial_monitoring.report.ranking import Ranking
 from partial_monitoring.report.significance import FEWEST
 from partial_monitoring.report.summary import Section
-from partial_monitoring.simulation.result import Exponent
+from partial_monitoring.simulation.exponent import Exponent
 
 MISSING = "–"
 """Shown for a number that does not exist."""
@@ -133,6 +133,19 @@ def promises(sections: Sequence[Section]) -> dict[str, str]:
     return {name: "; or ".join(dict.fromkeys(each)) for name, each in found.items()}
 
 
+def comparators(sections: Sequence[Section]) -> list[str]:
+    """Say on which instances regret is not measured against the best action for theta."""
+    found: dict[str, dict[str, None]] = {}
+    for section in sections:
+        against = section.comparison.result.against
+        if against:
+            found.setdefault(against, {})[section.comparison.instance] = None
+    return [
+        f"θ = {name_list(list(instances))}: regret is measured against {against}"
+        for against, instances in found.items()
+    ]
+
+
 def facts(sections: Sequence[Section], policies: Collection[str]) -> list[str]:
     """Return the size of the experiment."""
     results = [section.comparison.result for section in sections if section.summaries]
@@ -206,7 +219,7 @@ def exponent(fit: Exponent | None) -> str:
     >>> exponent(Exponent(0.512, 0.48, 0.55)), exponent(None)
     ('0.51 (0.48 to 0.55)', '–')
     """
-    if fit is None:
+    if fit is None or np.isnan(fit.value):
         return MISSING
     if not np.isfinite([fit.low, fit.high]).all():
         return f"{fit.value:.2f}"

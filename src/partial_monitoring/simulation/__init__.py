@@ -2,3 +2,7 @@
 
 May import ``policies`` and what lies below; does not know ``learner``.
 """
+
+from partial_monitoring.simulation import truths as truths
+
+__all__ = ["truths"]

@@ -166,7 +166,7 @@ def _panel(
     """Draw the curves of one result."""
     table: dict[str, Array] = getattr(result, what)
     rounds, size = result.checkpoints, look.font_size
-    top = low = 0.0
+    top = low = bottom = 0.0
     for name, values in table.items():
         if not np.isfinite(values).any():
             continue
@@ -176,8 +176,8 @@ def _panel(
             edges = _edges(values, band)
             opacity = BANDS[band][1]
             ax.fill_between(rounds, *edges, color=COLORS[color], alpha=opacity, linewidth=0)
-            top = max(top, float(edges[1].max()))
-        top = max(top, float(mean.max()))
+            top, bottom = max(top, float(edges[1].max())), min(bottom, float(edges[0].min()))
+        top, bottom = max(top, float(mean.max())), min(bottom, float(mean.min()))
         positive = mean[mean > 0]
         low = min(low or np.inf, float(positive.min())) if len(positive) else low
         ax.plot(
@@ -198,8 +198,8 @@ def _panel(
         ax.tick_params(labelsize=size)
     if look.scale == "log" and low > 0:
         ax.set(xscale="log", yscale="log", ylim=(low / 1.5, 1.5 * top))
-    elif top > 0:
-        ax.set_ylim(0, 1.05 * top)
+    elif top > 0 or bottom < 0:
+        ax.set_ylim(1.05 * bottom, 1.05 * top)
 
 
 def _edges(values: Array, band: str) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,18 @@ from partial_monitoring import randomness
 from partial_monitoring.games import functions
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
+from partial_monitoring.model.truths import Truths
 from partial_monitoring.validation import Array, Indices
+
+
+class Schedule(NamedTuple):
+    """Some parameters, and which of them holds when."""
+
+    truths: Truths
+    """What actions earn and show under q parameters."""
+    rows: Indices
+    """Which parameter holds in each round, shape (1 or n, rounds); (1, 0) if none ever moves: then
+    there is one for all replicates, or one for each."""
 
 
 class Environment:
@@ -63,3 +74,17 @@ class Environment:
     def gap(self, action: Indices, t: int = 0) -> Array:
         """Return what the actions (n,) lose against the best ones in round t, shape (n,)."""
         return self.truths.gap(action, self.context(t))
+
+    def schedule(self) -> Schedule:
+        """Return the parameters and when they hold, for compiled loops."""
+        theta = self.theta
+        same = len(theta) > 1 and bool((theta == theta[0]).all())  # listed once
+        truths = self.game.truths(theta[:1]) if same else self.truths
+        return Schedule(truths, np.zeros((1, 0), dtype=np.int32))
+
+    def lead(self, marks: Indices) -> Array | None:
+        """Return by how much the best actions of all rounds beat what regret is measured against.
+
+        That is, until each of the given rounds, shape (1 or n, marks); None if it is the same.
+        """
+        return None

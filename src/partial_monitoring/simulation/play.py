@@ -54,11 +54,30 @@ def play(
 
     The numbers do not depend on the way that is taken, nor on the threads.
     """
+    run = _played(game, policy, environment, marks, title, threads, device)
+    lead = environment.lead(marks)
+    if lead is not None:
+        run.regret -= lead
+    return run
+
+
+def _played(
+    game: AnyGame,
+    policy: Policy[Any],
+    environment: Environment,
+    marks: Indices,
+    title: str | None,
+    threads: int | None,
+    device: str | None,
+) -> Run:
+    """Do the same, with regret against the best action of every round."""
     state = initial_state_of(policy, game, len(environment.seeds))
     try:
         program, world = program_of(policy, state), world_of(environment)
         if device is not None and getattr(program, "kernel", None) is None:
             raise NotCompiled("its rounds are compiled for the processor only")
+        if device is not None and hasattr(world, "held"):
+            raise NotCompiled("what is true changes from round to round")
     except NotCompiled as why:
         if device is not None:
             name = type(policy).__name__

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
 from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.simulation.curves import Look, draw
+from partial_monitoring.simulation.exponent import Exponent, fitted
 from partial_monitoring.simulation.run import Run
 from partial_monitoring.validation import (
     Array,
@@ -36,15 +38,6 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Exponent:
-    """The growth of the mean regret: a fitted power of the round, with a 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False)
 class Result:
     """Regret and more of several policies on the same seeds.
 
@@ -55,9 +48,11 @@ class Result:
     checkpoints
         The rounds that are recorded, increasing; the last is the horizon.
     theta
-        The true parameters, shape (seeds, d).
+        The true parameters, shape (seeds, d); their average over the rounds if they move, nan if
+        an opponent answers the policy.
     regret
-        By policy: cumulative pseudo-regret, shape (seeds, checkpoints).
+        By policy: cumulative pseudo-regret, shape (seeds, checkpoints); negative where a policy
+        does better than what it is measured ``against``.
     information
         By policy: information gained, shape (seeds, checkpoints); nan without such a measure.
     ratio
@@ -68,6 +63,8 @@ class Result:
         By policy: how long all seeds together took.
     backend
         By policy: "compiled" if its rounds are compiled as a whole, else "batched: " and why.
+    against
+        What regret is measured against, if not the best action for the true parameter.
     """
 
     seeds: Indices
@@ -79,20 +76,29 @@ class Result:
     plays: dict[str, Indices]
     seconds: dict[str, float] = field(default_factory=dict)
     backend: dict[str, str] = field(default_factory=dict)
+    against: str = ""
 
     @classmethod
-    def of(cls, seeds: Indices, checkpoints: Indices, theta: Array, runs: dict[str, Run]) -> Result:
+    def of(
+        cls,
+        seeds: Indices,
+        checkpoints: Indices,
+        theta: Array,
+        runs: dict[str, Run],
+        against: str = "",
+    ) -> Result:
         """Combine runs; after an interruption only what every run reached is kept."""
         runs = {name: run for name, run in runs.items() if run.recorded > 0}
         if not runs:
             raise KeyboardInterrupt
         kept = min(run.recorded for run in runs.values())
-        tables = {
+        tables: dict[str, Any] = {
             key: {name: getattr(run, key)[:, :kept] for name, run in runs.items()} for key in TABLES
         }
         seconds = {name: run.seconds for name, run in runs.items()}
         backend = {name: run.backend for name, run in runs.items()}
-        return cls(seeds, checkpoints[:kept], theta, **tables, seconds=seconds, backend=backend)
+        more: dict[str, Any] = {"seconds": seconds, "backend": backend, "against": against}
+        return cls(seeds, checkpoints[:kept], theta, **tables, **more)
 
     @property
     def policies(self) -> list[str]:
@@ -103,6 +109,10 @@ class Result:
     def horizon(self) -> int:
         """The last checkpoint."""
         return int(self.checkpoints[-1])
+
+    def played(self, policy: str) -> NDArray[np.bool_]:
+        """Return which seeds a policy played, shape (seeds,): all, unless it was given fewer."""
+        return np.asarray(~np.isnan(entry("policy", policy, self.regret)).any(axis=1))
 
     def mean(self, policy: str) -> Array:
         """Return the mean regret at the checkpoints."""
@@ -126,20 +136,13 @@ class Result:
 
         The interval comes from resampling the seeds 200 times; a single seed has none (nan).
         Checkpoints without any regret yet are left out; if none is left, the exponent is 0, and if
-        only one is left, nan.
+        only one is left, or regret is negative at the horizon, nan.
         """
         regret = self._regret(policy)
         late = self.checkpoints >= real_number("start", start) * self.horizon
         if late.sum() < 2:
             raise InvalidInput("an exponent needs at least two checkpoints after the start.")
-        t = np.log(self.checkpoints[late])
-        picks = np.random.default_rng(0).integers(0, len(regret), (200, len(regret)))
-        slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
-        known = np.array(slopes)[~np.isnan(slopes)]
-        low, high = np.nan, np.nan
-        if len(regret) > 1 and len(known):
-            low, high = np.quantile(known, [0.025, 0.975])
-        return Exponent(_slope(t, regret[:, late].mean(axis=0)), float(low), float(high))
+        return fitted(self.checkpoints[late], regret[:, late])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per policy, seed and checkpoint."""
@@ -169,8 +172,10 @@ class Result:
         ]
         if shapes[0] != shapes[1]:
             raise InvalidInput("results must be of the same game to be merged.")
+        if self.against != other.against:
+            raise InvalidInput("results must measure regret against the same to be merged.")
         if np.array_equal(self.seeds, other.seeds) and not set(self.policies) & set(other.policies):
-            if not np.array_equal(self.theta, other.theta):
+            if not np.array_equal(self.theta, other.theta, equal_nan=True):
                 raise InvalidInput("results on the same seeds must have the same true parameters.")
             kept = (*TABLES, "seconds", "backend")
             return replace(self, **{key: getattr(self, key) | getattr(other, key) for key in kept})
@@ -228,7 +233,9 @@ class Result:
             "seconds": self.seconds,
             "backend": self.backend,
             "digest": self._digest(key),
-        } | ({} if key is None else {"key": key})
+        }
+        meta |= {} if key is None else {"key": key}
+        meta |= {"against": self.against} if self.against else {}
         table = pa.table(columns).replace_schema_metadata({"partial_monitoring": json.dumps(meta)})
         buffer = BytesIO()
         parquet.write_table(table, buffer, write_page_checksum=True)
@@ -267,7 +274,7 @@ class Result:
         names = list(meta["actions"])
         n = len(table) // len(names)
         marks = np.array(meta["checkpoints"], dtype=np.int64)
-        tables: dict[str, dict[str, Any]] = {key: {} for key in TABLES}
+        tables: dict[str, Any] = {key: {} for key in TABLES}
         for key, (i, name) in product(TABLES, enumerate(names)):
             shape = (meta["actions"][name],) if key == "plays" else ()
             flat = _flat(table[key].slice(i * n, n))
@@ -277,8 +284,8 @@ class Result:
         listed = table["policy"].to_pylist()
         if listed != np.repeat(names, n).tolist() or seeds.dtype.kind not in "iu":
             raise ValueError("rows must belong to policies and seeds")
-        taken = {"seconds": meta["seconds"], "backend": meta.get("backend", {})}
-        return cls(seeds, marks, theta, **tables, **taken)
+        more = {key: meta[key] for key in ("seconds", "backend", "against") if key in meta}
+        return cls(seeds, marks, theta, **tables, **more)
 
     def _digest(self, key: str | None) -> str:
         """Return a hash of all numbers and the key, if there is one, which reveals damage."""
@@ -317,8 +324,9 @@ class Result:
                 low, high = (number(float(self.quantile(name, q)[-1])) for q in (0.05, 0.95))
                 cells += [number(float(self.standard_error(name)[-1])), f"{low} to {high}"]
             rows.append(tuple(map(TableCell, cells)))
-        notes = ("± is the standard error of the mean.",) if several else ()
-        return [Sheet(f"Regret after {self.title}", columns, tuple(rows), notes)]
+        notes = ["± is the standard error of the mean."] if several else []
+        notes += [f"Regret against {self.against}."] if self.against else []
+        return [Sheet(f"Regret after {self.title}", columns, tuple(rows), tuple(notes))]
 
     def __repr__(self) -> str:
         finals = ", ".join(f"{name}: {self.mean(name)[-1]:.4g}" for name in self.policies)
@@ -331,7 +339,8 @@ class Result:
         return as_html(self.sheets())
 
     def _regret(self, policy: str) -> Array:
-        return entry("policy", policy, self.regret)
+        """Return the regret on the seeds that a policy played."""
+        return np.asarray(entry("policy", policy, self.regret)[self.played(policy)])
 
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -363,13 +372,3 @@ def _lists(blocks: list[Any]) -> Any:
 def _flat(column: Any) -> Any:
     """Return the entries of an Arrow column of lists one after the other."""
     return np.array(column.combine_chunks().flatten().to_numpy(zero_copy_only=False))
-
-
-def _slope(log_t: Array, regret: Array) -> float:
-    """Return the slope of log regret against log t by least squares."""
-    some = regret > 0
-    if not some.any():
-        return 0.0
-    if some.sum() < 2:
-        return float("nan")
-    return float(np.polyfit(log_t[some], np.log(regret[some]), 1)[0])

@@ -21,7 +21,7 @@ from partial_monitoring.policies.probing import probing
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import Result
-from partial_monitoring.simulation.truths import FixedTruth, read_truth
+from partial_monitoring.simulation.truths import FixedTruth, Truth, read_truth
 from partial_monitoring.simulation.worst_case import worst_theta
 from partial_monitoring.validation import (
     Array,
@@ -46,7 +46,7 @@ Policies = str | Policy[Any] | Sequence[str | Policy[Any]] | Mapping[str, str | 
 def simulate(
     game: str | AnyGame,
     policies: Policies = registry.DEFAULT,
-    theta: ArrayLike | str | Callable[[Array], Any] = "random",
+    theta: ArrayLike | str | Callable[[Array], Any] | Truth = "random",
     *,
     horizon: int,
     seeds: int | Iterable[int] = 20,
@@ -71,7 +71,8 @@ def simulate(
         from Theta, or "worst" for one for which the first policy has large regret, found by a
         search. On unbounded sets both stay within 1, the default ``norm_bound``, of the default
         ``prior_mean``. For a kernel game: the numbers, a function (n, p) -> (n,) or the name of
-        one of ``pm.functions``; random functions have the norm that is the game's bound.
+        one of ``pm.functions``; random functions have the norm that is the game's bound. Worlds
+        that change are in ``pm.truths``: outcomes, opponents, parameters that move.
     horizon
         Number of rounds.
     seeds
@@ -116,19 +117,18 @@ def simulate(
         threads = whole_number("threads", threads, at_least=1)
     if device is not None:
         check_device(device)
-    truth = read_truth(theta, game, rows=True)
+    truth = read_truth(theta, game, rows=True).prepared(game, rounds)
     if truth.searched:
         first = next(iter(chosen.values()))
         truth = FixedTruth(worst_for(game, first, rounds, noise, threads, device))
-    truths = truth.draw(game, numbers)
-    environment = Environment(game, truths, numbers, noise, truth.function)
+    environment = truth.environment(game, numbers, rounds, noise)
     runs = {}
     for name, policy in chosen.items():
         title = name if progress else None
         runs[name] = play(game, policy, environment, marks, title, threads, device)
         if runs[name].interrupted:
             break
-    return Result.of(numbers, marks, truths, runs)
+    return Result.of(numbers, marks, environment.theta, runs, truth.against)
 
 
 def worst_for(

@@ -18,22 +18,20 @@ KINDS = MappingProxyType({"gaussian": 0, "bernoulli": 1, "sign": 2, "none": 3, "
 def world_of(environment: Environment) -> Any:
     """Return an environment for compiled loops, or say why there is none."""
     from partial_monitoring.numerics.compiled import random
-    from partial_monitoring.numerics.compiled.world import World
+    from partial_monitoring.numerics.compiled.world import MovingWorld, World
 
-    game, feedback, theta = environment.game, environment.feedback, environment.theta
+    game, feedback, n = environment.game, environment.feedback, len(environment.seeds)
     if feedback.name not in KINDS:
         raise NotCompiled("the noise is a function of your own")
-    # One parameter for all seeds is listed once.
-    same = len(theta) > 1 and bool((theta == theta[0]).all())
-    truths = game.truths(theta[:1]) if same else environment.truths
+    truths, rows = environment.schedule()
     tables = truths.tables()
     if tables is None:
         raise NotCompiled("the actions are not listed, or too many")
     limits = game.context_limits
     kind = KINDS[feedback.name]
-    return World(
+    world = World(
         environment.seeds.astype(np.uint64),
-        np.zeros((len(theta), 3, random.ROW), dtype=np.uint64),
+        np.zeros((n, 3, random.ROW), dtype=np.uint64),
         kind,
         feedback.width(game),
         np.array(tables.means),
@@ -43,6 +41,7 @@ def world_of(environment: Environment) -> Any:
         np.array(tables.signals) if kind == KINDS["outcome"] else np.zeros((1, 1, 0, 0)),
         np.zeros(0) if limits is None else np.array(limits),
     )
+    return MovingWorld(*world, np.zeros(n, dtype=np.int64), rows) if rows.shape[1] else world
 
 
 def no_totals(replicates: int, counted: int) -> Any:

@@ -79,6 +79,7 @@ def _some_games() -> Sequence[AnyGame]:
         games.dueling([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
         games.survey(),
         games.segment_pricing(),
+        games.contextual_apple_tasting(),
         games.kernelized_bandit([0.0, 0.3, 0.5, 1.0]),
         games.kernelized_dueling([0.0, 0.4, 1.0]),
     ]

@@ -17,7 +17,7 @@ BLOCK = 8
 
 
 class Sums(NamedTuple):
-    """Sums over the actions of each block and, last, of all, each of shape (n, blocks + 1, pairs)."""
+    """Sums over the actions of each block and, last, of all: shapes (n, blocks + 1, pairs)."""
 
     difference: np.ndarray
     rough: np.ndarray

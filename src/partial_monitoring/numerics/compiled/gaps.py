@@ -25,7 +25,7 @@ def exact_gaps_of(means, inverse, beta, centred, apart, pulled, lengths, gaps):
     in common would only cost digits. ``apart`` (k, k) is the squared distance in directions that no
     observation sees, over lambda. ``pulled`` (k, r) and ``lengths`` (k,) are scratch.
     """
-    k, r = centred.shape
+    k, r = len(gaps), pulled.shape[1]
     radius = sqrt(beta)
     for a in range(k):
         transform(inverse, centred[a], pulled[a])

@@ -49,7 +49,7 @@ def add_products(features, greedy, weights, scale, pulled, part, total):
 
     ``weights`` (k,) are delta_b / |u_b|^2, or zero; pulled (r,) and part (r, r) are scratch.
     """
-    k, r = features.shape
+    k, r = len(weights), len(pulled)
     for p in range(r):
         for q in range(r):
             part[p, q] = 0.0
@@ -209,8 +209,8 @@ def improvement_of_one(
 
     Without signals every action shows its own reward, and the variances are the signals.
     """
-    k, _, r = maps.shape
     squared, delta, pulled, half, total, part, shown, signal = scratch
+    k, r = len(information), len(pulled)
     for p in range(r):
         for q in range(r):
             total[p, q] = 0.0

@@ -38,7 +38,7 @@ def transform(matrix, vector, out):
     """Fill out (r,) with matrix @ vector."""
     for p in range(len(out)):
         entry = 0.0
-        for q in range(len(vector)):
+        for q in range(matrix.shape[1]):
             entry += matrix[p, q] * vector[q]
         out[p] = entry
 
@@ -65,9 +65,9 @@ def inner(left, right):
 @compiled(fastmath=FAST, allocates=False)
 def add_outer(matrix, weight, vector, out):
     """Fill out (r, r) with matrix + weight * vector vector'; out may be the matrix itself."""
-    for p in range(len(vector)):
+    for p in range(out.shape[0]):
         scaled, row, filled = weight * vector[p], matrix[p], out[p]
-        for q in range(len(vector)):
+        for q in range(out.shape[1]):
             filled[q] = row[q] + scaled * vector[q]
 
 
@@ -86,7 +86,7 @@ def products(features, columns, x, out):
     Columns are better for few actions (the loop over actions runs on vector units; four columns at
     once, so that out is read less often), rows for many (the features are read once).
     """
-    k, r = features.shape
+    k, r = len(out), len(x)
     if columns.shape[0] != r:
         for a in range(k):
             entry = 0.0
@@ -177,15 +177,15 @@ def take_in_row(
     log c, and every product with features or maps loses the outer product of their products with
     x, divided by c. Everything is changed in place; x (r,), pulls (k,) and show (m,) are scratch.
     """
-    empty = True
-    for p in range(len(w)):
+    r, empty = len(x), True
+    for p in range(r):
         empty = empty and w[p] == 0.0
     if empty:
         return 0.0
     transform(inverse, w, x)
-    gain = inner(w, x)
+    gain = inner(x, w)
     c = 1.0 + gain
-    step, share = (residual - inner(w, coordinates)) / c, 1.0 / c
+    step, share = (residual - inner(coordinates, w)) / c, 1.0 / c
     products(seen, columns, x, pulls)
     for a in range(len(means)):
         means[a] += step * pulls[a]
@@ -196,7 +196,7 @@ def take_in_row(
             add_outer(signals[a], -share, show, signals[a])
     add_outer(inverse, -share, x, inverse)
     add_outer(gram, 1.0, w, gram)
-    for p in range(len(w)):
+    for p in range(r):
         vector[p] += w[p] * residual
         coordinates[p] += step * x[p]
     return gain

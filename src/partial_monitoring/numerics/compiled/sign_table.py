@@ -68,7 +68,7 @@ def grown(table: Table) -> Table:
     """Return a table with twice the room."""
     slots = np.full(2 * len(table.slots), -1, dtype=np.int64)
     rows = (np.concatenate([own, np.zeros_like(own)]) for own in table[1:-1])
-    wider = Table._make([slots, *rows, table.known])
+    wider = type(table)._make([slots, *rows, table.known])
     for number in range(table.known):
         wider.slots[slot_of(wider, number, wider.signs, number)] = number
     return wider

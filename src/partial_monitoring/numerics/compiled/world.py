@@ -1,7 +1,8 @@
 """What a simulated environment shows and charges, one replicate at a time, inside compiled loops.
 
 Row i of a table with one row per replicate is that of replicate i; a table with a single row is
-that of all of them. Games without contexts have one.
+that of all of them. Where the true parameter moves, tables have a row for each that it takes. Games
+without contexts have one.
 """
 
 # mypy: ignore-errors
@@ -46,6 +47,25 @@ class World(NamedTuple):
     """The uniform number below which each context is drawn, shape (contexts,), or empty."""
 
 
+class MovingWorld(NamedTuple):
+    """The same where the true parameter moves; loops are compiled for it apart."""
+
+    seeds: np.ndarray
+    numbers: np.ndarray
+    kind: int
+    width: int
+    means: np.ndarray
+    sizes: np.ndarray
+    losses: np.ndarray
+    outcomes: np.ndarray
+    signals: np.ndarray
+    contexts: np.ndarray
+    held: np.ndarray
+    """Which row of the tables holds in this round, shape (n,), int64; it moves on."""
+    schedule: np.ndarray
+    """Which row holds in each round, shape (1 or n, rounds), int32."""
+
+
 class Totals(NamedTuple):
     """Sums over the rounds that were played."""
 
@@ -61,10 +81,20 @@ class Totals(NamedTuple):
 
 @compiled(allocates=False)
 def start_round(world, i, t):
-    """Prepare the random numbers of replicate i for round t (counted from 0)."""
+    """Prepare replicate i for round t (counted from 0), before it observes or loses anything."""
     if t % random.BLOCK == 0:
         for purpose in range(3):
             random.restart(world.numbers[i, purpose])
+    if hasattr(world, "held"):  # decided when it is compiled
+        world.held[i] = world.schedule[i if len(world.schedule) > 1 else 0, t]
+
+
+@compiled(allocates=False)
+def row_of(world, i, rows):
+    """Return the row of a table with some rows that holds for replicate i in this round."""
+    if hasattr(world, "held"):
+        return world.held[i]
+    return np.int64(i if rows > 1 else 0)
 
 
 @compiled(allocates=False)
@@ -109,11 +139,11 @@ def observe(world, i, z, action, t, out):
     m, kind = len(out), world.kind
     if kind == OUTCOME:
         number = random.uniform(own, seed, NOISE, block)
-        outcome = drawn(world.outcomes[i if len(world.outcomes) > 1 else 0], number)
+        outcome = drawn(world.outcomes[row_of(world, i, len(world.outcomes))], number)
         for j in range(m):
             out[j] = world.signals[z, action, outcome, j]
         return
-    means = world.means[i if len(world.means) > 1 else 0, z, action]
+    means = world.means[row_of(world, i, len(world.means)), z, action]
     size = world.sizes[z, action]
     for j in range(world.width):
         mean = means[j] if j < m else 0.0
@@ -133,7 +163,7 @@ def observe(world, i, z, action, t, out):
 @compiled(allocates=False)
 def loss(world, i, z, action):
     """Return what an action loses against the best one."""
-    return world.losses[i if len(world.losses) > 1 else 0, z, action]
+    return world.losses[row_of(world, i, len(world.losses)), z, action]
 
 
 @compiled(allocates=False)

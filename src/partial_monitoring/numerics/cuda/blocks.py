@@ -18,7 +18,10 @@ SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 THREADS = 4 if SIMULATED else 1024
 """Threads of a block."""
 
-LANES = 2 if SIMULATED else 16
+WARP = 2 if SIMULATED else 32
+"""Threads that exchange numbers without a barrier."""
+
+LANES = 4 if SIMULATED else 16
 """Threads that share a row: neighbours read neighbouring numbers."""
 
 SIDE = 2 if SIMULATED else 8
@@ -26,6 +29,9 @@ SIDE = 2 if SIMULATED else 8
 
 PRODUCTS_EACH = 1 if SIMULATED else 6
 """Blocks of a matrix product per multiprocessor: some compute while others wait for memory."""
+
+WARPS = THREADS // WARP
+"""Warps of a block; in each of them a lane reads what another warp has found."""
 
 ALL_LANES = 0xFFFFFFFF
 
@@ -42,10 +48,45 @@ def multiprocessors() -> int:
     return 2 if SIMULATED else int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
 
 
-def prepared(kernel: Any, blocks: Any, threads: int, *arguments: Any) -> Callable[[], None]:
-    """Return a function that launches a kernel with these arguments, whose types are known then."""
-    configured = kernel.specialize(*arguments)[blocks, threads]
-    return lambda: configured(*arguments)
+def prepared(kernel: Any, blocks: Any, threads: int, *arguments: Any) -> Callable[[Any], None]:
+    """Return a function that launches a kernel with these arguments in a stream."""
+    own = kernel.specialize(*arguments)
+    return lambda stream: own[blocks, threads, stream](*arguments)
+
+
+def recorded(*calls: Callable[[Any], object]) -> Callable[[], None]:
+    """Return a function that repeats what calls put into a stream, and waits for its end.
+
+    They are recorded as a graph, whose launch takes the host some microseconds.
+    """
+    stream: Any = cuda.stream()
+
+    def call_all() -> None:
+        for call in calls:
+            call(stream)
+
+    if SIMULATED:
+        return call_all
+    from numba.cuda.cudadrv import driver as module
+
+    api: Any = module
+    handle, driver = int(stream.handle), api.driver
+    anything = api.binding.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    driver.cuStreamBeginCapture(handle, anything)
+    call_all()
+    graph = driver.cuGraphInstantiate(driver.cuStreamEndCapture(handle), 0)
+
+    def replay() -> None:
+        driver.cuGraphLaunch(graph, handle)
+        stream.synchronize()
+
+    return replay
+
+
+@cuda.jit(device=True)
+def passing(numbers, place):
+    """Return a number that is read once: others stay in the caches."""
+    return numbers[place] if SIMULATED else cuda.ldcs(numbers, place)
 
 
 @cuda.jit(device=True)
@@ -82,27 +123,33 @@ def halved(sums, count, lane, apart):
 
 
 @cuda.jit(device=True)
+def least_of_warp(value, place, tie):
+    """Return the least value of a warp and the first place where it is, up to a tie."""
+    apart = WARP // 2
+    while apart > 0:
+        other = cuda.shfl_xor_sync(ALL_LANES, value, apart)
+        there = cuda.shfl_xor_sync(ALL_LANES, place, apart)
+        if other < value - tie or (other <= value + tie and there < place):
+            place = there
+        value = min(value, other)
+        apart //= 2
+    return value, place
+
+
+@cuda.jit(device=True)
 def least_of_block(value, place, tie, values, places):
     """Return the least value of a block and the first place where it is, up to a tie.
 
-    ``values`` and ``places`` are shared, one entry per thread, a power of two of them.
+    ``values`` and ``places`` are shared, one entry per warp.
     """
-    t, size = cuda.threadIdx.x, cuda.blockDim.x
-    values[t], places[t] = value, place
+    t = cuda.threadIdx.x
+    value, place = least_of_warp(REAL(value), WHOLE(place), tie)
+    if t % WARP == 0:
+        values[t // WARP], places[t // WARP] = value, place
     cuda.syncthreads()
-    size //= 2
-    while size > 0:
-        if t < size:
-            other, there = values[t + size], places[t + size]
-            mine, here = values[t], places[t]
-            if other < mine - tie or (other <= mine + tie and there < here):
-                places[t] = there
-            values[t] = min(mine, other)
-        cuda.syncthreads()
-        size //= 2
-    value, place = values[0], places[0]
+    value, place = values[t % WARPS], places[t % WARPS]
     cuda.syncthreads()
-    return value, place
+    return least_of_warp(value, place, tie)
 
 
 @cuda.jit(device=True)
@@ -129,16 +176,16 @@ def least_value_of_all(out, row, values, places):
 
 @cuda.jit(device=True)
 def sum_of_block(value, values):
-    """Return the sum of the values of a block; ``values`` is shared, one entry per thread."""
-    t, size = cuda.threadIdx.x, cuda.blockDim.x
-    values[t] = value
+    """Return the sum of the values of a block; ``values`` is shared, one entry per warp."""
+    t, apart = cuda.threadIdx.x, WARP // 2
+    while apart > 0:
+        value += cuda.shfl_xor_sync(ALL_LANES, value, apart)
+        apart //= 2
+    if t % WARP == 0:
+        values[t // WARP] = value
     cuda.syncthreads()
-    size //= 2
-    while size > 0:
-        if t < size:
-            values[t] += values[t + size]
-        cuda.syncthreads()
-        size //= 2
-    value = values[0]
+    total = 0.0
+    for w in range(WARPS):
+        total += values[w]
     cuda.syncthreads()
-    return value
+    return total

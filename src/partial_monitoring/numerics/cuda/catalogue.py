@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import log, sqrt
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from partial_monitoring.numerics.cuda.blocks import (
     THREADS,
     multiprocessors,
     prepared,
+    recorded,
 )
 from partial_monitoring.numerics.cuda.layout import VECTORS
 from partial_monitoring.numerics.cuda.passes import passes_for
@@ -138,7 +140,8 @@ class _Device:
         rivals = np.zeros(rows, precision)
         rivals[:k] = counted
         table[layout.COUNTED].copy_to_device(rivals)
-        self.sent = np.zeros(layout.SENT + (VECTORS + d) * d)
+        self.sent = cuda.pinned_array(layout.SENT + (VECTORS + d) * d)
+        self.sent[:] = 0.0
         self.inbox = cuda.to_device(self.sent)
         self.blocks, self.table = blocks, table
         outbox = cuda.to_device(np.zeros(layout.KEPT + layout.BLOCK_ROWS * blocks))
@@ -156,10 +159,10 @@ class _Device:
         pairs, many = (-(-d // tile)) ** 2, blocks * PRODUCTS_EACH
         inverse = self.inbox[layout.SENT + VECTORS * d :].reshape(d, d)
 
-        def forms(matrix: Any, row: int) -> Callable[[], None]:
+        def forms(matrix: Any, row: int) -> Callable[[Any], None]:
             return prepared(products.quadratic, many, SQUARED, self.features, matrix, table, row, k)
 
-        def improvements() -> list[Callable[[], None]]:
+        def improvements() -> list[Callable[[Any], None]]:
             parts = cuda.device_array((pairs, max(1, many // pairs), tile, tile), precision)
             total = cuda.device_array((2, d, d), np.float64)
             grid = parts.shape[:2]
@@ -171,6 +174,7 @@ class _Device:
 
         self._refresh = cache(lambda: forms(inverse, layout.VARIANCES))
         self._improvements = cache(improvements)
+        self._round = cache(self._recorded_round)
         self.known: object = None
         self.shortlist: Indices = np.zeros(1, dtype=np.int64)
 
@@ -178,56 +182,61 @@ class _Device:
         fresh = self.known is not known and (step is None or self.known is not step.before)
         self._send(now, None if fresh or self.known is known else step)
         self.known = None  # an interruption must not leave variances of nobody knows when
-        if fresh:
-            self._refresh()()
-        self._sweep()
-        if now.rule == layout.IMPROVEMENT:
-            for launch in self._improvements():
-                launch()
-        self._pair()
-        self.outbox.copy_to_host(self.found)
+        self._round(fresh, now.rule == layout.IMPROVEMENT)()
         self.known = known
         return self._answer(self.found, now, fresh)
+
+    def _recorded_round(self, fresh: bool, improving: bool) -> Callable[[], None]:
+        """Return a function that does everything on the device, from one copy to the other."""
+        return recorded(
+            lambda stream: self.inbox.copy_to_device(self.sent, stream),
+            *([self._refresh()] if fresh else []),
+            self._sweep,
+            *(self._improvements() if improving else []),
+            self._pair,
+            lambda stream: self.outbox.copy_to_host(self.found, stream),
+        )
 
     def _send(self, now: Round, step: Step | None) -> None:
         """Send the numbers of a round, with the vectors of the actions that may be greedy."""
         sent, d = self.sent, len(now.theta)
         means = self.host[self.shortlist] @ now.theta
         anchors = self.shortlist[np.argsort(-means, kind="stable")[: layout.ANCHORS]]
-        sent[layout.SHARE] = 0.0 if step is None else step.share
-        sent[layout.BETA], sent[layout.CEILING], sent[layout.RULE] = now.beta, now.ceiling, now.rule
-        sent[layout.KAPPA], sent[layout.NOISE], sent[layout.ROUND] = (
+        sent[: layout.ANCHORED] = (
+            0.0 if step is None else step.share,
+            now.beta,
+            now.ceiling,
+            now.rule,
             now.kappa,
             now.noise,
             now.number,
+            sqrt(2.0 * log(now.number)),
+            ROUNDING[self.precision],
         )
-        sent[layout.REACH] = np.sqrt(2.0 * np.log(now.number))
-        sent[layout.ROUNDING] = ROUNDING[self.precision]
         sent[layout.ANCHORED : layout.SENT] = -1.0
         sent[layout.ANCHORED : layout.ANCHORED + len(anchors)] = anchors
         vectors = sent[layout.SENT : layout.SENT + VECTORS * d].reshape(VECTORS, d)
         vectors[0], vectors[1] = now.theta, 0.0 if step is None else step.x
         vectors[2 : 2 + len(anchors)] = self.host[anchors] @ now.inverse
         sent[layout.SENT + VECTORS * d :] = now.inverse.ravel()
-        self.inbox.copy_to_device(sent)
 
     def _answer(self, found: Array, now: Round, fresh: bool) -> Answer:
-        kept, (tops, best) = found[: layout.KEPT], found[layout.KEPT :].reshape(2, -1)
+        tops, best = found[layout.KEPT :].reshape(2, -1)
         most = min(SHORTLIST, len(tops))
-        order = np.argpartition(tops, most - 1)[:most]
-        places = best[order].astype(np.int64)
-        places = places[places < len(self.host)]  # blocks without rows found none
+        places = best[np.argpartition(tops, most - 1)[:most]].astype(np.int64).tolist()
+        kept = found[: layout.KEPT].tolist()
         first, second = int(kept[layout.FIRST]), int(kept[layout.SECOND])
-        self.shortlist = np.unique(np.append(places, (first, second)))
+        likely = {first, second, *(a for a in places if a < len(self.host))}  # not of empty blocks
+        self.shortlist = np.array(sorted(likely))
         reads = 1 + int(kept[layout.SLOT] == layout.ANCHORS)
         reads += 2 * (now.rule == layout.IMPROVEMENT)
         return Answer(
             first,
             second,
-            float(kept[layout.PART]),
-            float(kept[layout.RATIO]) if np.isfinite(kept[layout.WIDEST]) else float("nan"),
-            (float(kept[layout.GAP_1]), float(kept[layout.GAP_2])),
-            (float(kept[layout.GAIN_1]), float(kept[layout.GAIN_2])),
+            kept[layout.PART],
+            kept[layout.RATIO] if kept[layout.WIDEST] < np.inf else float("nan"),
+            (kept[layout.GAP_1], kept[layout.GAP_2]),
+            (kept[layout.GAIN_1], kept[layout.GAIN_2]),
             int(kept[layout.GREEDY]),
             reads,
             fresh,

@@ -1,8 +1,9 @@
-"""Passes over the table with one number per action: gaps, and the pair with the least ratio.
+"""Passes over the table with one number per action: the pair with the least ratio.
 
 Every pass is a reduction over all blocks, after which each block computes for itself what follows
 from it, all of them the same. The pair rule is that of ``compiled.ratio``: each pass finds the
-action on which the ratio improves most.
+action on which the ratio improves most. Gaps and information are computed where they are needed:
+the table has gaps beyond LIFT, and variances.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from math import inf, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numba
-from numba import cuda
+from numba import cuda, uint64
 
 from partial_monitoring.numerics.compiled.ratio import TIE as RELATIVE_TIE
-from partial_monitoring.numerics.compiled.ratio import best_share, ratio
+from partial_monitoring.numerics.compiled.ratio import best_share, power, ratio
 from partial_monitoring.numerics.compiled.rivals import expected_gain
 from partial_monitoring.numerics.cuda.blocks import (
     REAL,
     THREADS,
+    WARPS,
     WHOLE,
     least_of_all,
     least_of_block,
@@ -29,7 +31,6 @@ from partial_monitoring.numerics.cuda.blocks import (
     wait_for_all,
 )
 from partial_monitoring.numerics.cuda.layout import (
-    BETA,
     CEILING,
     COUNTED,
     CROSS,
@@ -49,19 +50,17 @@ from partial_monitoring.numerics.cuda.layout import (
     LARGE,
     LIFT,
     LIFTS,
-    LOW,
-    LOW_PLACE,
-    MEAN,
     MEANS,
     MODE,
     MOST,
     NOISE,
     PART,
     PARTNER,
+    PER_GAIN,
+    PER_GAP,
     PSI,
     RATIO,
     REACH,
-    RELAXED,
     ROUND,
     ROUNDING,
     RULE,
@@ -91,145 +90,96 @@ read again where there are no more."""
 class Passes(NamedTuple):
     """What is compiled for one precision."""
 
-    lift: Any
-    """A function of a block: its share of LIFT, and the weights of rivals."""
+    worths: Any
+    """A function of a block: what its rivals are worth, and their weights."""
     pair: Any
-    """The kernel that finds gaps, information and the best pair."""
-
-
-@cuda.jit(device=True)
-def squared_distance(variances, cross, a, g):
-    """Return |phi_a - phi_g|^2, written with differences: exactly zero for copies of g."""
-    apart = (REAL(variances[a]) - variances[g]) + 2.0 * (REAL(cross[g]) - cross[a])
-    return max(apart, 0.0)
+    """The kernel that finds the best pair."""
 
 
 @lru_cache(maxsize=2)
 def passes_for(name: str) -> Passes:
-    """Return the passes over "float32" or "float64" numbers, which say how precise roots are."""
+    """Return the passes over "float32" or "float64" numbers."""
     real = getattr(numba, name)
 
     @cuda.jit(device=True)
-    def worths(sent, table, g, slot, k):
-        """Write weights of rivals, and return the sum of what they are worth for a thread."""
+    def worths(sent, table, g, slot, k, out, values):
+        """Write the weights delta_b / |u_b|^2 of rivals, and the share of a block in their sum."""
         means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
         counted, weights = table[COUNTED], table[GAINS]
         noise, reach, now, total = sent[NOISE], sent[REACH], sent[ROUND], 0.0
         for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-            squared, worth = squared_distance(variances, cross, a, g), 0.0
-            if squared <= sent[ROUNDING] * (REAL(variances[a]) + variances[g]):
-                squared = 0.0
-            if counted[a] > 0.0 and a != g and squared > 0.0:
-                ahead, std = REAL(means[a]) - means[g], noise * sqrt(squared)
+            apart = (REAL(variances[a]) - variances[g]) + 2.0 * (REAL(cross[g]) - cross[a])
+            both, worth = REAL(variances[a]) + variances[g], 0.0
+            if counted[a] > 0.0 and a != g and apart > max(sent[ROUNDING] * both, 0.0):
+                ahead, std = REAL(means[a]) - means[g], noise * sqrt(apart)
                 worth = expected_gain(ahead, std) + max(0.0, ahead + reach * std) / now
                 total += worth
-                worth /= squared
+                worth /= apart
             weights[a] = worth
-        return total
-
-    @cuda.jit(device=True)
-    def lift(sent, table, g, slot, k, out, values, places):
-        """Write the share of a block in LIFT.
-
-        It is max_b means_b + beta^(1/2) |phi_b - phi_g|, negated; or for improvements the sum of
-        delta_b, where delta_b / |u_b|^2 are written, too.
-        """
-        found = 0.0
-        if sent[RULE] == IMPROVEMENT:
-            found = sum_of_block(worths(sent, table, g, slot, k), values)
-        else:
-            means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
-            root, low = sqrt(sent[BETA]), inf
-            most = cuda.local.array(AHEAD, REAL)
-            for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
-                for u in range(AHEAD):
-                    a = min(start + u * cuda.gridsize(1), k - 1)
-                    apart = squared_distance(variances, cross, a, g)
-                    most[u] = means[a] + root * sqrt(real(apart))
-                for u in range(AHEAD):
-                    low = min(low, -most[u])
-            found, _ = least_of_block(low, 0, 0.0, values, places)
+        total = sum_of_block(total, values)
         if cuda.threadIdx.x == 0:
-            out[KEPT + LIFTS * cuda.gridDim.x + cuda.blockIdx.x] = found
+            out[KEPT + LIFTS * cuda.gridDim.x + cuda.blockIdx.x] = total
 
     @cuda.jit(device=True)
-    def gaps_and_gains(sent, table, k, answer):
-        """Fill gaps and information; return the least gap of a thread, its action, the largest."""
-        means, variances, gaps, gains = table[MEANS], table[VARIANCES], table[GAPS], table[GAINS]
-        cross, g, lift = table[CROSS + int(answer[SLOT])], int(answer[GREEDY]), answer[LIFT]
-        rule, root, ceiling = sent[RULE], sqrt(sent[BETA]), sent[CEILING]
-        best = REAL(means[g])
-        low, where, widest, most = inf, k, 0.0, 0.0
-        for a in range(cuda.grid(1), k, cuda.gridsize(1)):
-            variance = max(variances[a], real(0.0))
-            behind = best - means[a]
-            if rule == IMPROVEMENT:
-                gap, gain = max(lift + behind, 0.0), REAL(gains[a]) / (1.0 + REAL(variance))
-            else:
-                gain = 0.5 * REAL(log1p(variance))
-                gap = lift
-                if a != g and rule == MEAN:
-                    gap = lift + behind
-                if a != g and rule == RELAXED:
-                    width = root * sqrt(real(squared_distance(variances, cross, a, g)))
-                    gap = lift + max(behind + width, 0.0)
-                gap = min(gap, ceiling)
-            kept_gap, kept_gain = real(gap), real(gain)
-            gaps[a], gains[a] = kept_gap, kept_gain
-            gap, gain = REAL(kept_gap), REAL(kept_gain)
-            if not (gap >= 0.0 and gain >= 0.0 and gain < inf):
-                gap = inf
-            if gap < low:
-                low, where = gap, a
-            widest, most = max(widest, gap), max(most, gain)
-        return low, where, widest, most
+    def improvements(table, g, k, out, turn, values, places):
+        """Write gaps beyond LIFT and information, which was phi' Q phi before.
 
-    @resident
-    def pair(table, sent, out, turn, k):
-        """Fill gaps and information, and find the pair with the least ratio.
-
-        For improvements the row of information holds phi' Q phi before.
+        Returned are LIFT, the largest gap beyond it, and the largest information.
         """
-        values = cuda.shared.array(THREADS, REAL)
-        places = cuda.shared.array(THREADS, WHOLE)
-        answer = cuda.shared.array(KEPT, REAL)
-        t, b, blocks, kappa = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, sent[KAPPA]
-        gaps, gains = table[GAPS], table[GAINS]
-        found, row = 0.0, KEPT + LIFTS * blocks
-        if sent[RULE] == IMPROVEMENT:
-            for c in range(t, blocks, THREADS):
-                found += out[row + c]
-            found = sum_of_block(found, values)
-        else:
-            found = least_value_of_all(out, row, values, places)
-            found = max(-found - table[MEANS, int(out[GREEDY])], 0.0)
-        for e in range(t, KEPT, THREADS):
-            answer[e] = 0.0
-        cuda.syncthreads()
-        if t == 0:
-            answer[GREEDY], answer[SLOT], answer[LIFT] = out[GREEDY], out[SLOT], found
-        cuda.syncthreads()
-        low, where, widest, most = gaps_and_gains(sent, table, k, answer)
-        low, where = least_of_block(low, where, 0.0, values, places)
+        means, variances, gaps, gains = table[MEANS], table[VARIANCES], table[GAPS], table[GAINS]
+        t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+        lift, widest, most = 0.0, 0.0, 0.0
+        for c in range(t, blocks, THREADS):
+            lift += out[KEPT + LIFTS * blocks + c]
+        lift = sum_of_block(lift, values)
+        for a in range(cuda.grid(1), k, cuda.gridsize(1)):
+            gain, gap = gains[a] / (real(1.0) + variances[a]), means[g] - means[a]
+            if not (gain >= 0.0 and gain < inf and gap >= 0.0):
+                gap = inf
+            gaps[a], gains[a] = gap, gain
+            widest, most = max(widest, REAL(gap)), max(most, REAL(gain))
         widest, _ = least_of_block(-widest, 0, 0.0, values, places)
         most, _ = least_of_block(-most, 0, 0.0, values, places)
         if t == 0:
-            out[KEPT + LOW * blocks + b], out[KEPT + LOW_PLACE * blocks + b] = low, where
             out[KEPT + WIDE * blocks + b], out[KEPT + LARGE * blocks + b] = widest, most
         wait_for_all(turn)
-        widest = least_value_of_all(out, KEPT + WIDE * blocks, values, places)
-        most = least_value_of_all(out, KEPT + LARGE * blocks, values, places)
-        row = KEPT + LOW * blocks
-        low, where = least_of_all(out, row, row + blocks, 0.0, values, places)
+        widest = -least_value_of_all(out, KEPT + WIDE * blocks, values, places)
+        return lift, widest, -least_value_of_all(out, KEPT + LARGE * blocks, values, places)
+
+    @resident
+    def pair(table, sent, out, turn, k):
+        """Find the pair with the least ratio."""
+        answer = cuda.shared.array(KEPT, REAL)
+        values = cuda.shared.array(WARPS, REAL)
+        places = cuda.shared.array(WARPS, WHOLE)
+        t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+        g, slot, ceiling = int(out[GREEDY]), int(out[SLOT]), sent[CEILING]
+        improving = sent[RULE] == IMPROVEMENT
+        if improving:
+            lift, widest, most = improvements(table, g, k, out, turn, values, places)
+        else:
+            lift = -least_value_of_all(out, KEPT + (LIFTS + slot) * blocks, values, places)
+            lift = max(lift - table[MEANS, g], 0.0)
+            widest = -least_value_of_all(out, KEPT + (WIDE + slot) * blocks, values, places)
+            most = -least_value_of_all(out, KEPT + LARGE * blocks, values, places)
+            most = information(real(most), False)
+        beyond = table[GAPS if improving else CROSS + slot]
+        shown = table[GAINS if improving else VARIANCES]
         if t == 0:
-            answer[WIDEST], answer[MOST] = -widest, -most
-            answer[FIRST], answer[SECOND], answer[PART] = where, where, 0.0
-            begin(gaps, gains, kappa, answer)
+            for e in range(KEPT):
+                answer[e] = 0.0
+            answer[GREEDY], answer[SLOT], answer[LIFT] = g, slot, lift
+            answer[WIDEST], answer[MOST] = min(lift + widest, ceiling), most
+            first = 0 if lift >= ceiling else g  # the first of all if all are the same
+            gap, gain = min(lift + beyond[first], ceiling), information(shown[first], improving)
+            answer[FIRST], answer[GAP_1], answer[GAIN_1] = first, gap, gain
+            answer[SECOND], answer[GAP_2], answer[GAIN_2] = first, gap, gain
+            begin(sent[KAPPA], widest < inf, answer)
         cuda.syncthreads()
         for turns in range(MOST_PASSES):
             if answer[MODE] == DONE:
                 break
-            low, where = look(kappa, gaps, gains, k, answer)
+            low, where = look(sent, beyond, shown, k, improving, answer)
             low, where = least_of_block(low, where, answer[TIE], values, places)
             row = KEPT + (FOUND + 2 * (turns % 2)) * blocks  # others may still read what was before
             if t == 0:
@@ -237,145 +187,172 @@ def passes_for(name: str) -> Passes:
             wait_for_all(turn)
             low, where = least_of_all(out, row, row + blocks, answer[TIE], values, places)
             if t == 0:
-                follow(gaps, gains, kappa, low, where, answer)
+                gap = min(lift + beyond[where], ceiling)
+                gain = information(shown[where], improving)
+                follow(sent[KAPPA], low, where, gap, gain, answer)
             cuda.syncthreads()
         if b == 0:
             for e in range(t, KEPT, THREADS):
                 out[e] = answer[e]
 
-    return Passes(lift, pair)
+    return Passes(worths, pair)
 
 
 @cuda.jit(device=True)
-def look(kappa, gaps, gains, k, answer):
+def information(shown, improving):
+    """Return the information of an action from its variance; for improvements it is given."""
+    return REAL(shown) if improving else 0.5 * REAL(log1p(shown))
+
+
+@cuda.jit(device=True)
+def look(sent, beyond, shown, k, improving, answer):
     """Make one pass over the actions of a thread for what the pair needs next."""
-    mode = int(answer[MODE])
-    slope, psi, tie, first = answer[SLOPE], answer[PSI], answer[TIE], int(answer[FIRST])
-    zero, per_gap = ZERO_GAP * answer[WIDEST], 1.0 / max(answer[WIDEST], TINY)
-    per_gain = 1.0 / max(answer[MOST], TINY)
-    d1, i1 = scaled_gap(gaps, first, answer), scaled_gain(gains, first, answer)
-    low, where = inf, k
-    own_gaps, own_gains = cuda.local.array(AHEAD, REAL), cuda.local.array(AHEAD, REAL)
-    for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
-        for u in range(AHEAD):
-            a = min(start + u * cuda.gridsize(1), k - 1)
-            own_gaps[u], own_gains[u] = gaps[a], gains[a]
-        for u in range(AHEAD):
-            a, gap, i = min(start + u * cuda.gridsize(1), k - 1), own_gaps[u], own_gains[u]
-            value, i = inf, i * per_gain
-            d = gap * per_gap if gap > zero else 0.0
-            if mode == SLOPED:
-                value = slope * d - psi * i
-            elif mode == ZEROS:
-                value = d
-            else:
-                p = best_share(d1, i1, d, i, kappa)
-                if p > 0.0:
-                    value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa)
-            if value < low:
-                if value < low - tie:
-                    where = a
-                low = value
+    if answer[MODE] == SLOPED:
+        return steepest(sent[CEILING], beyond, shown, k, improving, answer)
+    kappa, low, where = sent[KAPPA], inf, k
+    d1, i1 = scaled(answer[GAP_1], answer[GAIN_1], answer)
+    for a in range(cuda.grid(1), k, cuda.gridsize(1)):
+        gap = min(answer[LIFT] + beyond[a], sent[CEILING])
+        d, i = scaled(gap, information(shown[a], improving), answer)
+        value = d
+        if answer[MODE] == PARTNER:
+            p = best_share(d1, i1, d, i, kappa)
+            value = ratio(d1 + p * (d - d1), i1 + p * (i - i1), kappa) if p > 0.0 else inf
+        if value < low:
+            low, where = value, a
     return low, where
 
 
 @cuda.jit(device=True)
-def scaled_gap(gaps, a, answer):
-    """Return a gap in units of the largest one; noise is zero."""
-    gap = REAL(gaps[a])
-    return gap * (1.0 / max(answer[WIDEST], TINY)) if gap > ZERO_GAP * answer[WIDEST] else 0.0
+def steepest(ceiling, beyond, shown, k, improving, answer):
+    """Return the least derivative of the actions of a thread, and the first with it.
+
+    Only those below the derivative of the pair matter. Logarithms, log(1 + v) <= v, are computed
+    only where an action may be one of them.
+    """
+    lift, tie, where = answer[LIFT], answer[TIE], k - 1
+    zero, slope = ZERO_GAP * answer[WIDEST], answer[SLOPE] * answer[PER_GAP]
+    psi = answer[PSI] * answer[PER_GAIN]
+    rate = psi if improving else 0.5 * psi
+    gap, gain = of_pair(answer)
+    low = answer[SLOPE] * gap - answer[PSI] * gain
+    own_beyond = cuda.local.array(AHEAD, beyond.dtype)
+    own_shown = cuda.local.array(AHEAD, beyond.dtype)
+    for start in range(cuda.grid(1), k, AHEAD * cuda.gridsize(1)):
+        for u in range(AHEAD):
+            a = uint64(min(start + u * cuda.gridsize(1), k - 1))  # not tested for being negative
+            own_beyond[u], own_shown[u] = beyond[a], shown[a]
+        for u in range(AHEAD):
+            gap = min(lift + own_beyond[u], ceiling)
+            cost = slope * gap if gap > zero else 0.0
+            if cost - rate * own_shown[u] < low:
+                value = cost - psi * information(own_shown[u], improving)
+                if value < low - tie:
+                    where = min(start + u * cuda.gridsize(1), k - 1)
+                low = min(low, value)
+    return low, where
 
 
 @cuda.jit(device=True)
-def scaled_gain(gains, a, answer):
-    """Return an information gain in units of the largest one."""
-    return gains[a] * (1.0 / max(answer[MOST], TINY))
+def scaled(gap, gain, answer):
+    """Return a gap and information in units of the largest ones; noise is zero."""
+    d = gap * answer[PER_GAP] if gap > ZERO_GAP * answer[WIDEST] else 0.0
+    return d, gain * answer[PER_GAIN]
 
 
 @cuda.jit(device=True)
-def begin(gaps, gains, kappa, answer):
+def begin(kappa, usable, answer):
     """Decide what to look for first."""
-    first = int(answer[FIRST])
+    answer[PER_GAP], answer[PER_GAIN] = (
+        1.0 / max(answer[WIDEST], TINY),
+        1.0 / max(answer[MOST], TINY),
+    )
+    d, i = scaled(answer[GAP_1], answer[GAIN_1], answer)
     answer[TIE] = 0.0
-    if not answer[WIDEST] < inf:
-        answer[MODE] = DONE
-    elif scaled_gap(gaps, first, answer) <= 0.0:
+    if not usable:
+        answer[WIDEST], answer[MODE] = inf, DONE
+    elif d <= 0.0:
         answer[MODE] = ZEROS
-    elif scaled_gain(gains, first, answer) <= 0.0:
+    elif i <= 0.0:
         answer[MODE] = PARTNER
     else:
-        aim(gaps, gains, kappa, answer)
+        aim(kappa, answer)
 
 
 @cuda.jit(device=True)
-def aim(gaps, gains, kappa, answer):
+def of_pair(answer):
+    """Return gap and information of the pair, scaled."""
+    d1, i1 = scaled(answer[GAP_1], answer[GAIN_1], answer)
+    d2, i2 = scaled(answer[GAP_2], answer[GAIN_2], answer)
+    return d1 + answer[PART] * (d2 - d1), i1 + answer[PART] * (i2 - i1)
+
+
+@cuda.jit(device=True)
+def aim(kappa, answer):
     """Compute the derivative at the pair, which the next pass follows."""
-    gap, gain = of_pair(gaps, gains, answer)
+    gap, gain = of_pair(answer)
     psi = ratio(gap, gain, kappa)
     slope = kappa * (gap if kappa == 2.0 else gap ** (kappa - 1.0))
     answer[SLOPE], answer[PSI], answer[TIE] = slope, psi, RELATIVE_TIE * slope * gap
     answer[MODE] = SLOPED
     if psi == inf:
-        finish(gaps, gains, kappa, answer)
+        finish(kappa, answer)
 
 
 @cuda.jit(device=True)
-def of_pair(gaps, gains, answer):
-    """Return gap and information of the pair, scaled."""
-    first, second, share = int(answer[FIRST]), int(answer[SECOND]), answer[PART]
-    gap, gain = scaled_gap(gaps, first, answer), scaled_gain(gains, first, answer)
-    gap += share * (scaled_gap(gaps, second, answer) - gap)
-    gain += share * (scaled_gain(gains, second, answer) - gain)
-    return gap, gain
-
-
-@cuda.jit(device=True)
-def follow(gaps, gains, kappa, low, where, answer):
-    """Take in what a pass has found, the action ``where`` with the value ``low``."""
-    first, second, mode = int(answer[FIRST]), int(answer[SECOND]), int(answer[MODE])
+def follow(kappa, low, where, gap, gain, answer):
+    """Take in what a pass has found: the action ``where`` with the value ``low``."""
+    d, i = scaled(gap, gain, answer)
+    d1, i1 = scaled(answer[GAP_1], answer[GAIN_1], answer)
+    d2, i2 = scaled(answer[GAP_2], answer[GAIN_2], answer)
+    mode = int(answer[MODE])
     if mode == ZEROS:
-        answer[FIRST], answer[SECOND] = where, where
-        finish(gaps, gains, kappa, answer)
+        answer[FIRST], answer[GAP_1], answer[GAIN_1] = where, gap, gain
+        answer[SECOND], answer[GAP_2], answer[GAIN_2] = where, gap, gain
+        finish(kappa, answer)
         return
     if mode == PARTNER:
         if low < inf:
-            d1, i1 = scaled_gap(gaps, first, answer), scaled_gain(gains, first, answer)
-            d2, i2 = scaled_gap(gaps, where, answer), scaled_gain(gains, where, answer)
-            answer[SECOND], answer[PART] = where, best_share(d1, i1, d2, i2, kappa)
-        aim(gaps, gains, kappa, answer)
+            answer[SECOND], answer[GAP_2], answer[GAIN_2] = where, gap, gain
+            answer[PART] = best_share(d1, i1, d, i, kappa)
+        aim(kappa, answer)
         return
-    gap, gain = of_pair(gaps, gains, answer)
+    mean_gap, mean_gain = of_pair(answer)
     slope, psi = answer[SLOPE], answer[PSI]
-    if not low < slope * gap - psi * gain - answer[TIE]:
-        finish(gaps, gains, kappa, answer)
+    if not low < slope * mean_gap - psi * mean_gain - answer[TIE]:
+        finish(kappa, answer)
         return
-    best, x, y, p = psi, first, second, answer[PART]
-    for turn in range(2):
-        old = first if turn == 0 else second
-        one, two = old, where
-        if scaled_gap(gaps, old, answer) > scaled_gap(gaps, where, answer):
-            one, two = where, old
-        d1, i1 = scaled_gap(gaps, one, answer), scaled_gain(gains, one, answer)
-        d2, i2 = scaled_gap(gaps, two, answer), scaled_gain(gains, two, answer)
-        q = best_share(d1, i1, d2, i2, kappa)
-        value = ratio(d1 + q * (d2 - d1), i1 + q * (i2 - i1), kappa)
-        if value < best:
-            best, x, y, p = value, one, two, q
-    if best >= psi:
-        finish(gaps, gains, kappa, answer)
+    q1, value1 = mixed(d1, i1, d, i, kappa)
+    q2, value2 = mixed(d2, i2, d, i, kappa)
+    if not min(value1, value2) < psi:
+        finish(kappa, answer)
         return
-    answer[FIRST], answer[SECOND], answer[PART] = x, y, p
-    aim(gaps, gains, kappa, answer)
+    if value2 < value1:
+        old, share, d1 = (answer[SECOND], answer[GAP_2], answer[GAIN_2]), q2, d2
+    else:
+        old, share = (answer[FIRST], answer[GAP_1], answer[GAIN_1]), q1
+    new = REAL(where), gap, gain
+    one, two = (new, old) if d1 > d else (old, new)
+    answer[FIRST], answer[GAP_1], answer[GAIN_1] = one
+    answer[SECOND], answer[GAP_2], answer[GAIN_2] = two
+    answer[PART] = share
+    aim(kappa, answer)
 
 
 @cuda.jit(device=True)
-def finish(gaps, gains, kappa, answer):
-    """Write the answer: the ratio of the pair, gaps and information of its actions."""
-    gap, gain = of_pair(gaps, gains, answer)
+def mixed(d, i, new_d, new_i, kappa):
+    """Return how to mix an action with a new one: the share of the larger gap, and the ratio."""
+    if d > new_d:
+        d, i, new_d, new_i = new_d, new_i, d, i
+    share = best_share(d, i, new_d, new_i, kappa)
+    return share, ratio(d + share * (new_d - d), i + share * (new_i - i), kappa)
+
+
+@cuda.jit(device=True)
+def finish(kappa, answer):
+    """Write the ratio of the pair."""
+    gap, gain = of_pair(answer)
     value = ratio(gap, gain, kappa)
     if value > 0.0 and value < inf:
-        value = value * answer[WIDEST] ** kappa / answer[MOST]
-    first, second = int(answer[FIRST]), int(answer[SECOND])
+        value = value * power(answer[WIDEST], kappa) / answer[MOST]
     answer[RATIO], answer[MODE] = value, DONE
-    answer[GAP_1], answer[GAIN_1] = gaps[first], gains[first]
-    answer[GAP_2], answer[GAIN_2] = gaps[second], gains[second]

@@ -25,7 +25,7 @@ def kernel_for(rule, k, m, r, directions, kind, width, plays):
 
     play = in_thread(run, rule, k, m, r, (1, directions), kind, width, plays)
 
-    @threaded
+    @threaded(128)
     def kernel(world, totals, reached, stop, known, data, actions, due):
         play(world, totals, reached, stop, known, data, (actions,), due)
 

@@ -22,7 +22,7 @@ def kernel_for(rule, k, m, r, kind, width, plays):
 
     play = in_thread(run, rule, k, m, r, (k if rule.gap == 0 else 1, r), kind, width, plays)
 
-    @threaded
+    @threaded(255)
     def kernel(world, totals, reached, stop, known, data, actions, due):
         play(world, totals, reached, stop, known, data, (actions,), due)
 

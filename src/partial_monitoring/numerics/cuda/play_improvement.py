@@ -35,7 +35,7 @@ def kernel_for(rule, k, m, r, kind, width, plays):
 
     play = in_thread(run, rule, k, m, r, (1, r), kind, width, plays)
 
-    @threaded
+    @threaded(168)
     def kernel(world, totals, reached, stop, known, data, actions, rivals, due):
         play(world, totals, reached, stop, known, data, (actions, rivals), due)
 

@@ -19,7 +19,7 @@ def kernel_for(rule, contexts, actions, r, s, e, k, m):
     whole game, and entries of an observation.
     """
 
-    @threaded
+    @threaded(128)
     def kernel(world, totals, reached, stop, known, table, due):
         i = cuda.grid(1)
         if i >= reached.shape[0] or reached[i] >= stop:

@@ -21,7 +21,7 @@ from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import conic
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 NORMS = ("sup", "euclidean")
 """Which estimation vectors: of least largest entry, or of least length."""
@@ -70,7 +70,8 @@ class Observed:
 
         Of least length, or of least largest entry and among those of least length.
         """
-        shortest = np.linalg.lstsq(self.rows.T, targets.T, rcond=RANK_TOLERANCE)[0].T  # (n, q)
+        solved = np.linalg.lstsq(self.rows.T, targets.T, rcond=RANK_TOLERANCE)[0]
+        shortest = np.asarray(solved.T, dtype=np.float64)  # (n, q)
         size = np.abs(targets).max(axis=1, initial=0.0)
         if (np.abs(shortest @ self.rows - targets).max(axis=1, initial=0.0) > SEEN * size).any():
             raise SolverError("the difference of two losses was not found in what is observed.")
@@ -88,9 +89,9 @@ class Observed:
         """
         if self.free.shape[1] == 0 or len(shortest) == 0:
             return shortest
-        starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        starts = np.flatnonzero(np.diff(self.owner, prepend=-1)).astype(np.int64)
         sums = np.add.reduceat(self.rows, starts, axis=0)  # (observers, d)
-        if self.free.shape[1] == len(starts) - 1 and np.array_equal(sums, np.ones_like(sums)):
+        if self.free.shape[1] == len(starts) - 1 and (sums == sums[0]).all():
             return shifted(shortest, starts)
         return np.array([_flattest(self.rows, self.free, one) for one in shortest])
 
@@ -100,7 +101,7 @@ class Observed:
         return null_space(self.rows.T)
 
 
-def shifted(shortest: Array, starts: Array) -> Array:
+def shifted(shortest: Array, starts: Indices) -> Array:
     """Return the flattest solutions (n, q) that differ by one number a_c per observer, sum a_c = 0.
 
     Observer c owns the symbols from ``starts[c]`` on, of which there are m_c, with entries from

@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.cells import Pair
+from partial_monitoring.analysis.observability import SEEN
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.finite.estimation import Observed
 from partial_monitoring.policies.needs import analysis_of
-from partial_monitoring.validation import Array, brief, frozen
+from partial_monitoring.validation import Array, Indices, brief, frozen
 
 Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
@@ -125,3 +127,40 @@ def learnable(game: FiniteGame, policy: str) -> Analysis:
 def unit_of(game: FiniteGame) -> float:
     """Return the largest difference between two actions in one outcome; 1 if there is none."""
     return float(np.ptp(game.rewards, axis=0).max()) or 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Helpers:
+    """Actions outside A that lie between two neighbours in A, or are copies of an action in A.
+
+    The loss of each is share times that of one action plus (1 - share) times that of the other.
+    """
+
+    actions: Indices
+    """Shape (h,)."""
+    ends: Indices
+    """The two actions, twice the same for a copy, shape (h, 2)."""
+    shares: Array
+    """Above 0, 1 for a copy, shape (h,)."""
+
+
+def helpers(analysis: Analysis) -> Helpers:
+    """Return the helpers of a game; every action has one pair of ends at most, up to copies."""
+    losses, own = -analysis.game.features, analysis.representatives
+    found: dict[int, tuple[int, int, float]] = {}
+    for a, b in analysis.neighboring_cells:
+        apart = losses[a] - losses[b]
+        for e in analysis.cells.faces[a, b].neighborhood:
+            if e in own or e in found:
+                continue
+            share = float(apart @ (losses[e] - losses[b]) / (apart @ apart))
+            if share > 1.0 - SEEN:
+                found[e] = (a, a, 1.0)
+            elif share < SEEN:
+                found[e] = (b, b, 1.0)
+            else:
+                found[e] = (a, b, share)
+    order = sorted(found)
+    ends = np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)
+    shares = np.array([found[e][2] for e in order], dtype=float)
+    return Helpers(np.array(order, dtype=np.int64), ends, shares)

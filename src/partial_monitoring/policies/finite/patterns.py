@@ -106,9 +106,7 @@ class Patterns:
         consistent = np.zeros(n, dtype=bool)
         left = np.zeros((n, len(self.fan.near)), dtype=bool)
         lost = np.zeros((n, len(self.fan.pairs)), dtype=np.int64)
-        leave_all_in_fan(
-            self.ends, self.fan, signs, lost, left, candidates, observers, consistent
-        )
+        leave_all_in_fan(self.ends, self.fan, signs, lost, left, candidates, observers, consistent)
         return candidates, observers, consistent
 
     def numbers(self, signs: Signs) -> Indices:
@@ -206,6 +204,8 @@ def is_fan(geometry: Geometry) -> bool:
     differences of their losses are linearly independent there: around it they occur in every
     order. Pricing and bandits are such games.
     """
+    if not geometry.game.traits.finite:  # another set than the simplex
+        return False
     own, exact = list(geometry.actions), geometry.analysis.exact
     losses = -geometry.game.features[own]
     apart = (losses[1:] - losses[0]) / geometry.unit

@@ -1,36 +1,31 @@
-"""The true parameters of a simulation: given, drawn at random, or found by a search."""
+"""True parameters that stay the same in a run: given, drawn at random, or found by a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.display import number
-from partial_monitoring.errors import InvalidInput, unknown_name
-from partial_monitoring.games import functions
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.validation import (
-    Array,
-    Indices,
-    axes,
-    brief,
-    known_keys,
-    probabilities,
-    real_array,
-)
+from partial_monitoring.model.feedback import NoiseFunction
+from partial_monitoring.simulation.environment import Environment
+from partial_monitoring.validation import Array, Indices
 
 
 class Truth:
-    """The true parameters of some runs."""
+    """What is true in some runs: one parameter, several in turn, or outcomes that are chosen."""
 
     function: Callable[[Array], Any] | None = None
     """The function that they describe, in a kernel game with a known one."""
     searched = False
     """Whether they are only known after a search."""
+    against: ClassVar[str] = ""
+    """What regret is measured against, if not the best action for the true parameter."""
 
     @property
     def name(self) -> str:
@@ -48,6 +43,25 @@ class Truth:
     def possible(self, game: AnyGame, seeds: Indices) -> Array:
         """Return the parameters that may be drawn with some seeds, shape (q, d)."""
         return self.draw(game, seeds)
+
+    def prepared(self, game: AnyGame, horizon: int) -> Truth:
+        """Return what is true in a game with this horizon, or refuse what does not fit it."""
+        return self
+
+    @property
+    def content(self) -> object:
+        """What content keys of stored runs depend on."""
+        return self
+
+    def environment(
+        self,
+        game: AnyGame,
+        seeds: Indices,
+        horizon: int,
+        noise: str | NoiseFunction | None = None,
+    ) -> Environment:
+        """Return the environment of a simulation, for a truth that is prepared."""
+        return Environment(game, self.draw(game, seeds), seeds, noise, self.function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,59 +143,3 @@ class Worst(Truth):
     """A parameter on which the first policy has large regret, to be found by a search."""
 
     searched = True
-
-
-KINDS = (FixedTruth, Random, Among, Function, Worst)
-"""Kinds of true parameters that a store can hold."""
-
-WORDS: Mapping[str, Callable[[], Truth]] = {"random": Random, "worst": Worst}
-"""Kinds of true parameters that are given by a word."""
-
-
-def read_truth(value: Any, game: AnyGame, *, rows: bool = False) -> Truth:
-    """Return the kind of true parameters that a value of a file or an argument describes.
-
-    A parameter, "random", "worst", {"among": parameters, "weights": probabilities}, or for a kernel
-    game a function or the name of one of ``pm.functions``; with ``rows`` also one parameter per
-    seed.
-    """
-    if isinstance(value, Truth):
-        return value
-    if isinstance(value, str):
-        if value in functions.KNOWN:
-            return Function(_function(game, value))
-        if value not in WORDS:
-            raise unknown_name("kind of true parameter theta", value, [*WORDS, *functions.KNOWN])
-        return WORDS[value]()
-    if callable(value):
-        return Function(value)
-    if isinstance(value, Mapping):
-        known_keys("true parameters", value, ("among", "weights"))
-        listed = value.get("among")
-        if not isinstance(listed, list | tuple | np.ndarray) or len(listed) == 0:
-            raise InvalidInput(f"among must be a list of parameters; got {brief(listed)}.")
-        among = np.stack([game.parameters.checked(own, "among") for own in listed])
-        even = np.full(len(among), 1 / len(among))
-        return Among(among, probabilities("weights", value.get("weights", even), len(among)))
-    if rows and axes(value) == 2:
-        return Listed(real_array("theta", value, ("seeds", game.d)))
-    if axes(value) != 1:
-        also = "one per seed, " if rows else ""
-        raise InvalidInput(
-            f"theta must be one parameter, {also}'random', 'worst' or a table with the key "
-            f"'among'; got {brief(value)}."
-        )
-    return FixedTruth(game.parameters.checked(value, "theta"))
-
-
-def _function(game: AnyGame, name: str) -> functions.Function:
-    """Return a test function by name, as the truth of a kernel game."""
-    if not game.traits.function:
-        raise InvalidInput(f"theta may be a function only for kernel games; got {name!r}.")
-    wanted, found = functions.KNOWN[name].dimension, game.point_dimension
-    if None not in (wanted, found) and wanted != found:
-        raise InvalidInput(
-            f"theta {name!r} is a function of {wanted} coordinates; the points of the game have "
-            f"{found}."
-        )
-    return functions.named(name)

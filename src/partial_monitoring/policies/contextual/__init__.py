@@ -1,0 +1,1 @@
+"""Policies for games with contexts whose feedback is finite."""
