@@ -106,7 +106,7 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
     if not connected(pareto, cells.duplicates, cells.neighbors):
         yield "the Pareto actions are not connected by neighbours."
     degenerate = cells.of_kind("degenerate")
-    same = {a: {c for c in range(game.k) if _alike(a, c, twins)} for a in pareto}
+    same = [{c for c in range(game.k) if _alike(a, c, twins)} for a in range(game.k)]
     checked = set()
     for pair, face in cells.faces.items():
         a, b = face.pair

@@ -150,7 +150,7 @@ def scaled(array: Integers, factor: int) -> Integers:
 def total(*arrays: Integers) -> Integers:
     """Return the exact sum of integer arrays."""
     if sum(magnitude(array) for array in arrays) < FITS:
-        return np.asarray(sum(array.astype(np.int64) for array in arrays))
+        return np.asarray(sum(array.astype(np.int64, copy=False) for array in arrays))
     return np.asarray(sum(array.astype(object) for array in arrays))
 
 
