@@ -24,14 +24,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partial_monitoring import validation
-from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.geometry import helpers
 from partial_monitoring.policies.finite.posterior import Drawing, Posterior, initial_posterior
-from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.needs import Needs, analysis_of, refuse
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.policies.promise import Promise, practical
@@ -104,7 +103,7 @@ class Mario:
         from partial_monitoring.numerics.compiled.play_mario import Shape
 
         refuse(self, game)
-        analysis = analyze(game)
+        analysis = analysis_of(game)
         own = np.array(analysis.representatives, dtype=np.int64)
         place = {int(a): i for i, a in enumerate(own)}
         near = np.zeros((len(own), len(own)), dtype=bool)

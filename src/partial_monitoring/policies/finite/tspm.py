@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partial_monitoring import validation
-from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.finite import FiniteGame
@@ -32,7 +31,7 @@ from partial_monitoring.policies.finite.posterior import (
     Posterior,
     initial_posterior,
 )
-from partial_monitoring.policies.needs import Needs, refuse
+from partial_monitoring.policies.needs import Needs, analysis_of, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.policies.promise import Promise, practical
@@ -70,7 +69,7 @@ class PosteriorSampling:
         from partial_monitoring.numerics.compiled.play_tspm import Shape
 
         refuse(self, game)
-        first = self.initial if len(analyze(game).representatives) > 1 else 0
+        first = self.initial if len(analysis_of(game).representatives) > 1 else 0
         initial, allowed = np.full(game.k, first, dtype=np.int64), np.ones(game.k, dtype=bool)
         shape = Shape(np.array(game.rewards), initial, allowed)
         return TSPMState(initial_posterior(game, replicates), shape)
