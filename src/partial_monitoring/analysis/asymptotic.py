@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from partial_monitoring import validation
+from partial_monitoring import games, validation
 from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput, SolverError
@@ -125,13 +126,13 @@ class Rivals:
         return np.ascontiguousarray(table / np.abs(table).max(axis=1, keepdims=True))
 
 
-def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
+def asymptotic_constant(game: FiniteGame | str, theta: Array) -> AsymptoticConstant:
     """Return the constant C(theta) of a finite game, in its units: regret is at least C log n.
 
     Parameters
     ----------
     game
-        A finite game.
+        A finite game, or its name in ``pm.games``.
     theta
         The distribution of outcomes, shape (d,), under which one action (with its duplicates) is
         best.
@@ -150,13 +151,19 @@ def asymptotic_constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
     >>> f"{found:.3f}", found.leader, found.rates.round(2).tolist()
     ('9.933', 1, [49.66, 0.0])
     """
-    from partial_monitoring.numerics.compiled import exploration
-    from partial_monitoring.numerics.compiled.rival_system import Signals
-
-    if not game.traits.finite:
+    known: Any = games.named(game)
+    if not known.traits.finite:
         raise InvalidInput(
             f"asymptotic_constant needs a finite game (pm.FiniteGame); got {brief(game)}."
         )
+    return _constant(known, theta)
+
+
+def _constant(game: FiniteGame, theta: Array) -> AsymptoticConstant:
+    """Return the constant of a finite game."""
+    from partial_monitoring.numerics.compiled import exploration
+    from partial_monitoring.numerics.compiled.rival_system import Signals
+
     truth = validation.real_array("theta", theta, (game.d,))
     if not game.parameters.contains(truth):
         raise InvalidInput(f"theta must be a distribution over {game.d} outcomes; got {truth}.")
