@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,8 @@ def test_a_practical_status_does_not_claim_too_much() -> None:
 
 def test_the_command_lists_modes_and_the_default_first() -> None:
     shown = CliRunner().invoke(main, ["policies"]).stdout
-    names = [line.split()[0] for line in shown.splitlines()[2:] if line[:1].strip()]
+    _, listed = re.split("─{10,}\n", shown)
+    names = [line.split()[0] for line in listed.splitlines() if line[:1].strip()]
     assert names[0] == "calibrated"
     assert "calibrated plays when no policy is named." in shown
     assert f"ids is {BOUND}." in shown

@@ -26,7 +26,7 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.exploration import ESTIMATES, Solutions, solutions_of
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
-from partial_monitoring.policies.promise import CERTIFIED, Promise
+from partial_monitoring.policies.promise import Promise, practical
 from partial_monitoring.validation import Array, Indices
 
 
@@ -164,11 +164,10 @@ class ExpByOpt:
         return Rounds(state)
 
     def promise(self, game: AnyGame | None) -> Promise:
-        """Return the bound of the regret."""
-        return Promise(
-            CERTIFIED,
-            "regret of order n^(1/2) on easy and n^(2/3) on hard games against any outcomes, up "
-            "to 1e-7 of the largest loss in each round",
+        """Return what is proven for programs that are solved exactly in every round."""
+        return practical(
+            "with programs solved in every round instead of interpolated ones, regret is of order "
+            "n^(1/2) on easy and n^(2/3) on hard games against any outcomes"
         )
 
 
