@@ -15,7 +15,6 @@ GAMES = {"easy": pm.games.apple_tasting(), "hard": pm.games.label_efficient()}
 POLICIES: dict[str, Any] = {
     "pege": pm.PEGE(),
     "gcb": pm.GCB(),
-    "gcb, 0.1": pm.GCB(0.1),
     "etc": pm.ETC(),
 }
 
@@ -45,7 +44,10 @@ def test_regret_grows_like_two_thirds_in_small() -> None:
 @pytest.mark.parametrize("kind", GAMES)
 @pytest.mark.parametrize("name", POLICIES)
 def test_regret_grows_like_two_thirds(kind: str, name: str) -> None:
-    """GCB with its own alpha still sweeps all the time at the beginning: slope 1 until then."""
+    """GCB still sweeps all the time at the beginning: slope 1 until then.
+
+    With a smaller alpha than its own nothing is proven: 0.1 has slope 0.86 after 100,000 rounds.
+    """
     horizon = 1_000_000 if name == "gcb" else 100_000
     assert worst_slope(GAMES[kind], POLICIES[name], horizon, 40) < 0.8
 
