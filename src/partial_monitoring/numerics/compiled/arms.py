@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled import chance
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.play_bandits import first_largest
 from partial_monitoring.numerics.compiled.world import (
     count,
     loss,
@@ -63,16 +64,6 @@ def fill_index(rule, known, i, t, own, out):
             out[a] = total / n + rule.width / sqrt(n) * chance.normal(own)
         else:
             out[a] = total / n + rule.width * sqrt(log(t) / n)
-
-
-@compiled(allocates=False)
-def first_largest(values):
-    """Return the first of the largest entries."""
-    best = 0
-    for a in range(1, len(values)):
-        if values[a] > values[best]:
-            best = a
-    return best
 
 
 @compiled(allocates=False)
