@@ -43,6 +43,15 @@ class Prior:
     """B."""
 
 
+class Pending(NamedTuple):
+    """Open decisions, whose answers are still to come: different actions, and how often each."""
+
+    action: Indices
+    """Different actions, in increasing order, shape (c,)."""
+    count: Indices
+    """How many decisions of each are open, shape (n, c)."""
+
+
 class View(NamedTuple):
     """What a decision rule sees: some replicates, and E_t through their actions."""
 
@@ -76,6 +85,10 @@ class State(Protocol):
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         """Return the state after the observations (n, m) of actions (n,)."""
+        ...
+
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        """Return the state as if open decisions had been answered with what is expected."""
         ...
 
     def views(
