@@ -261,6 +261,11 @@ def drawn_with(policy: Policy[Any], probability: Array) -> dict[str, Array]:
     return {"probability": probability} if getattr(policy, "weighted", False) else {}
 
 
+def probability_or_nan(probability: Array | None, n: int) -> Array:
+    """Return recorded probabilities (n,), or NaN for unknown ones."""
+    return np.full(n, np.nan) if probability is None else np.asarray(probability, dtype=float)
+
+
 def expecting(policy: Policy[Any], state: Any, open_: Iterable[tuple[Any, Pending]]) -> Any:
     """Return the state from which a policy decides while decisions are open.
 
