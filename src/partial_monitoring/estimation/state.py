@@ -48,7 +48,7 @@ class Pending(NamedTuple):
 
     action: Indices
     """Different actions, in increasing order, shape (c,)."""
-    count: Indices
+    often: Indices
     """How many decisions of each are open, shape (n, c)."""
 
 

@@ -17,6 +17,9 @@ from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
 
+PENDING = ("expected", "ignored")
+"""What open decisions are to a policy that can expect them."""
+
 
 @dataclass(eq=False)
 class Choices:

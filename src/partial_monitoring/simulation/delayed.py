@@ -22,6 +22,7 @@ from partial_monitoring.estimation.state import Pending
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (
+    PENDING,
     Policy,
     check_choices,
     checked_actions,
@@ -41,9 +42,6 @@ MOST_LISTED = 1_000_000
 
 RARE = 1e-9
 """A chance that is left out."""
-
-PENDING = ("expected", "ignored")
-"""What open decisions are to a policy."""
 
 Delays = int | Sequence[float] | Array | Callable[[Array], ArrayLike] | Any
 """Rounds; the chances of 0, 1, ... rounds; a function of uniform numbers (n,); a distribution."""
@@ -72,7 +70,7 @@ class Late:
 
     @cached_property
     def _limits(self) -> Array:
-        return np.cumsum(self.delay)
+        return np.cumsum(np.asarray(self.delay))
 
     def told(self, t: int, uniforms: Array) -> Indices:
         """Return before which rounds (n,) the answers of round t are told, both from 0."""
@@ -173,7 +171,7 @@ class Group:
         for z, counts in sorted(self._open.items(), key=lambda item: item[0] or 0):
             actions = sorted(counts)
             pending = Pending(np.array(actions), np.stack([counts[a] for a in actions], axis=1))
-            yield None if z is None else np.full(len(pending.count), z), pending
+            yield None if z is None else np.full(len(pending.often), z), pending
 
     def _count(self, action: Indices, context: Indices | None, step: int) -> None:
         """Add open decisions of actions (n,) in contexts (n,), or take them away."""

@@ -81,7 +81,7 @@ class ContextualState:
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         (met,) = self.met(context)
         rows = met.design.maps[met.local(pending.action)]
-        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.count))
+        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
 
     def having_seen(self, plays: Indices, sums: Array, rounds: Indices) -> Self:
         """Return the state in rounds (n,), after many observations at one stroke.

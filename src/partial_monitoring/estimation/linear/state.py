@@ -85,7 +85,7 @@ class DuelState(LinearState):
         features = self.design.observed_features
         first, second = np.divmod(pending.action, self.design.game.k)
         rows = (features[first] - features[second])[:, None, :]
-        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.count))
+        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
 
     def through_pairs(self, actions: Indices, schedule: Schedule) -> Ellipsoid:
         """Return E_t, seen through some of the duels (q,) instead of the items."""

@@ -98,12 +98,12 @@ class ProfileState:
         chances = signals.base + signals.sign * along[:, signals.direction]
         plays, counts, seen = self.plays.copy(), self.counts.copy(), self.seen.copy()
         for place, own in zip(
-            self.model.positions[z, pending.action], pending.count.T, strict=True
+            self.model.positions[z, pending.action], pending.often.T, strict=True
         ):
             shown = slice(*signals.first[place : place + 2])
             counts[:, shown] += own[:, None] * chances[:, shown]
             plays[:, place] += own * (shown.start < shown.stop)
-        often = pending.count.sum(axis=1)
+        often = pending.often.sum(axis=1)
         seen[:, z] += often
         moved = replace(self, round=self.round + often, seen=seen, plays=plays, counts=counts)
         return moved.refreshed(often > 0)

@@ -89,13 +89,13 @@ class ArmsPolicy:
         if state.rule.kind == arms.BETA:
             return state
         count = np.zeros_like(plays)
-        count[:, pending.action] = pending.count
+        count[:, pending.action] = pending.often
         if state.rule.kind == arms.NORMAL:
             count[plays > 0] = 0
         average = sums.sum(axis=1, keepdims=True) / np.maximum(plays.sum(axis=1), 1)[:, None]
         means = np.where(plays > 0, sums / np.maximum(plays, 1), average)
         known = arms.Known(plays + count, sums + count * means)
-        return replace(state, round=state.round + pending.count.sum(axis=1), known=known)
+        return replace(state, round=state.round + pending.often.sum(axis=1), known=known)
 
     def program(self, state: ArmsState) -> Loops:
         """Return rounds in compiled code, from the initial state."""

@@ -155,7 +155,7 @@ class CBP:
         Comparisons stay as they are: only answers decide them.
         """
         count = np.zeros(state.plays.shape, dtype=np.int64)
-        count[:, pending.action] = pending.count
+        count[:, pending.action] = pending.often
         return replace(state, round=state.round + count.sum(axis=1), pending=count)
 
     def bound(self, t: Indices) -> Array:
