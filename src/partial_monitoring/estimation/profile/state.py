@@ -106,7 +106,8 @@ class ProfileState:
         often = pending.often.sum(axis=1)
         seen[:, z] += often
         moved = replace(self, round=self.round + often, seen=seen, plays=plays, counts=counts)
-        return moved.refreshed(often > 0)
+        fresh = moved.refreshed(often > 0)
+        return replace(fresh, coordinates=self.coordinates, means=self.means)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
