@@ -71,7 +71,11 @@ class View(NamedTuple):
 
 
 class State(Protocol):
-    """What a policy knows about n replicates; a state is never changed."""
+    """What a policy knows about n replicates; a state is never changed.
+
+    With a method ``expecting(pending, context=None)`` it returns itself as if open decisions in a
+    context had been answered with what is expected; without one they are ignored.
+    """
 
     @property
     def design(self) -> Any:
@@ -85,10 +89,6 @@ class State(Protocol):
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         """Return the state after the observations (n, m) of actions (n,)."""
-        ...
-
-    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
-        """Return the state as if open decisions had been answered with what is expected."""
         ...
 
     def views(

@@ -84,7 +84,8 @@ class EstimatingPolicy:
 
         Draws differ from each other as they are.
         """
-        return state if self.drawing else state.expecting(pending, context)
+        own = None if self.drawing else getattr(state, "expecting", None)
+        return state if own is None else own(pending, context)  # type: ignore[no-any-return]
 
     def confidence_set(self, state: State, context: Context | None = None) -> ConfidenceSet:
         """Return E_t; with contexts, that of the one in which all replicates are."""

@@ -178,11 +178,11 @@ class Group:
         if not self._expected:
             return
         where = [None] * len(action) if context is None else context.tolist()
-        for i, (a, z) in enumerate(zip(action.tolist(), where, strict=True)):
+        for z, a in dict.fromkeys(zip(where, action.tolist(), strict=True)):
+            chosen = action == a if context is None else (action == a) & (context == z)
             counts = self._open.setdefault(z, {})
-            own = counts.setdefault(a, np.zeros(len(action), dtype=np.int64))
-            own[i] += step
-            if not own.any():
+            counts[a] = counts.get(a, 0) + step * chosen
+            if step < 0 and not counts[a].any():
                 del counts[a]
                 if not counts:
                     del self._open[z]

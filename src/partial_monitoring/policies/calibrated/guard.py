@@ -125,8 +125,8 @@ class Guarded:
         )
 
     def expecting(self, state: GuardedState, pending: Pending) -> GuardedState:
-        known = expecting(self.rule, state.known, [(None, pending)])
-        return replace(state, known=known, certified=self.ids.expecting(state.certified, pending))
+        """Return the state with open decisions expected by the rule; only answers prove anything."""
+        return replace(state, known=expecting(self.rule, state.known, [(None, pending)]))
 
     def _affordable(
         self, state: GuardedState, gaps: Array, action: Indices
