@@ -125,7 +125,7 @@ class Guarded:
         )
 
     def expecting(self, state: GuardedState, pending: Pending) -> GuardedState:
-        """Return the state with open decisions expected by the rule; only answers prove anything."""
+        """Return the state with open decisions expected by the rule; E_t holds what was told."""
         return replace(state, known=expecting(self.rule, state.known, [(None, pending)]))
 
     def _affordable(
