@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partial_monitoring as pm
-from partial_monitoring.learner.session import deciding
+from partial_monitoring.learner.session import advance, decide, deciding
+from partial_monitoring.learner.spec import Spec
 from tests.oracles.learners import refused, without_id
 
 POLICIES: list[Any] = [pm.Calibrated(), pm.IDS(), pm.RandCBP(), pm.FeedExp3()]
@@ -162,3 +163,20 @@ def test_late_answers_are_weighted_by_the_probabilities_of_their_decisions() -> 
         np.testing.assert_allclose(
             moved.losses - later.losses, 2 * (twice.losses - later.losses), rtol=1e-9
         )
+
+
+def test_files_of_earlier_versions_ignore_open_decisions() -> None:
+    old, ignoring = (
+        Spec("dynamic_pricing", pm.RandCBP(), 3, {"allow_hopeless": False} | own)
+        for own in ({}, {"pending": "ignored"})
+    )
+    assert old.pending is None
+    found = []
+    for spec in (old, ignoring):
+        session, actions = spec.start, []
+        for _ in range(6):
+            step = decide(spec, session, {"token": "a"})
+            session = advance(spec, session, step)
+            actions.append(step.action)
+        found.append(actions)
+    assert found[0] == found[1] == [found[0][0]] * 6

@@ -80,11 +80,8 @@ class EstimatingPolicy:
         return state.after(action, observation, context)
 
     def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
-        """Return the state as if open decisions had been answered with what is expected.
-
-        Draws differ from each other as they are.
-        """
-        own = None if self.drawing else getattr(state, "expecting", None)
+        """Return the state as if open decisions had been answered with what is expected."""
+        own = getattr(state, "expecting", None)
         return state if own is None else own(pending, context)  # type: ignore[no-any-return]
 
     def confidence_set(self, state: State, context: Context | None = None) -> ConfidenceSet:
