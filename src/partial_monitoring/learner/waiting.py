@@ -15,7 +15,7 @@ from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
 
-MOST_UNLISTED = 32
+MOST_UNLISTED = 16
 """Largest number of unlisted contexts whose open decisions are expected, each of which takes time;
 a selection that follows from their content, so that a log is replayed exactly."""
 
