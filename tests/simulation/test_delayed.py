@@ -25,6 +25,7 @@ GAMES: dict[str, tuple[str, list[Any]]] = {
     "duels": ("dueling", [pm.Calibrated(), pm.DuelingIDS()]),
     "kernels": ("kernelized_bandit", [pm.Calibrated(), pm.GPUCB(), pm.GPTS()]),
     "kernel duels": ("kernelized_dueling", [pm.DuelingIDS()]),
+    "probes": ("apple_tasting", [pm.Probing(pm.FeedExp3(), 0.2), pm.Calibrated(guard=0.5)]),
 }
 
 
@@ -164,3 +165,13 @@ def test_seeds_wait_by_themselves() -> None:
 def test_refusals(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         pm.simulate("apple_tasting", horizon=3, seeds=2, **options)
+
+
+def test_points_of_a_box_differ_within_a_batch() -> None:
+    kernel = pm.kernels.SquaredExponential(0.3)
+    game = pm.KernelBoxGame(kernel, [0.0], [1.0], noise_std=0.1)
+    batch = pm.Learner(game, pm.IDS(gap=pm.gaps.mean)).ask(count=4)
+    assert len({own.action for own in batch}) > 1
+    late: Any = {"batch": 3, "horizon": 7, "seeds": 2}
+    result = pm.simulate(game, {"it": pm.IDS(gap=pm.gaps.mean)}, **late)
+    assert np.isfinite(result.regret["it"]).all()

@@ -82,7 +82,7 @@ class EstimatingPolicy:
     def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
         """Return the state as if open decisions had been answered with what is expected."""
         own = getattr(state, "expecting", None)
-        return state if own is None else own(pending, context)  # type: ignore[no-any-return]
+        return state if own is None else own(pending, context)
 
     def confidence_set(self, state: State, context: Context | None = None) -> ConfidenceSet:
         """Return E_t; with contexts, that of the one in which all replicates are."""
