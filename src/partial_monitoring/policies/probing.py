@@ -161,6 +161,7 @@ class Probing:
     def expecting(
         self, state: ProbingState, pending: Pending, context: Context | None = None
     ) -> ProbingState:
+        """Return the state in which the policy inside expects open decisions."""
         return replace(state, known=expecting(self.inner, state.known, [(context, pending)]))
 
     def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:

@@ -172,6 +172,7 @@ class Refitted:
         return replace(state, runs=tuple(runs))
 
     def expecting(self, state: RefittedState, pending: Pending) -> RefittedState:
+        """Return the state in which the policy inside expects open decisions."""
         runs = []
         for run, count in zip(state.runs, pending.often, strict=True):
             own = pending._replace(often=count[None])

@@ -268,6 +268,7 @@ class ContextualIDS(IDS):
         return known.counted(own)
 
     def expecting(self, state: Any, pending: Pending, context: Context | None = None) -> Any:
+        """Return the state as if open decisions had been answered with what is expected."""
         following = state.expecting(pending, context)
         if self._alone(context):
             return following
