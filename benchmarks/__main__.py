@@ -12,6 +12,7 @@ from benchmarks import (
     certified,
     classification,
     contextual,
+    delays,
     engine,
     gpu,
     kernelized,
@@ -38,6 +39,7 @@ PARTS = {
     "preferences": preferences,
     "scaling": scaling,
     "certified": certified,
+    "delays": delays,
     "regret_gaussian": regret_gaussian,
 }
 

@@ -17,8 +17,8 @@ from partial_monitoring.validation import Array, whole_number
 BLOCK = 512
 """Number of rounds whose numbers are drawn together."""
 
-POLICY, NOISE, CONTEXT, THETA = 1, 2, 3, 4
-"""Purposes: draws of the policy, noise and outcomes, contexts, true parameters."""
+POLICY, NOISE, CONTEXT, THETA, DELAY = 1, 2, 3, 4, 8
+"""Purposes: draws of the policy, noise and outcomes, contexts, true parameters, delays."""
 
 
 def checked_seed(name: str, seed: object) -> int:

@@ -205,3 +205,16 @@ def test_names_are_completed_in_a_shell() -> None:
         command, env=os.environ | asked, capture_output=True, text=True, check=False
     )
     assert "dynamic_pricing" in done.stdout
+
+
+def test_simulate_takes_delays_and_batches() -> None:
+    late = ("--delay", "0.5,0.5", "--batch", "4", "--pending", "ignored")
+    found = pm_command("simulate", "apple_tasting", *QUICK, *late, "--json")
+    assert found.exit_code == 0, found.output
+    options = {"delay": [0.5, 0.5], "batch": 4, "pending": "ignored"}
+    result = pm.simulate("apple_tasting", horizon=60, seeds=3, **options)  # type: ignore[arg-type]
+    (row,) = json.loads(found.output)
+    assert row["regret_mean"] == pytest.approx(result.mean("calibrated")[-1])
+    refused = pm_command("simulate", "apple_tasting", *QUICK, "--delay", "-3")
+    assert refused.exit_code != 0
+    assert "delay must be" in refused.output + refused.stderr

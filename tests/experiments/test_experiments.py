@@ -14,6 +14,7 @@ from partial_monitoring.experiments import runner
 from partial_monitoring.experiments import runs as cells
 from partial_monitoring.experiments.runs import Configuration
 from partial_monitoring.experiments.store import Store, stored_comparisons
+from partial_monitoring.simulation.delayed import Late
 from partial_monitoring.simulation.truths import FixedTruth
 from tests.oracles.fragile import halves
 from tests.oracles.small_experiments import assert_same, small
@@ -183,3 +184,27 @@ def test_bad_experiments_are_refused_in_one_sentence(make: Any, message: str) ->
     with pytest.raises(InvalidInput) as caught:
         make()
     assert message in str(caught.value)
+
+
+def test_when_answers_come_is_part_of_the_key_if_they_come_late() -> None:
+    game, truth, marks = pm.games.apple_tasting(), FixedTruth(np.array([0.7, 0.3])), np.array([20])
+    options: list[dict[str, Any]] = [{}, {"delay": 2}, {"delay": [0.5, 0.5]}, {"batch": 3}]
+    lates = [Late.read(**own) for own in [*options, {"batch": 3, "pending": "ignored"}]]
+    runs = [Configuration(game, truth, pm.IDS(), marks, None, late) for late in lates]
+    assert len({run.key for run in runs}) == len(runs)
+    assert "late" not in runs[0].definition()
+
+
+def test_experiments_play_late_answers_as_simulations_do(tmp_path: Path) -> None:
+    late: dict[str, Any] = {"delay": [0.3, 0.3, 0.4], "batch": 2}
+    experiment = pm.Experiment("apple_tasting", "ids", horizon=30, seeds=3, **late)
+    (found,) = experiment.compare(tmp_path)
+    result = pm.simulate("apple_tasting", "ids", horizon=30, seeds=3, **late)
+    assert np.array_equal(found.result.regret["ids"], result.regret["ids"])
+    file = tmp_path / "late.toml"
+    file.write_text(
+        'horizon = 30\nseeds = 3\ndelay = [0.3, 0.3, 0.4]\nbatch = 2\npending = "expected"\n'
+        'games = ["apple_tasting"]\npolicies = ["ids"]\n'
+    )
+    (again,) = pm.load_experiment(file).compare(tmp_path)
+    assert np.array_equal(again.result.regret["ids"], result.regret["ids"])

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 ENGINES = ("here", "processes", "dask")
 """The names in ``experiments.workers.ENGINES``, without loading it."""
 
+PENDING = ("expected", "ignored")
+"""The words in ``policies.policy.PENDING``, without loading it."""
+
 POLICY_HELP = """
 A policy is a name from `pm policies`, with options as NAME:OPTION=VALUE,OPTION=VALUE and a label of
 your own as LABEL=NAME:..., for instance --policy fast=ids:gap=relaxed.
@@ -88,6 +91,18 @@ def run_options(command: Any) -> Any:
     default="0",
     help="Share of uniform actions that are mixed into every policy, for instance 0.02.",
 )
+@click.option(
+    "--delay",
+    default="0",
+    help="Rounds by which answers come late, or the chances of 0, 1, ... rounds: 0.5,0.3,0.2.",
+)
+@click.option("--batch", default=1, help="Decisions that are made at once, before their answers.")
+@click.option(
+    "--pending",
+    type=click.Choice(PENDING),
+    default=PENDING[0],
+    help="What policies make of decisions whose answers are still to come.",
+)
 @click.option("--noise", help="Noise instead of the game's own: gaussian, bernoulli, sign, none.")
 @click.option(
     "--out",
@@ -105,6 +120,9 @@ def simulate(
     seeds: str,
     checkpoints: str | None,
     probe: str,
+    delay: str,
+    batch: int,
+    pending: str,
     noise: str | None,
     out: Path | None,
     as_json: bool,
@@ -117,6 +135,7 @@ def simulate(
     label = Path(game).stem if exists(game) else game
     what = [game, options, param, chosen, _alone(theta), horizon, seeds, checkpoints, noise]
     what += [probe] if probe != "0" else []
+    what += [delay, batch, pending] if (delay, batch) != ("0", 1) else []
     truths = {text: read_value(text) for text in theta}
     experiment = pm.Experiment(
         {label: find_game(game, options, param)},
@@ -127,6 +146,9 @@ def simulate(
         checkpoints=None if checkpoints is None else _listed(read_value(checkpoints)),
         noise=noise,
         probe=read_value(probe),  # type: ignore[arg-type]
+        delay=read_value(delay),
+        batch=batch,
+        pending=pending,
         name=f"{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}-{content_key(what)[:8]}",
     )
     comparisons = experiment.compare(out, progress=not (quiet or as_json), **where)

@@ -43,6 +43,15 @@ class Prior:
     """B."""
 
 
+class Pending(NamedTuple):
+    """Open decisions, whose answers are still to come: different actions, and how often each."""
+
+    action: Indices
+    """Different actions, in increasing order, shape (c,)."""
+    often: Indices
+    """How many decisions of each are open, shape (n, c)."""
+
+
 class View(NamedTuple):
     """What a decision rule sees: some replicates, and E_t through their actions."""
 
@@ -62,7 +71,11 @@ class View(NamedTuple):
 
 
 class State(Protocol):
-    """What a policy knows about n replicates; a state is never changed."""
+    """What a policy knows about n replicates; a state is never changed.
+
+    With a method ``expecting(pending, context=None)`` it returns itself as if open decisions in a
+    context had been answered with what is expected; without one they are ignored.
+    """
 
     @property
     def design(self) -> Any:

@@ -23,6 +23,7 @@ from partial_monitoring.model.feedback import NOISE, NoiseFunction
 from partial_monitoring.policies import DEFAULT
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.delayed import Delays, Late
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import Progress
 from partial_monitoring.simulation.simulate import (
@@ -70,7 +71,7 @@ class Experiment(Plan):
         games a function or the name of one of ``pm.functions``; or a world that changes, of
         ``pm.truths``. For several games a dict from their names to one of these, or to a dict of
         several with names of their own.
-    horizon, seeds, checkpoints, noise, probe
+    horizon, seeds, checkpoints, noise, probe, delay, batch, pending
         As for :func:`partial_monitoring.simulate`.
     fewer_seeds
         How many of the seeds, the first ones, policies that take long play, by name.
@@ -96,13 +97,16 @@ class Experiment(Plan):
         checkpoints: ArrayLike | None = None,
         noise: str | NoiseFunction | None = None,
         probe: float = 0.0,
+        delay: Delays = 0,
+        batch: int = 1,
+        pending: str = "expected",
         fewer_seeds: Mapping[str, int] | None = None,
         name: str = "experiment",
     ) -> None:
         rounds = whole_number("horizon", horizon, at_least=1, at_most=MOST_ROUNDS)
         chosen = named_policies(policies, probe)
         numbers = seed_numbers(seeds)
-        known = named_games(games)
+        known, late = named_games(games), Late.read(delay, batch, pending)
         settings = tuple(
             _setting(game_name, game, truth_name, truth, chosen, numbers, noise, rounds)
             for game_name, game in known.items()
@@ -118,6 +122,7 @@ class Experiment(Plan):
             checkpoints=checkpoint_rounds(checkpoints, rounds),
             noise=noise,
             fewer=_fewer(fewer_seeds or {}, chosen),
+            late=late,
         )
 
     def run(

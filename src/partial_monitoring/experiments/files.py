@@ -20,7 +20,8 @@ from partial_monitoring.model.files import load_game
 from partial_monitoring.simulation.truths import read_truth
 from partial_monitoring.validation import brief, file_path, known_keys, whole_number
 
-KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "probe", "games", "policies")
+LATE = ("delay", "batch", "pending")
+KEYS = ("name", "horizon", "seeds", "checkpoints", "noise", "probe", *LATE, "games", "policies")
 GAME_KEYS = ("game", "options", "theta", "instances")
 POLICY_KEYS = ("policy", "options", "seeds")
 
@@ -69,6 +70,7 @@ def experiment_from_dict(
         checkpoints=data.get("checkpoints"),
         noise=data.get("noise"),
         probe=data.get("probe", 0.0),
+        **{key: data[key] for key in LATE if key in data},
         fewer_seeds=fewer,
         name=data.get("name", name),
     )

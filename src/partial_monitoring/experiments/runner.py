@@ -43,7 +43,7 @@ def planned(plan: Plan, store: Store) -> dict[Key, Configuration]:
             truth = FixedTruth(_worst(plan, setting, store))
         for name, policy in setting.players.items():
             configurations[setting.game_name, setting.truth_name, name] = Configuration(
-                setting.game, truth, policy, plan.checkpoints, plan.noise
+                setting.game, truth, policy, plan.checkpoints, plan.noise, plan.late
             )
     for configuration in configurations.values():
         store.recognize(configuration)
@@ -54,12 +54,13 @@ def _worst(plan: Plan, setting: Setting, store: Store) -> Array:
     """Return a parameter on which the first policy has large regret, stored or searched for."""
     policy = next(iter(setting.players.values()))
     nothing = FixedTruth(np.zeros(0))
-    search = Configuration(setting.game, nothing, policy, plan.checkpoints[-1:], plan.noise)
+    last = plan.checkpoints[-1:]
+    search = Configuration(setting.game, nothing, policy, last, plan.noise, plan.late)
     for key in (search.key, search.former_key):
         known = store.read_json(store.folder / "truths" / f"{key}.json")
         if known is not None:
             return np.array(known, dtype=float)
-    found = worst_for(setting.game, policy, plan.horizon, plan.noise)
+    found = worst_for(setting.game, policy, plan.horizon, plan.noise, late=plan.late)
     store.write_json(store.folder / "truths" / f"{search.key}.json", found.tolist())
     return found
 

@@ -15,6 +15,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.policy import Policy
+from partial_monitoring.simulation.delayed import Late
 from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import TABLES, Result
 from partial_monitoring.simulation.truths import Truth
@@ -54,6 +55,8 @@ class Plan:
     noise: str | NoiseFunction | None
     fewer: Mapping[str, int]
     """How many of the seeds a policy plays, by name, if not all of them."""
+    late: Late | None
+    """When answers come, if not at once."""
 
     def seeds_of(self, policy: str) -> Indices:
         """Return the seeds that a policy plays."""
@@ -75,6 +78,8 @@ class Configuration:
     checkpoints: Indices
     """Rounds at which the runs are recorded; the last one is the horizon."""
     noise: str | NoiseFunction | None = None
+    late: Late | None = None
+    """When answers come, if not at once."""
 
     @property
     def horizon(self) -> int:
@@ -98,6 +103,8 @@ class Configuration:
             "checkpoints": self.checkpoints.tolist(),
             "noise": described(self.noise, former=former),
         }
+        if self.late is not None:
+            content["late"] = described(self.late, former=former)
         function = self.truth.function
         if function is not None and not any(function is own for own in registered()):
             # what its code does not show: values of the functions and constants that it uses
@@ -117,7 +124,9 @@ class Configuration:
     def play(self, seeds: Indices, threads: int | None = None) -> Result:
         """Play the runs with some seeds; their numbers do not depend on which run together."""
         environment = self.truth.environment(self.game, seeds, self.horizon, self.noise)
-        run = play(self.game, self.policy, environment, self.checkpoints, threads=threads)
+        run = play(
+            self.game, self.policy, environment, self.checkpoints, threads=threads, late=self.late
+        )
         if run.interrupted:
             raise KeyboardInterrupt
         where = seeds, self.checkpoints, environment.theta

@@ -31,7 +31,7 @@ class Unlisted(Unwritten):
         return key_of(self.written())
 
     @cached_property
-    def _content(self) -> bytes:
+    def content(self) -> bytes:
         """A hash of its game, the parameters excepted, which all contexts share.
 
         It takes a small part of the time of ``key``, for which all numbers are written as text.
@@ -47,7 +47,7 @@ class Unlisted(Unwritten):
         return found.digest()
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Unlisted) and self._content == other._content)
+        return self is other or (isinstance(other, Unlisted) and self.content == other.content)
 
     def __hash__(self) -> int:
         return self._hash

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,19 +18,24 @@ from partial_monitoring.learner import files, forks
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import new_token
-from partial_monitoring.learner.observations import one_per_action
+from partial_monitoring.learner.observations import history_of, one_per_action
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.status import Status, observed_set, status
-from partial_monitoring.model.any_game import AnyGame, Context
+from partial_monitoring.learner.status import Status, confidence_of, status_of
+from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies import name_of
-from partial_monitoring.policies.policy import Policy, draws_needed
+from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.storage.base import Event, Storage, plain
 from partial_monitoring.storage.memory import Memory
-from partial_monitoring.validation import Array, boolean, brief, items
+from partial_monitoring.validation import Array, boolean, brief, items, one_of, whole_number
 
 STORAGE = ("append", "after", "keep", "latest")
 """The methods of a storage."""
+
+Available = Iterable[int | str] | None
+
+MOST_ASKED = 1_000_000
+"""Largest number of decisions that are made at once."""
 
 
 class Learner:
@@ -50,6 +54,10 @@ class Learner:
     probe
         The share of decisions that are drawn uniformly from the actions that are available, so that
         other policies can be evaluated from the log, see :class:`partial_monitoring.Probing`.
+    pending
+        "expected": decisions are made as if open ones had been answered as expected, if the policy
+        can do so (``expecting`` of :class:`partial_monitoring.Policy`), so that many of them differ
+        as they would with answers; "ignored": as if nothing were open.
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
     device
@@ -73,10 +81,14 @@ class Learner:
         *,
         allow_hopeless: bool = False,
         probe: float = 0.0,
+        pending: str = "expected",
         storage: Storage | None = None,
         device: str | None = None,
     ) -> None:
-        settings = {"allow_hopeless": boolean("allow_hopeless", allow_hopeless)}
+        settings = {
+            "allow_hopeless": boolean("allow_hopeless", allow_hopeless),
+            "pending": one_of("pending", pending, PENDING),
+        }
         spec = Spec(game, policy, seed, settings, probe=probe, device=device)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
@@ -198,16 +210,7 @@ class Learner:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One row of plain data per decision: what it was, and the observation."""
-        rows: dict[Any, dict[str, Any]] = {}
-        for event in self.events:
-            match event:
-                case {"kind": "ask", "decision": name}:
-                    kept = ("round", "action", "label", "probability", "probed", "context")
-                    row = {"id": name} | {key: event[key] for key in kept if key in event}
-                    rows[name] = row | {"observation": None}
-                case {"kind": "tell", "decision": name}:
-                    rows[name]["observation"] = event["observation"]
-        return list(rows.values())
+        return history_of(self.events)
 
     @classmethod
     def replay(
@@ -219,13 +222,14 @@ class Learner:
         *,
         allow_hopeless: bool = False,
         probe: float = 0.0,
+        pending: str = "expected",
         check: bool = False,
     ) -> Learner:
         """Return the learner to which the given events have happened.
 
         Parameters
         ----------
-        game, policy, seed, allow_hopeless, probe
+        game, policy, seed, allow_hopeless, probe, pending
             As for :class:`Learner`.
         events
             The ``events`` of another learner. Decisions are taken from them.
@@ -233,7 +237,8 @@ class Learner:
             Compute every decision again, and refuse events in which one is different.
         """
         rows = items("events", events)
-        learner = cls(game, policy, seed, allow_hopeless=allow_hopeless, probe=probe)
+        options: dict[str, Any] = {"allow_hopeless": allow_hopeless, "probe": probe}
+        learner = cls(game, policy, seed, **options, pending=pending)
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(
@@ -247,10 +252,16 @@ class Learner:
 
     # -- ask and tell ------------------------------------------------------------------------
 
+    @overload
+    def ask(self, *, context: object = None, available: Available = None) -> Decision: ...
+    @overload
     def ask(
-        self, *, context: object = None, available: Iterable[int | str] | None = None
-    ) -> Decision:
-        """Return the next decision.
+        self, *, context: object = None, available: Available = None, count: int
+    ) -> list[Decision]: ...
+    def ask(
+        self, *, context: object = None, available: Available = None, count: int | None = None
+    ) -> Decision | list[Decision]:
+        """Return the next decision, or a list of the next ones.
 
         Parameters
         ----------
@@ -260,13 +271,21 @@ class Learner:
             ``features`` and ``observation_maps``.
         available
             The actions that can be played this time; all of them unless given.
+        count
+            How many decisions to make at once, as by asking as often; all are stored, or none.
         """
+        if count is not None:
+            whole_number("count", count, at_least=1, at_most=MOST_ASKED)
+        if available is not None:
+            available = items("available", available, " of actions")
+        made: list[Any] = []
         with self._lock, self._spec.patience:
-            request = {"context": context, "available": available, "token": self._token}
-            step = steps.decide(self._spec, self._session, request)
-            self._publish(steps.advance(self._spec, self._session, step), [step.event])
-        assert step.decision is not None
-        return step.decision
+            request, session = {"context": context, "available": available}, self._session
+            for _ in range(count or 1):
+                made.append(steps.decide(self._spec, session, {**request, "token": self._token}))
+                session = steps.advance(self._spec, session, made[-1])
+            self._publish(session, [step.event for step in made])
+        return made[0].decision if count is None else [step.decision for step in made]
 
     def tell(
         self, decision: Decision | str | int | Sequence[Decision | str | int], observation: Any
@@ -347,12 +366,7 @@ class Learner:
 
     def confidence_set(self, *, context: object = None) -> Any:
         """Return E_t, with the estimate and what is still plausible; with contexts, in one."""
-        return self._confidence_set(self._session, self._spec.context(context))
-
-    def _confidence_set(self, session: Session, context: Context) -> Any:
-        own = getattr(self.policy, "confidence_set", None)
-        found = own(session.state, **context.options) if callable(own) else None
-        return observed_set(self._spec, session) if found is None else found
+        return confidence_of(self._spec, self._session, self._spec.context(context))
 
     def status(self, *, context: object = None) -> Status:
         """Return which actions may still be best, what is at risk, and where data and model clash.
@@ -367,17 +381,7 @@ class Learner:
         No other action can be best any more, if the model holds.
         Certified: the bound of its expected regret holds, if the model does.
         """
-        session, own = self._session, self._spec.context(context)
-        confidence = self._confidence_set(session, own)
-        width = draws_needed(self.policy, session.state)
-        middle = np.full((1,) if width is None else (1, width), 0.5)
-        choice = self.policy.decide(session.state, middle, **own.options)
-        gaps = None if choice.gaps is None else own.own(choice.gaps)
-        counts = session.counts.at(self._spec.logged(own))
-        found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
-        caveat = getattr(self.policy, "caveat", None)
-        warnings = found.warnings if caveat is None else [caveat, *found.warnings]
-        return replace(found, warnings=warnings, promise=self._spec.promise)
+        return status_of(self._spec, self._session, self._spec.context(context))
 
     # -- save and load -----------------------------------------------------------------------
 

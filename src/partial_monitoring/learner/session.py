@@ -25,11 +25,11 @@ from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
 from partial_monitoring.learner.observations import from_log, log_form
-from partial_monitoring.learner.persistent import PersistentMap
-from partial_monitoring.learner.spec import Session, Spec, Waiting
+from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
+from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
-from partial_monitoring.policies.policy import Choices, check_choices
+from partial_monitoring.policies.policy import Choices, check_choices, drawn_with, expecting
 from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import Array, brief, is_whole, items
 
@@ -55,6 +55,8 @@ class Step(NamedTuple):
     """The observation as a vector (m,), of a tell and of history."""
     decision: Decision | None = None
     """With its reasons, of an ask that was decided here."""
+    probability: float | None = None
+    """With which the action was drawn, of a tell."""
 
 
 # -- requests to events ----------------------------------------------------------------------
@@ -67,7 +69,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     if available is not None:
         mask, offered = available_actions(spec, context, available)
     uniforms = spec.uniforms(session.asked)
-    choice = spec.policy.decide(session.state, uniforms, mask, **context.options)
+    choice = spec.policy.decide(deciding(spec, session), uniforms, mask, **context.options)
     if spec.foreign:
         check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
     decision = _decision(spec, session, request.get("token"), context, choice, mask)
@@ -89,13 +91,22 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     return Step(event, context, decision.action, None, decision)
 
 
+def deciding(spec: Spec, session: Session) -> Any:
+    """Return the state from which the policy decides: with open decisions, as it expects them."""
+    if spec.pending != "expected" or not session.open:
+        return session.state
+    return expecting(spec.policy, session.state, session.open.pending())
+
+
 def observe(spec: Spec, session: Session, request: Request) -> Step:
     """Return the tell of an open decision, or the history of an action, that a request reports."""
     seen, seq = request["observation"], session.seq + 1
     event: Event
+    probability = None
     if "decision" in request:
         asked, context, action = open_decision(session, request["decision"])
         event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
+        probability = asked["probability"]
     else:
         context = spec.context(request.get("context"))
         action = context.game.action_index(request["action"])
@@ -105,7 +116,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
             event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
-    return Step(event, context, action, vector)
+    return Step(event, context, action, vector, None, probability)
 
 
 def open_decision(session: Session, decision: Any) -> Waiting:
@@ -217,13 +228,16 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     if step.vector is None:
         return state
     context, played = step.context, np.array([step.context.outer(step.action)])
-    return spec.policy.update(state, played, step.vector[None], **context.options)
+    options = dict(context.options)
+    if step.probability is not None and spec.pending is not None:
+        options |= drawn_with(spec.policy, np.array([step.probability]))
+    return spec.policy.update(state, played, step.vector[None], **options)
 
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
     _, seq, asked, told, waiting, counts, tokens = session
-    event, context, action, vector, _ = step
+    event, context, action, vector, *_ = step
     if vector is None:
         name = event["decision"]
         waiting = waiting.with_item(name, Waiting(event, context, action))
@@ -240,6 +254,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
     """Return the step of an event that was logged."""
+    probability = None
     try:
         if not isinstance(event, Mapping):
             raise TypeError
@@ -255,6 +270,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "tell":
                 own = open_decision(session, event["decision"])
                 context, action = own.context, own.action
+                probability = own.event["probability"]
             case "history":
                 context, action = _played(spec, event)
             case other:
@@ -262,7 +278,8 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
-    return Step(event, context, action, encoded(spec, context, action, seen))
+    vector = encoded(spec, context, action, seen)
+    return Step(event, context, action, vector, None, probability)
 
 
 def _check_ask(session: Session, event: Event) -> None:
@@ -323,7 +340,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 last,
                 asked,
                 snapshot["told"],
-                PersistentMap.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
+                OpenDecisions.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
             )

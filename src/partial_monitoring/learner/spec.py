@@ -13,31 +13,21 @@ from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.identity import DecisionId, Tokens
-from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.learner.identity import Tokens
+from partial_monitoring.learner.waiting import OpenDecisions
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.numerics import compiled
 from partial_monitoring.policies import DEFAULT, make, policy_from_dict, policy_to_dict
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.on_device import on_device, on_host
-from partial_monitoring.policies.policy import Policy, is_policy, uniform_stream
+from partial_monitoring.policies.policy import PENDING, Policy, is_policy, uniform_stream
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
-from partial_monitoring.storage.base import Event
-from partial_monitoring.validation import Array, brief
+from partial_monitoring.validation import Array, brief, one_of
 
 MOST_UNCOMPILED = 10_000
 """Largest k^2 d of games that are played uncompiled at first, so that nobody waits."""
-
-
-class Waiting(NamedTuple):
-    """A decision whose observation is still to come."""
-
-    event: Event
-    """The ask."""
-    context: Context
-    action: int
 
 
 class Session(NamedTuple):
@@ -54,7 +44,7 @@ class Session(NamedTuple):
     asked: int = 0
     told: int = 0
     """The number of observations."""
-    open: PersistentMap[DecisionId, Waiting] = PersistentMap()
+    open: OpenDecisions = OpenDecisions()
     """The decisions whose observations are still to come, by id."""
     counts: Counts = Counts()
     tokens: Tokens = ()
@@ -73,7 +63,9 @@ class Spec:
     game, policy, seed, probe, device
         As for :class:`Learner`.
     settings
-        Anything else that is kept with them, as plain data.
+        Anything else that is kept with them, as plain data. ``pending`` says what open decisions
+        are to the policy; it is missing in files of earlier versions, which ignored them and
+        weighted late answers by the probabilities of the day.
     """
 
     def __init__(
@@ -95,6 +87,9 @@ class Spec:
             )
         self.game, self.settings = game, dict(settings or {})
         self.settings |= {} if device is None else {"device": device}
+        self.pending: str | None = self.settings.get("pending")
+        if self.pending is not None:
+            one_of("pending", self.pending, PENDING)
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.foreign, self.signals = not _is_known(policy), game.traits.finite
         self.small = game.k**2 * game.d <= MOST_UNCOMPILED

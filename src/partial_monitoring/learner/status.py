@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,11 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.learner.counts import Tallies, Tally
 from partial_monitoring.learner.observations import symbols
+from partial_monitoring.learner.session import deciding
 from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.model.any_game import Context
 from partial_monitoring.model.game import Game
+from partial_monitoring.policies.policy import draws_needed
 from partial_monitoring.policies.promise import Promise
 from partial_monitoring.validation import Array
 
@@ -98,6 +101,27 @@ class Status:
     def _repr_html_(self) -> str:
         title, *notes = self.explain().splitlines()
         return display.as_html([display.Sheet(title, (), (), tuple(notes))])
+
+
+def status_of(spec: Spec, session: Session, own: Context) -> Status:
+    """Return what is known after some events, with contexts in one of them."""
+    policy, confidence = spec.policy, confidence_of(spec, session, own)
+    width = draws_needed(policy, session.state)
+    middle = np.full((1,) if width is None else (1, width), 0.5)
+    choice = policy.decide(deciding(spec, session), middle, **own.options)
+    gaps = None if choice.gaps is None else own.own(choice.gaps)
+    counts = session.counts.at(spec.logged(own))
+    found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
+    caveat = getattr(policy, "caveat", None)
+    warnings = found.warnings if caveat is None else [caveat, *found.warnings]
+    return replace(found, warnings=warnings, promise=spec.promise)
+
+
+def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
+    """Return E_t after some events, with contexts in one of them."""
+    known = getattr(spec.policy, "confidence_set", None)
+    found = known(session.state, **own.options) if callable(known) else None
+    return observed_set(spec, session) if found is None else found
 
 
 def status(

@@ -10,6 +10,7 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.state import (
     Context,
+    Pending,
     Prior,
     State,
     View,
@@ -77,6 +78,11 @@ class EstimatingPolicy:
     ) -> State:
         """Return the state after one more observation."""
         return state.after(action, observation, context)
+
+    def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
+        """Return the state as if open decisions had been answered with what is expected."""
+        own = getattr(state, "expecting", None)
+        return state if own is None else own(pending, context)
 
     def confidence_set(self, state: State, context: Context | None = None) -> ConfidenceSet:
         """Return E_t; with contexts, that of the one in which all replicates are."""

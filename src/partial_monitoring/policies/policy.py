@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.later import Later
-from partial_monitoring.estimation.state import View
+from partial_monitoring.estimation.state import Pending, View
 from partial_monitoring.validation import Array, Indices, brief, is_ragged
 
 State = TypeVar("State")
+
+PENDING = ("expected", "ignored")
+"""What open decisions are to a policy that can expect them."""
 
 
 @dataclass(eq=False)
@@ -61,6 +64,11 @@ class Choices:
         return np.asarray((self.candidates == self.action[:, None]).argmax(axis=1))
 
     @property
+    def chosen(self) -> Array:
+        """The probabilities of the chosen actions, shape (n,)."""
+        return np.asarray(self.distribution[np.arange(len(self.action)), self.positions])
+
+    @property
     def gained(self) -> Array:
         """The information of the chosen actions, shape (n,); NaN if the policy knows none."""
         if self.information is None:
@@ -93,7 +101,11 @@ class Policy(Protocol[State]):
 
     A policy has no state of its own; it is handed the state and returns the next one. If it has a
     method ``draws(state) -> int``, it gets that many uniform numbers (n, draws) in each round
-    instead of one.
+    instead of one. If it has a method ``expecting(state, pending, context=None) -> state``, it
+    decides from the state that this returns while decisions are open: the state as if they had been
+    answered with what is expected, so that what is known moves and the estimate does not. If
+    ``weighted`` is true, ``update`` is handed the probabilities (n,) with which the actions were
+    drawn, as ``probability``: they need not be those of the present state when answers come late.
     """
 
     def init(self, game: Any, replicates: int) -> State:
@@ -245,6 +257,28 @@ def uniform_stream(policy: Policy[Any], state: Any, seeds: Indices) -> Callable[
 def seen(context: Any) -> dict[str, Any]:
     """Return a context as options: only games that have some need to know of them."""
     return {} if context is None else {"context": context}
+
+
+def drawn_with(policy: Policy[Any], probability: Array) -> dict[str, Array]:
+    """Return the probabilities (n,) of actions as options, for policies that weight by them."""
+    return {"probability": probability} if getattr(policy, "weighted", False) else {}
+
+
+def probability_or_nan(probability: Array | None, n: int) -> Array:
+    """Return recorded probabilities (n,), or NaN for unknown ones."""
+    return np.full(n, np.nan) if probability is None else np.asarray(probability, dtype=float)
+
+
+def expecting(policy: Policy[Any], state: Any, open_: Iterable[tuple[Any, Pending]]) -> Any:
+    """Return the state from which a policy decides while decisions are open.
+
+    They are given for each context (None without contexts).
+    """
+    own = getattr(policy, "expecting", None)
+    if own is not None:
+        for context, pending in open_:
+            state = own(state, pending, **seen(context))
+    return state
 
 
 def draws_needed(policy: Policy[Any], state: Any) -> int | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.state import Context, is_unlisted
+from partial_monitoring.estimation.state import Context, Pending, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
 from partial_monitoring.policies.card import Card
@@ -24,6 +24,7 @@ from partial_monitoring.policies.policy import (
     Policy,
     check_choices,
     draws_needed,
+    expecting,
     is_policy,
     seen,
 )
@@ -107,6 +108,11 @@ class Probing:
         return practical(f"{100 * self.probe:.3g} % of the actions are uniform probes")
 
     @property
+    def weighted(self) -> bool:
+        """Whether the policy inside weights by the probabilities of its actions."""
+        return bool(getattr(self.inner, "weighted", False))
+
+    @property
     def caveat(self) -> str | None:
         """What a learner's status warns of with the policy inside."""
         return getattr(self.inner, "caveat", None)
@@ -146,9 +152,17 @@ class Probing:
         action: Indices,
         observation: Array,
         context: Context | None = None,
+        probability: Array | None = None,
     ) -> ProbingState:
-        known = self.inner.update(state.known, action, observation, **seen(context))
+        options = seen(context) | ({} if probability is None else {"probability": probability})
+        known = self.inner.update(state.known, action, observation, **options)
         return replace(state, known=known)
+
+    def expecting(
+        self, state: ProbingState, pending: Pending, context: Context | None = None
+    ) -> ProbingState:
+        """Return the state in which the policy inside expects open decisions."""
+        return replace(state, known=expecting(self.inner, state.known, [(context, pending)]))
 
     def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:
         """Return E_t of the policy, which ``Learner.status`` reports; None if it has none."""

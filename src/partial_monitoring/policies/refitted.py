@@ -11,6 +11,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel.append_only import AppendOnly
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.marginal_likelihood import fit_kernel
+from partial_monitoring.estimation.state import Pending
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.function_game import FunctionGame
@@ -18,7 +19,14 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draws_needed, is_policy, joined
+from partial_monitoring.policies.policy import (
+    Choices,
+    Policy,
+    draws_needed,
+    expecting,
+    is_policy,
+    joined,
+)
 from partial_monitoring.policies.promise import Promise, practical
 from partial_monitoring.validation import Array, Indices, brief, real_number, whole_number
 
@@ -161,6 +169,14 @@ class Refitted:
             )
             due = moved.actions.count + 1 >= moved.due
             runs.append(self._fitted(moved, state.start) if due else moved)
+        return replace(state, runs=tuple(runs))
+
+    def expecting(self, state: RefittedState, pending: Pending) -> RefittedState:
+        """Return the state in which the policy inside expects open decisions."""
+        runs = []
+        for run, count in zip(state.runs, pending.often, strict=True):
+            own = pending._replace(often=count[None])
+            runs.append(replace(run, state=expecting(self.inner, run.state, [(None, own)])))
         return replace(state, runs=tuple(runs))
 
     def confidence_set(self, state: RefittedState) -> Any:

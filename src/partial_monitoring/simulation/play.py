@@ -18,15 +18,17 @@ from partial_monitoring.policies.policy import (
     Policy,
     check_choices,
     checked_actions,
+    drawn_with,
     seen,
     uniform_stream,
 )
 from partial_monitoring.policies.program import NotCompiled, Program, program_of
+from partial_monitoring.simulation.delayed import Delayed, Late
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.progress import round_counter
 from partial_monitoring.simulation.run import Run
 from partial_monitoring.simulation.world import no_totals, world_of
-from partial_monitoring.validation import Indices
+from partial_monitoring.validation import Array, Indices
 
 MOST_COUNTS = 1_000_000
 """Largest table of plays (checkpoints times actions) that is kept for a seed."""
@@ -49,12 +51,13 @@ def play(
     title: str | None = None,
     threads: int | None = None,
     device: str | None = None,
+    late: Late | None = None,
 ) -> Run:
     """Play one policy to the last checkpoint and record it; ``threads`` are all cores unless given.
 
     The numbers do not depend on the way that is taken, nor on the threads.
     """
-    run = _played(game, policy, environment, marks, title, threads, device)
+    run = _played(game, policy, environment, marks, title, threads, device, late)
     lead = environment.lead(marks)
     if lead is not None:
         run.regret -= lead
@@ -69,10 +72,13 @@ def _played(
     title: str | None,
     threads: int | None,
     device: str | None,
+    late: Late | None,
 ) -> Run:
     """Do the same, with regret against the best action of every round."""
     state = initial_state_of(policy, game, len(environment.seeds))
     try:
+        if late is not None:
+            raise NotCompiled("answers come late")
         program, world = program_of(policy, state), world_of(environment)
         if device is not None and getattr(program, "kernel", None) is None:
             raise NotCompiled("its rounds are compiled for the processor only")
@@ -82,7 +88,7 @@ def _played(
         if device is not None:
             name = type(policy).__name__
             raise InvalidInput(f"{name} cannot be played on a GPU here: {why}.") from None
-        run = play_batched(game, policy, environment, marks, title, state)
+        run = play_batched(game, policy, environment, marks, title, state, late)
         run.backend = f"batched: {why}"
         return run
     if device is not None:
@@ -163,28 +169,25 @@ def play_batched(
     marks: Indices,
     title: str | None = None,
     state: Any = None,
+    late: Late | None = None,
 ) -> Run:
     """Play a policy round by round, all seeds at once."""
     n, horizon = len(environment.seeds), int(marks[-1])
     if state is None:
         state = initial_state_of(policy, game, n)
-    uniforms = uniform_stream(policy, state, environment.seeds)
+    rounds: AtOnce | Delayed = AtOnce(game, policy, environment, state)
+    if late is not None:
+        rounds = Delayed(game, policy, environment, late, state)
     totals = no_totals(n, counted_actions(game, marks))
     run = Run.empty(n, len(marks), totals.plays.shape[1])
     each = np.arange(n)
     done, start = 0, perf_counter()
     with round_counter(title, horizon) as bar, stoppable(run):
         for t in range(horizon):
-            context = environment.context(t)
-            choice = policy.decide(state, uniforms(t), **seen(context))
-            if t == 0:
-                check_choices(choice, game.k, n)
-            action = checked_actions(choice, n, game.k)
-            shown = environment.observe(action, t)
-            state = policy.update(state, action, shown, **seen(context))
+            action, gained, ratio = rounds.round(t)
             totals.regret[:] += environment.gap(action, t)
-            totals.gained[:] += choice.gained
-            totals.ratios[:] += np.nan if choice.ratio is None else choice.ratio
+            totals.gained[:] += gained
+            totals.ratios[:] += ratio
             if totals.plays.size:
                 totals.plays[each, action] += 1
             if t + 1 == marks[done]:
@@ -196,6 +199,28 @@ def play_batched(
             bar(t + 1)
     run.seconds, run.recorded = _seconds(start, horizon), done
     return run
+
+
+class AtOnce:
+    """Rounds of one policy that is told every answer before the next decision."""
+
+    def __init__(
+        self, game: AnyGame, policy: Policy[Any], environment: Environment, state: Any
+    ) -> None:
+        self.policy, self.environment, self.state, self._k = policy, environment, state, game.k
+        self._uniforms = uniform_stream(policy, state, environment.seeds)
+
+    def round(self, t: int) -> tuple[Indices, Array, Any]:
+        """Play round t (from 0); return actions (n,), information gained and ratios (n,)."""
+        context, n = self.environment.context(t), len(self.environment.seeds)
+        choice = self.policy.decide(self.state, self._uniforms(t), **seen(context))
+        if t == 0:
+            check_choices(choice, self._k, n)
+        action = checked_actions(choice, n, self._k)
+        shown = self.environment.observe(action, t)
+        options = seen(context) | drawn_with(self.policy, choice.chosen)
+        self.state = self.policy.update(self.state, action, shown, **options)
+        return action, choice.gained, np.nan if choice.ratio is None else choice.ratio
 
 
 def counted_actions(game: AnyGame, marks: Indices) -> int:

@@ -18,6 +18,7 @@ from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.numerics.cuda import check_device
 from partial_monitoring.policies.policy import Policy, is_policy
 from partial_monitoring.policies.probing import probing
+from partial_monitoring.simulation.delayed import Delays, Late
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import play
 from partial_monitoring.simulation.result import Result
@@ -53,6 +54,9 @@ def simulate(
     checkpoints: ArrayLike | None = None,
     noise: str | NoiseFunction | None = None,
     probe: float = 0.0,
+    delay: Delays = 0,
+    batch: int = 1,
+    pending: str = "expected",
     threads: int | None = None,
     device: str | None = None,
     progress: bool = False,
@@ -85,6 +89,16 @@ def simulate(
     probe
         The share of uniform actions that are mixed into every policy, see
         :class:`partial_monitoring.Probing`.
+    delay
+        By how many rounds answers come late: a number; the chances of 0, 1, ... rounds; a
+        distribution with a ``cdf`` such as ``scipy.stats.geom(0.1)``, rounded down; or a function
+        from uniform numbers (n,) to rounds. Delays are drawn with the seed.
+    batch
+        Decisions are made in batches of this size, and answers are told between batches.
+    pending
+        "expected": while answers are open, policies that can do so decide as if these had come out
+        as expected (``expecting`` of :class:`partial_monitoring.Policy`); "ignored": as if nothing
+        were open.
     threads
         How many threads play at the same time, all cores unless given; the numbers do not depend
         on it. Policies that are not compiled as a whole (``result.backend`` says why) use one.
@@ -117,15 +131,16 @@ def simulate(
         threads = whole_number("threads", threads, at_least=1)
     if device is not None:
         check_device(device)
+    late = Late.read(delay, batch, pending)
     truth = read_truth(theta, game, rows=True).prepared(game, rounds)
     if truth.searched:
         first = next(iter(chosen.values()))
-        truth = FixedTruth(worst_for(game, first, rounds, noise, threads, device))
+        truth = FixedTruth(worst_for(game, first, rounds, noise, threads, device, late))
     environment = truth.environment(game, numbers, rounds, noise)
     runs = {}
     for name, policy in chosen.items():
         title = name if progress else None
-        runs[name] = play(game, policy, environment, marks, title, threads, device)
+        runs[name] = play(game, policy, environment, marks, title, threads, device, late)
         if runs[name].interrupted:
             break
     return Result.of(numbers, marks, environment.theta, runs, truth.against)
@@ -138,6 +153,7 @@ def worst_for(
     noise: str | NoiseFunction | None,
     threads: int | None = None,
     device: str | None = None,
+    late: Late | None = None,
 ) -> Array:
     """Search for a parameter on which a policy has large regret."""
 
@@ -145,7 +161,7 @@ def worst_for(
         numbers = np.arange(len(theta), dtype=np.int64) + len(theta) * seed
         environment = Environment(game, game.from_coordinates(theta), numbers, noise)
         marks = np.array([horizon])
-        run = play(game, policy, environment, marks, threads=threads, device=device)
+        run = play(game, policy, environment, marks, None, threads, device, late)
         if run.interrupted:
             raise KeyboardInterrupt
         return run.regret[:, 0]

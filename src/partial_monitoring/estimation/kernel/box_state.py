@@ -19,7 +19,7 @@ from partial_monitoring.estimation.kernel.box import (
 from partial_monitoring.estimation.kernel.design import KernelDesign
 from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.estimation.kernel.state import refuse_prior_mean
-from partial_monitoring.estimation.state import Context, Prior, View, initial_state
+from partial_monitoring.estimation.state import Context, Pending, Prior, View, initial_state
 from partial_monitoring.model.box import KernelBoxGame
 from partial_monitoring.numerics.threads import one_thread
 from partial_monitoring.validation import Array, Indices
@@ -46,6 +46,17 @@ class BoxState:
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         seen = zip(self.data, action.tolist(), observation[:, 0].tolist(), strict=True)
         return replace(self, data=tuple(own.after(a, y) for own, a, y in seen))
+
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        points, data = self.game.points_of(pending.action), []
+        with one_thread():
+            for own, often in zip(self.data, pending.often, strict=True):
+                means, _ = BoxPosterior.on(self.game, self.design, own).at(points)
+                actions, shown = np.repeat(pending.action, often), np.repeat(means, often)
+                for seen in zip(actions.tolist(), shown.tolist(), strict=True):
+                    own = own.after(*seen)
+                data.append(own)
+        return replace(self, data=tuple(data))
 
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None

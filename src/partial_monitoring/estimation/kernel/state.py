@@ -19,6 +19,7 @@ from partial_monitoring.estimation.linear.least_squares import initial
 from partial_monitoring.estimation.linear.state import LinearState, linear_design
 from partial_monitoring.estimation.state import (
     Context,
+    Pending,
     Prior,
     View,
     initial_duels,
@@ -55,6 +56,24 @@ class KernelState:
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         return self._after_rows(posterior.shown_by(self.design, action, observation))
 
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        rows = self._functionals(pending.action)
+        index = np.concatenate([own.index for own in rows])
+        weight = np.concatenate([own.weight for own in rows])
+        owner, seen = np.repeat(np.arange(len(rows)), [len(own.index) for own in rows]), []
+        for often, numbers in zip(pending.often[:, owner], self.estimate.numbers, strict=True):
+            shown = often > 0
+            several = Functionals(index[shown], np.sqrt(often[shown])[:, None] * weight[shown])
+            seen.append((several, several.of(numbers)))
+        known = self._after_rows(seen)
+        rounds = self.estimate.round + pending.often.sum(axis=1)
+        return replace(known, estimate=replace(known.estimate, round=rounds))
+
+    def _functionals(self, action: Indices) -> list[Functionals]:
+        """Return the rows that different actions (c,) show."""
+        nothing = np.zeros((len(action), self.design.game.m))
+        return [rows for rows, _ in posterior.shown_by(self.design, action, nothing)]
+
     def _after_rows(self, seen: list[tuple[Functionals, Array]]) -> Self:
         """Return the state when each replicate has observed rows."""
         lam, pairs = self.design.regularization, zip(self.roots, seen, strict=False)
@@ -75,13 +94,12 @@ class KernelDuelState(KernelState):
     """An estimate of the utility from duels, seen through the items."""
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
+        rows = self._functionals(action)
+        return self._after_rows(list(zip(rows, observation[:, :1], strict=True)))
+
+    def _functionals(self, action: Indices) -> list[Functionals]:
         pair, count = np.array([[1.0, -1.0]]), self.design.game.k
-        return self._after_rows(
-            [
-                (Functionals(np.array([divmod(int(a), count)]), pair), shown[:1])
-                for a, shown in zip(action, observation, strict=True)
-            ]
-        )
+        return [Functionals(np.array([divmod(a, count)]), pair) for a in action.tolist()]
 
     def through_pairs(self, actions: Indices, schedule: Schedule) -> KernelEllipsoid:
         """Return E_t, seen through some of the duels (q,) instead of the items."""

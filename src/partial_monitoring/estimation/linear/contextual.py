@@ -19,10 +19,12 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.expected import expecting_rows
 from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
 from partial_monitoring.estimation.linear.state import linear_design
 from partial_monitoring.estimation.state import (
     Context,
+    Pending,
     Prior,
     View,
     initial_state,
@@ -75,6 +77,11 @@ class ContextualState:
                 design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
         return replace(self, estimate=updated_by_rows(estimate, rows, residual))
+
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        (met,) = self.met(context)
+        rows = met.design.maps[met.local(pending.action)]
+        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
 
     def having_seen(self, plays: Indices, sums: Array, rounds: Indices) -> Self:
         """Return the state in rounds (n,), after many observations at one stroke.

@@ -13,6 +13,7 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.expected import expecting_actions, expecting_rows
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
     initial,
@@ -21,6 +22,7 @@ from partial_monitoring.estimation.linear.least_squares import (
 )
 from partial_monitoring.estimation.state import (
     Context,
+    Pending,
     Prior,
     View,
     initial_duels,
@@ -49,6 +51,9 @@ class LinearState:
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         return type(self)(updated(self.estimate, action, observation))
 
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        return replace(self, estimate=expecting_actions(self.estimate, *pending))
+
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None
     ) -> Sequence[View]:
@@ -75,6 +80,12 @@ class DuelState(LinearState):
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
         estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
         return replace(self, estimate=estimate)
+
+    def expecting(self, pending: Pending, context: Context | None = None) -> Self:
+        features = self.design.observed_features
+        first, second = np.divmod(pending.action, self.design.game.k)
+        rows = (features[first] - features[second])[:, None, :]
+        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
 
     def through_pairs(self, actions: Indices, schedule: Schedule) -> Ellipsoid:
         """Return E_t, seen through some of the duels (q,) instead of the items."""

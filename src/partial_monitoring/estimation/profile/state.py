@@ -13,6 +13,7 @@ from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate, counted
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
+from partial_monitoring.estimation.state import Pending
 from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
@@ -84,6 +85,29 @@ class ProfileState:
         stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
         index.update_each(table, known, own, action, observation, stale, room)
         return self.with_known(known)
+
+    def expecting(self, pending: Pending, context: Indices | None = None) -> Self:
+        """Return the state as if open decisions had been answered with what is expected.
+
+        Signals are counted in fractions, as often as they come at the maximum of the likelihood,
+        which stays where it is.
+        """
+        signals, n = self.model.signals, len(self.round)
+        z = int(self.model.contexts(context, n)[0])
+        along = np.concatenate([self.coordinates, self.coordinates @ signals.extra.T], axis=1)
+        chances = signals.base + signals.sign * along[:, signals.direction]
+        plays, counts, seen = self.plays.copy(), self.counts.copy(), self.seen.copy()
+        for place, own in zip(
+            self.model.positions[z, pending.action], pending.often.T, strict=True
+        ):
+            shown = slice(*signals.first[place : place + 2])
+            counts[:, shown] += own[:, None] * chances[:, shown]
+            plays[:, place] += own * (shown.start < shown.stop)
+        often = pending.often.sum(axis=1)
+        seen[:, z] += often
+        moved = replace(self, round=self.round + often, seen=seen, plays=plays, counts=counts)
+        fresh = moved.refreshed(often > 0)
+        return replace(fresh, coordinates=self.coordinates, means=self.means)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""

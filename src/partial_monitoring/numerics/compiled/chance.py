@@ -136,3 +136,9 @@ def binomial(own, trials, chance):
     for _ in range(trials):
         successes += uniform(own) < chance
     return successes
+
+
+@compiled(allocates=False)
+def recorded(probability, own):
+    """Return a probability that was recorded, or the own one if none was (NaN)."""
+    return probability if probability > 0.0 else own

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.chance import drawn_from
+from partial_monitoring.numerics.compiled.chance import drawn_from, recorded
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.world import (
     count,
@@ -86,11 +86,15 @@ def decide_each(shape, rounds, losses, uniforms, room, actions):
 
 
 @compiled(allocates=False)
-def learn_each(shape, rounds, losses, actions, shown, room):
-    """Move losses (n, N) on by what actions (n,) showed, (n, m)."""
+def learn_each(shape, rounds, losses, actions, shown, drawn, room):
+    """Move losses (n, N) on by what actions (n,) showed, (n, m).
+
+    They were drawn with given probabilities (n,), NaN for those of the present round.
+    """
     for i in range(len(actions)):
         mix(shape, rounds[i], losses[i], room.weights[i], room.chances[i])
-        learn(shape, actions[i], shown[i], room.chances[i, actions[i]], losses[i])
+        chance = recorded(drawn[i], room.chances[i, actions[i]])
+        learn(shape, actions[i], shown[i], chance, losses[i])
 
 
 @compiled(allocates=False)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.chance import recorded
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.sign_table import find
 from partial_monitoring.numerics.compiled.world import (
@@ -220,13 +221,16 @@ def draw(shape, p, uniform):
 
 
 @compiled(allocates=False)
-def learn(shape, state, c, shown, i):
-    """Add the estimated losses G(c, s) / p_c after playable action c of replicate i."""
+def learn(shape, state, c, shown, chance, i):
+    """Add the estimated losses G(c, s) / p_c after playable action c of replicate i.
+
+    ``chance`` is p_c.
+    """
     for s in range(len(shown)):
         if shown[s] != 0.0:
             row = shape.first[c] + s
             for a in range(len(shape.competing)):
-                state.scores[i, a] += shown[s] * state.weights[i, row, a] / state.chances[i, c]
+                state.scores[i, a] += shown[s] * state.weights[i, row, a] / chance
     state.spent[i] += max(state.value[i], 0.0)
 
 
@@ -240,12 +244,15 @@ def draw_all(shape, state, uniforms, actions, distribution):
 
 
 @compiled(allocates=False)
-def learn_all(shape, state, actions, shown):
-    """Learn what actions (n,) showed (n, m); actions that are not playable teach nothing."""
+def learn_all(shape, state, actions, shown, drawn):
+    """Learn what actions (n,) showed (n, m); actions that are not playable teach nothing.
+
+    They were drawn with given probabilities (n,), NaN for those of the present round.
+    """
     for i in range(len(actions)):
         c = shape.place[actions[i]]
         if c >= 0:
-            learn(shape, state, c, shown[i], i)
+            learn(shape, state, c, shown[i], recorded(drawn[i], state.chances[i, c]), i)
 
 
 @compiled(allocates=False)
@@ -275,7 +282,7 @@ def play(world, totals, reached, stop, first, last, shape, table, state, scratch
             c = draw(shape, state.chances[i], uniform_for_policy(world, i, t))
             action = shape.played[c]
             observe(world, i, 0, action, t, scratch.shown[i])
-            learn(shape, state, c, scratch.shown[i], i)
+            learn(shape, state, c, scratch.shown[i], state.chances[i, c], i)
             scratch.pending[i] = True
             count(totals, i, action, loss(world, i, 0, action), nan, nan)
             reached[i] = t + 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.chance import drawn_from
+from partial_monitoring.numerics.compiled.chance import drawn_from, recorded
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.world import (
     count,
@@ -70,8 +70,8 @@ def fill(eta, losses, chances):
 
 
 @compiled(allocates=False)
-def learn(rule, eta, action, shown, chances, losses):
-    """Add to losses (k,) what was shown (m,), over the probability of the action."""
+def learn(rule, eta, action, shown, chances, chance, losses):
+    """Add to losses (k,) what was shown (m,), over the probability ``chance`` of the action."""
     reward = rule.constants[action]
     for s in range(len(shown)):
         reward += rule.weights[action, s] * shown[s]
@@ -82,7 +82,7 @@ def learn(rule, eta, action, shown, chances, losses):
             losses[a] += base
             if a == action:
                 rest -= base
-    losses[action] = min(max(losses[action] + rest / chances[action], -HUGE), HUGE)
+    losses[action] = min(max(losses[action] + rest / chance, -HUGE), HUGE)
 
 
 @compiled(allocates=False)
@@ -94,12 +94,16 @@ def decide_each(rule, rounds, losses, uniforms, actions, chances):
 
 
 @compiled(allocates=False)
-def learn_each(rule, rounds, losses, actions, shown, chances):
-    """Move losses (n, k) on by what actions (n,) showed, (n, m); chances (n, k) are scratch."""
+def learn_each(rule, rounds, losses, actions, shown, drawn, chances):
+    """Move losses (n, k) on by what actions (n,) showed, (n, m); chances (n, k) are scratch.
+
+    They were drawn with given probabilities (n,), NaN for those of the present round.
+    """
     for i in range(len(actions)):
         eta = rule.rate / sqrt(float(rounds[i]))
         fill(eta, losses[i], chances[i])
-        learn(rule, eta, actions[i], shown[i], chances[i], losses[i])
+        chance = recorded(drawn[i], chances[i, actions[i]])
+        learn(rule, eta, actions[i], shown[i], chances[i], chance, losses[i])
 
 
 @compiled(allocates=False)
@@ -112,6 +116,6 @@ def play(world, totals, reached, stop, first, last, rule, losses, chances, shown
             fill(eta, losses[i], chances[i])
             action = drawn_from(chances[i], uniform_for_policy(world, i, t))
             observe(world, i, 0, action, t, shown[i])
-            learn(rule, eta, action, shown[i], chances[i], losses[i])
+            learn(rule, eta, action, shown[i], chances[i], chances[i, action], losses[i])
             count(totals, i, action, loss(world, i, 0, action), nan, nan)
         reached[i] = max(reached[i], stop)

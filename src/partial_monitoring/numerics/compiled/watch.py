@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.chance import drawn_from
+from partial_monitoring.numerics.compiled.chance import drawn_from, recorded
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.world import (
     count,
@@ -163,8 +163,8 @@ def redistribute(shape, stays, chances):
 
 
 @compiled(allocates=False)
-def learn(shape, t, action, shown, stays, chances, sums):
-    """Add to sums (N, N) what was shown (m,), over the probability of the action."""
+def learn(shape, t, action, shown, stays, chances, chance, sums):
+    """Add to sums (N, N) what was shown (m,), over the probability ``chance`` of the action."""
     eta, _ = rates(shape, t)
     for e in range(len(shape.pairs)):
         a, b = shape.pairs[e, 0], shape.pairs[e, 1]
@@ -172,8 +172,8 @@ def learn(shape, t, action, shown, stays, chances, sums):
         for s in range(len(shown)):
             told += shown[s] * shape.vectors[e, action, s]
         if told != 0.0:  # an action that is never played observes nothing
-            sums[b, a] += stays[b] * (told / chances[action])
-            sums[a, b] -= stays[a] * (told / chances[action])
+            sums[b, a] += stays[b] * (told / chance)
+            sums[a, b] -= stays[a] * (told / chance)
         if shape.bias > 0.0:
             spread = 0.0
             for c in range(len(chances)):
@@ -192,12 +192,16 @@ def decide_each(shape, rounds, sums, uniforms, room, actions):
 
 
 @compiled(allocates=False)
-def learn_each(shape, rounds, sums, actions, shown, room):
-    """Move sums (n, N, N) on by what actions (n,) showed, (n, m)."""
+def learn_each(shape, rounds, sums, actions, shown, drawn, room):
+    """Move sums (n, N, N) on by what actions (n,) showed, (n, m).
+
+    They were drawn with given probabilities (n,), NaN for those of the present round.
+    """
     for i in range(len(actions)):
         stays, chances = room.stays[i], room.chances[i]
         mix(shape, rounds[i], sums[i], room.steps[i], stays, chances)
-        learn(shape, rounds[i], actions[i], shown[i], stays, chances, sums[i])
+        chance = recorded(drawn[i], chances[actions[i]])
+        learn(shape, rounds[i], actions[i], shown[i], stays, chances, chance, sums[i])
 
 
 @compiled(allocates=False)
@@ -210,6 +214,6 @@ def play(world, totals, reached, stop, first, last, shape, sums, room):
             mix(shape, t + 1, sums[i], room.steps[i], stays, chances)
             action = drawn_from(chances, uniform_for_policy(world, i, t))
             observe(world, i, 0, action, t, shown)
-            learn(shape, t + 1, action, shown, stays, chances, sums[i])
+            learn(shape, t + 1, action, shown, stays, chances, chances[action], sums[i])
             count(totals, i, action, loss(world, i, 0, action), nan, nan)
         reached[i] = max(reached[i], stop)

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partial_monitoring.estimation.state import Pending
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.bandit.readout import readout
 from partial_monitoring.policies.card import Card
@@ -75,6 +76,26 @@ class ArmsPolicy:
         known = arms.Known(*(own.copy() for own in state.known))
         arms.learn_all(state.rule, known, action, observation)
         return replace(state, round=state.round + 1, known=known)
+
+    def expecting(self, state: ArmsState, pending: Pending) -> ArmsState:
+        """Return the state with open decisions among the plays, their rewards as before on average.
+
+        Arms without an answer count as average ones. Draws from posteriors differ by themselves:
+        with these only arms without an answer, which come first, count as played.
+        """
+        from partial_monitoring.numerics.compiled import arms
+
+        plays, sums = state.known
+        if state.rule.kind == arms.BETA:
+            return state
+        count = np.zeros_like(plays)
+        count[:, pending.action] = pending.often
+        if state.rule.kind == arms.NORMAL:
+            count[plays > 0] = 0
+        average = sums.sum(axis=1, keepdims=True) / np.maximum(plays.sum(axis=1), 1)[:, None]
+        means = np.where(plays > 0, sums / np.maximum(plays, 1), average)
+        known = arms.Known(plays + count, sums + count * means)
+        return replace(state, round=state.round + pending.often.sum(axis=1), known=known)
 
     def program(self, state: ArmsState) -> Loops:
         """Return rounds in compiled code, from the initial state."""

@@ -23,7 +23,7 @@ import numpy as np
 from partial_monitoring.policies.bandit.readout import Readout, readout
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, probability_or_nan
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.validation import Array, Indices, boolean, one_of
 
@@ -69,6 +69,7 @@ class TsallisINF:
     True
     """
 
+    weighted: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(duels=False, contexts=False, own_reward=True)
     card: ClassVar[Card] = Card(
         setting="adversarial",
@@ -108,12 +109,17 @@ class TsallisINF:
         return Choices(action, chances)
 
     def update(
-        self, state: TsallisINFState, action: Indices, observation: Array
+        self,
+        state: TsallisINFState,
+        action: Indices,
+        observation: Array,
+        probability: Array | None = None,
     ) -> TsallisINFState:
         from partial_monitoring.numerics.compiled.tsallis_inf import learn_each
 
         losses = state.losses.copy()
-        learn_each(state.rule, state.round, losses, action, observation, np.empty(losses.shape))
+        drawn, room = probability_or_nan(probability, len(action)), np.empty(losses.shape)
+        learn_each(state.rule, state.round, losses, action, observation, drawn, room)
         return replace(state, round=state.round + 1, losses=losses)
 
     def program(self, state: TsallisINFState) -> Loops:

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
-from partial_monitoring.estimation.state import Context, is_unlisted
+from partial_monitoring.estimation.state import Context, Pending, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.calibrated.guard import Guarded
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, Policy, draws_needed, seen
+from partial_monitoring.policies.policy import Choices, Policy, draws_needed, expecting, seen
 from partial_monitoring.policies.program import Program, program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
@@ -124,6 +124,17 @@ class Calibrated:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return CalibratedState(state.game, state.rule, known)
+
+    def expecting(
+        self, state: CalibratedState, pending: Pending, context: Context | None = None
+    ) -> CalibratedState:
+        """Return the state as if open decisions had been answered with what is expected.
+
+        Before an answer comes from an unlisted context, signals are counted as they are.
+        """
+        if state.met(context) is not state:
+            return state
+        return replace(state, known=expecting(state.rule, state.known, [(context, pending)]))
 
     def program(self, state: CalibratedState) -> Program:
         """Return the compiled rounds of the rule, or say why there are none."""

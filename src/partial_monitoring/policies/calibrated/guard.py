@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.bounds import bounds
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.state import Pending
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids.ids import IDS
-from partial_monitoring.policies.policy import Choices, Policy, over_all_actions
+from partial_monitoring.policies.policy import Choices, Policy, expecting, over_all_actions
 from partial_monitoring.validation import Array, Indices, brief
 
 FINENESS = 8
@@ -122,6 +123,10 @@ class Guarded:
             certified=self.ids.update(state.certified, action, observation),
             spent=state.spent + np.where(affordable, lost, 0.0),
         )
+
+    def expecting(self, state: GuardedState, pending: Pending) -> GuardedState:
+        """Return the state with open decisions expected by the rule; E_t holds what was told."""
+        return replace(state, known=expecting(self.rule, state.known, [(None, pending)]))
 
     def _affordable(
         self, state: GuardedState, gaps: Array, action: Indices

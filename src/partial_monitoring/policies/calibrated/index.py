@@ -30,7 +30,7 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState, scratch
-from partial_monitoring.estimation.state import some_action
+from partial_monitoring.estimation.state import Pending, some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
@@ -110,6 +110,11 @@ class AnticipatingIndex:
         context: Indices | None = None,
     ) -> ProfileState:
         return state.after(action, observation, context)
+
+    def expecting(
+        self, state: ProfileState, pending: Pending, context: Indices | None = None
+    ) -> ProfileState:
+        return state.expecting(pending, context)
 
     def program(self, state: ProfileState) -> IndexProgram:
         """Return the rule in compiled code, from a state on."""

@@ -29,6 +29,7 @@ from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
+from partial_monitoring.estimation.state import Pending
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.estimation import NORMS
@@ -64,6 +65,8 @@ class CBPState:
     """P and N, shape (n, k)."""
     observers: Mask
     """V, shape (n, k)."""
+    pending: Indices | int = 0
+    """How many decisions of each action are open, shape (n, k)."""
 
     @property
     def geometry(self) -> Geometry:
@@ -147,6 +150,15 @@ class CBP:
         observers[kept] = found_observers[consistent]
         return replace(moved, signs=signs, candidates=candidates, observers=observers)
 
+    def expecting(self, state: CBPState, pending: Pending) -> CBPState:
+        """Return the state with open decisions among the plays.
+
+        Comparisons stay as they are: only answers decide them.
+        """
+        count = np.zeros(state.plays.shape, dtype=np.int64)
+        count[:, pending.action] = pending.often
+        return replace(state, round=state.round + count.sum(axis=1), pending=count)
+
     def bound(self, t: Indices) -> Array:
         """Return (alpha log t)^(1/2), shape (n,)."""
         return np.sqrt(self.alpha * np.log(t))
@@ -185,7 +197,7 @@ class CBP:
 
     def _choices(self, state: CBPState, candidates: Mask, observers: Mask) -> Choices:
         """Play the largest index; an action that is needed and was never played comes first."""
-        shape, plays = state.geometry, state.plays
+        shape, plays = state.geometry, state.plays + state.pending
         wanted = plays <= np.cbrt(shape.weights) ** 2 * self.rate(state.round)[:, None]
         allowed = candidates | (observers & wanted)
         index = np.where(allowed, shape.weights**2 / np.maximum(plays, 1), -np.inf)

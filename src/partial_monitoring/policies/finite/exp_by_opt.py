@@ -25,7 +25,7 @@ from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.exploration import ESTIMATES, Solutions, solutions_of
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, probability_or_nan
 from partial_monitoring.policies.promise import Promise, practical
 from partial_monitoring.validation import Array, Indices
 
@@ -97,6 +97,7 @@ class ExpByOpt:
     True
     """
 
+    weighted: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(finite=True, contexts=False)
     card: ClassVar[Card] = Card(
         setting="adversarial",
@@ -150,12 +151,19 @@ class ExpByOpt:
         play_exploration.draw_all(shape, state.known, numbers, action, distribution)
         return Choices(action, distribution)
 
-    def update(self, state: ExpByOptState, action: Indices, observation: Array) -> ExpByOptState:
+    def update(
+        self,
+        state: ExpByOptState,
+        action: Indices,
+        observation: Array,
+        probability: Array | None = None,
+    ) -> ExpByOptState:
         from partial_monitoring.numerics.compiled import play_exploration
 
         moved, shape = replace(state.copy(), round=state.round + 1), state.solutions.shape
         shown = np.ascontiguousarray(observation, dtype=float)
-        play_exploration.learn_all(shape, moved.known, np.asarray(action), shown)
+        drawn = probability_or_nan(probability, len(action))
+        play_exploration.learn_all(shape, moved.known, np.asarray(action), shown, drawn)
         refreshed(state.solutions, moved.known, scratch(state.solutions, len(action)))
         return moved
 

@@ -33,7 +33,7 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.estimation import unbiased_vectors
 from partial_monitoring.policies.finite.geometry import learnable, unit_of
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, probability_or_nan
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.validation import Array, Indices, one_of, whole_number
 
@@ -80,8 +80,8 @@ class FeedExp3:
     3 (k* (e - 2)^(1/2) m n)^(2/3) log(N)^(1/3) in units of the largest difference of two losses,
     with "cbls" and the right horizon; it is never of order n^(1/2), also on easy games. As long as
     gamma = 1, for about C^3 m^2 log(N) rounds, play is uniform. Estimates need the probability with
-    which an action was drawn, so ``available`` cannot be given, and in a live problem each
-    observation should be told before the next action is asked for.
+    which an action was drawn, so ``available`` cannot be given; it is the recorded one if answers
+    come late.
 
     Examples
     --------
@@ -92,6 +92,7 @@ class FeedExp3:
     True
     """
 
+    weighted: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(finite=True, contexts=False)
     card: ClassVar[Card] = Card(
         setting="adversarial",
@@ -127,11 +128,18 @@ class FeedExp3:
         decide_each(state.shape, state.round, state.losses, uniforms, room, action)
         return Choices(action, room.chances)
 
-    def update(self, state: FeedExp3State, action: Indices, observation: Array) -> FeedExp3State:
+    def update(
+        self,
+        state: FeedExp3State,
+        action: Indices,
+        observation: Array,
+        probability: Array | None = None,
+    ) -> FeedExp3State:
         from partial_monitoring.numerics.compiled.feedexp3 import learn_each
 
         losses = state.losses.copy()
-        learn_each(state.shape, state.round, losses, action, observation, _room(state))
+        drawn = probability_or_nan(probability, len(action))
+        learn_each(state.shape, state.round, losses, action, observation, drawn, _room(state))
         return replace(state, round=state.round + 1, losses=losses)
 
     def program(self, state: FeedExp3State) -> Loops:

@@ -34,7 +34,7 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.finite.estimation import unbiased_vectors
 from partial_monitoring.policies.finite.geometry import learnable, unit_of
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
-from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.policy import Choices, probability_or_nan
 from partial_monitoring.policies.program import Loops
 from partial_monitoring.validation import (
     Array,
@@ -61,6 +61,7 @@ class WatchState:
 class Watch(ABC):
     """What both algorithms share; see the module."""
 
+    weighted: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(finite=True, contexts=False, hardest="easy")
 
     horizon: int | None
@@ -98,11 +99,18 @@ class Watch(ABC):
         decide_each(state.shape, state.round, state.sums, uniforms, room, action)
         return Choices(action, room.chances)
 
-    def update(self, state: WatchState, action: Indices, observation: Array) -> WatchState:
+    def update(
+        self,
+        state: WatchState,
+        action: Indices,
+        observation: Array,
+        probability: Array | None = None,
+    ) -> WatchState:
         from partial_monitoring.numerics.compiled.watch import learn_each
 
         sums = state.sums.copy()
-        learn_each(state.shape, state.round, sums, action, observation, _room(state))
+        drawn = probability_or_nan(probability, len(action))
+        learn_each(state.shape, state.round, sums, action, observation, drawn, _room(state))
         return replace(state, round=state.round + 1, sums=sums)
 
     def program(self, state: WatchState) -> Loops:

@@ -89,10 +89,10 @@ class CountingState(ContextualState):
         grown = replace(self, seen=seen, unlisted=kept, contexts=contexts)
         return grown, np.full(n, seen.shape[1] - 1)
 
-    def counted(self, context: Indices) -> CountingState:
-        """Return the state after the contexts (n,) have come once more."""
+    def counted(self, context: Indices, often: Indices | int = 1) -> CountingState:
+        """Return the state after the contexts (n,) have come once more, or more often (n,)."""
         seen = self.seen.copy()
-        seen[np.arange(len(context)), context] += 1
+        seen[np.arange(len(context)), context] += often
         return replace(self, seen=seen)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.state import Context, is_unlisted, some_action
+from partial_monitoring.estimation.state import Context, Pending, is_unlisted, some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids.context_counts import AllContexts, CountingState, chances
@@ -266,6 +266,14 @@ class ContextualIDS(IDS):
             return following
         known, own = following.find_context(context)
         return known.counted(own)
+
+    def expecting(self, state: Any, pending: Pending, context: Context | None = None) -> Any:
+        """Return the state as if open decisions had been answered with what is expected."""
+        following = state.expecting(pending, context)
+        if self._alone(context):
+            return following
+        known, own = following.find_context(context)
+        return known.counted(own, pending.often.sum(axis=1))
 
     def _everywhere(
         self,

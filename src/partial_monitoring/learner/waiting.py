@@ -1,0 +1,126 @@
+"""Open decisions, whose observations are still to come, and how many there are of each action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partial_monitoring.estimation.state import Pending
+from partial_monitoring.learner.contexts import Unlisted
+from partial_monitoring.learner.counts import Key
+from partial_monitoring.learner.identity import DecisionId
+from partial_monitoring.learner.persistent import PersistentMap
+from partial_monitoring.model.any_game import Context
+from partial_monitoring.storage.base import Event
+
+MOST_UNLISTED = 16
+"""Largest number of unlisted contexts whose open decisions are expected, each of which takes time;
+a selection that follows from their content, so that a log is replayed exactly."""
+
+
+class Waiting(NamedTuple):
+    """A decision whose observation is still to come."""
+
+    event: Event
+    """The ask."""
+    context: Context
+    action: int
+
+    @property
+    def key(self) -> Key:
+        """What its context is found by."""
+        name, logged = self.context.name, self.event.get("context")
+        if name is None or isinstance(name, str):
+            return name
+        return logged if isinstance(logged, Unlisted) else Unlisted(name)
+
+
+class InContext(NamedTuple):
+    """How many decisions are open in one context, by action."""
+
+    context: Context
+    actions: Mapping[int, int]
+
+    @property
+    def number(self) -> int:
+        """The number of a listed context, 0 in games without contexts."""
+        given: Any = self.context.given
+        return 0 if given is None else int(given[0])
+
+    def pending(self) -> tuple[Any, Pending]:
+        """Return them as a policy is handed them, with the context that it is handed."""
+        outer = {self.context.outer(a): count for a, count in self.actions.items()}
+        actions = sorted(outer)
+        count = np.array([[outer[a] for a in actions]], dtype=np.int64)
+        return self.context.given, Pending(np.array(actions, dtype=np.int64), count)
+
+
+class OpenDecisions(Mapping[DecisionId, Waiting]):
+    """Open decisions by id; never changed.
+
+    How many there are of each action is counted on the way: what a policy is told of them does not
+    take longer if there are more.
+    """
+
+    __slots__ = ("_by_id", "_contexts")
+
+    def __init__(
+        self,
+        by_id: PersistentMap[DecisionId, Waiting] | None = None,
+        contexts: PersistentMap[Key, InContext] | None = None,
+    ) -> None:
+        self._by_id = PersistentMap() if by_id is None else by_id
+        self._contexts = PersistentMap() if contexts is None else contexts
+
+    @classmethod
+    def of(cls, items: Iterable[tuple[DecisionId, Waiting]]) -> OpenDecisions:
+        """Return given decisions, of which no two have the same id."""
+        found = cls()
+        for name, own in items:
+            found = found.with_item(name, own)
+        return found
+
+    def __getitem__(self, name: DecisionId) -> Waiting:
+        return self._by_id[name]
+
+    def get(self, name: DecisionId, default: Any = None) -> Any:
+        """Return the decision with an id, or another value if it is not open."""
+        return self._by_id.get(name, default)
+
+    def __iter__(self) -> Iterator[DecisionId]:
+        return iter(self._by_id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def with_item(self, name: DecisionId, own: Waiting) -> OpenDecisions:
+        """Return the decisions with one more, whose id is new."""
+        return OpenDecisions(self._by_id.with_item(name, own), self._counted(own, 1))
+
+    def without(self, name: DecisionId) -> OpenDecisions:
+        """Return the decisions without one of them."""
+        return OpenDecisions(self._by_id.without(name), self._counted(self._by_id[name], -1))
+
+    def pending(self) -> list[tuple[Any, Pending]]:
+        """Return the open decisions of each context as a policy is handed them, in a fixed order.
+
+        Listed contexts come first, in the order of the game.
+        """
+        listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
+        listed.sort(key=lambda own: own.number)
+        keys = [key for key in self._contexts if isinstance(key, Unlisted)]
+        keys = sorted(keys, key=lambda key: key.content)[:MOST_UNLISTED]
+        return [own.pending() for own in (*listed, *(self._contexts[key] for key in keys))]
+
+    def _counted(self, own: Waiting, step: int) -> PersistentMap[Key, InContext]:
+        key = own.key
+        known: InContext | None = self._contexts.get(key)
+        context, actions = (own.context, {}) if known is None else (known.context, known.actions)
+        counts = {**actions, own.action: actions.get(own.action, 0) + step}
+        if counts[own.action] == 0:
+            del counts[own.action]
+        if not counts:
+            return self._contexts.without(key)
+        return self._contexts.with_item(key, InContext(context, counts))
