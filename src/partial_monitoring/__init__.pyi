@@ -104,6 +104,8 @@ from .policies.sweeping.pege import PEGE as PEGE
 from .report.write import write_report as write_report
 from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison
+from .simulation.plan import Plan as Plan
+from .simulation.plan import plan as plan
 from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map
 from .simulation.result import Result as Result
