@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
+from scipy.special import stdtrit
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.reweighted import Scores
@@ -12,6 +11,9 @@ from partial_monitoring.validation import Array
 
 INTERVALS = ("normal", "bernstein")
 """The kinds of interval."""
+
+MANY = 1e6
+"""Degrees of freedom of what is as good as normal."""
 
 RATES = 4.0 ** np.arange(-20, 11)
 """The values of lambda of which the Bernstein bound takes the best, whatever the data are."""
@@ -22,10 +24,10 @@ def interval_of(
 ) -> tuple[float, float, float, float]:
     """Return the mean of the scores, its standard error, and the ends of its interval."""
     values = scores.values
-    n, mean = len(values), float(values.mean())
-    error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    mean = float(values.mean())
+    error, freedom = _standard_error(values, scores.variance)
     if kind == "normal":
-        half = NormalDist().inv_cdf((1 + level) / 2) * error
+        half = float(stdtrit(freedom, (1 + level) / 2)) * error
         return mean, error, mean - half, mean + half
     if method == "self_normalised":
         raise InvalidInput(
@@ -39,6 +41,24 @@ def interval_of(
         )
     half = _bernstein(values, scores.low, scores.high, 1 - level)
     return mean, error, mean - half, mean + half
+
+
+def _standard_error(values: Array, variance: Array) -> tuple[float, float]:
+    """Return the standard error of a mean of scores (n,), and its degrees of freedom.
+
+    It is the larger of two: from the scores, and from their conditional variances if known. Scores
+    are large where rare actions were played; of those alone, a few are not enough to know how large
+    the variance is, which the degrees of freedom of Satterthwaite say.
+    """
+    n = len(values)
+    if n < 2:
+        return float("nan"), 1.0
+    error = float(values.std(ddof=1) / np.sqrt(n))
+    if np.isfinite(variance).all():
+        return max(error, float(np.sqrt(variance.sum()) / n)), MANY
+    squares = (values - values.mean()) ** 2
+    total, fourth = float(squares.sum()), float((squares**2).sum())
+    return error, min(max(total**2 / fourth, 1.0), MANY) if fourth > 0 else MANY
 
 
 def _bernstein(values: Array, low: Array, high: Array, failure: float) -> float:

@@ -62,8 +62,8 @@ def off_policy(
         around a least-squares estimate from earlier decisions, unbiased and usually narrower;
         "self_normalised": around weighted averages of what actions showed, consistent.
     interval
-        "normal": estimate and standard error; "bernstein": holds for every number of decisions,
-        and where the policy that made the log learned; wider, for bounded observations.
+        "normal": from the standard error; "bernstein": holds for every number of decisions, however
+        the policy that made the log learned; wider, and only for bounded observations.
     level
         How often intervals contain the truth.
     observers

@@ -79,6 +79,8 @@ class Scores(NamedTuple):
     low: Array
     high: Array
     """Bounds of what the scores could have been, shape (n,); infinite without bounds of y."""
+    variance: Array
+    """Their conditional variances at the estimated parameter, (n,); nan without distributions."""
 
 
 class Reweighting:
@@ -108,7 +110,11 @@ class Reweighting:
             self.centered[place.rows, :wide] *= shown
         self.observers = observers
         self.designs = [self._design(place) for place in self.places]
-        self.estimates = self._least_squares() if method == "doubly_robust" else None
+        estimates, last = self._least_squares()
+        self.estimates = estimates if method == "doubly_robust" else None
+        reduced = self.places[0].context.game.linear.reduced
+        guess = reduced.center + reduced.difference_basis @ last
+        self.theta = self.places[0].context.game.linear.parameters.project(guess)
         self.averages = self._averages() if method == "self_normalised" else {}
 
     # -- what is shared ----------------------------------------------------------------------
@@ -132,8 +138,8 @@ class Reweighting:
         design[certain] = played[certain]
         return np.asarray(design / np.maximum(design.sum(axis=1, keepdims=True), CERTAIN))
 
-    def _least_squares(self) -> Array:
-        """Return the estimate of x from the decisions before the epoch of each, shape (n, D)."""
+    def _least_squares(self) -> tuple[Array, Array]:
+        """Return estimates of x: from the decisions before the epoch of each, (n, D), and all."""
         log, dimension = self.log, self.places[0].context.game.linear.reduced.dimension
         maps = np.zeros((len(log), log.observation.shape[1], dimension))
         for place in self.places:
@@ -141,13 +147,14 @@ class Reweighting:
             maps[place.rows, : own.shape[1]] = own
         gram, moment = RIDGE * np.eye(dimension), np.zeros(dimension)
         found, last = np.zeros((len(log), dimension)), 0
-        for start in np.unique(self.epochs):
+        for start in [*np.unique(self.epochs), len(log)]:
             new = slice(last, start)
             gram = gram + np.einsum("tmi,tmj->ij", maps[new], maps[new])
             moment = moment + np.einsum("tmi,tm->i", maps[new], self.centered[new])
-            found[self.epochs == start] = np.linalg.solve(gram, moment)
+            estimate = np.linalg.solve(gram, moment)
+            found[self.epochs == start] = estimate
             last = start
-        return found
+        return found, estimate
 
     def _averages(self) -> dict[tuple[Any, int], Array]:
         """Return what each action showed on average, reweighted, by context and action, (m,)."""
@@ -204,7 +211,26 @@ class Reweighting:
             values = values - (difference.own[action] * shown).sum(axis=1)
         low, high = self._range(game, design, weights, baseline, total, bounds)
         low, high = (x + difference.offset[own] for x in (low, high))
-        return Scores(values, np.linalg.norm(used, axis=1), low, high)
+        variance = self._variance(game, design, weights, baseline)
+        return Scores(values, np.linalg.norm(used, axis=1), low, high, variance)
+
+    def _variance(self, game: Any, design: Array, weights: Array, baseline: Array) -> Array:
+        """Return the conditional variances of the scores, shape (n,), if theta is what it seems.
+
+        They know of rare actions that happened not to be played, as the scores themselves do not.
+        """
+        if self.log.distributions is None:
+            return np.full(len(design), np.nan)
+        means = game.observation_maps @ self.theta  # (k, m)
+        if game.traits.finite:
+            chances = np.maximum(means, 0.0)
+            spread = (weights**2 * chances).sum(axis=2) - (weights * chances).sum(axis=2) ** 2
+        else:
+            spread = (weights**2).sum(axis=2) * np.square(game.noise_std)
+        center = game.observation_maps @ game.reduced.center
+        shift = (weights * (means - center - baseline)).sum(axis=2)  # (n, k)
+        squares = (np.maximum(spread, 0.0) + shift**2) / np.where(design > 0, design, np.inf)
+        return np.asarray(np.maximum(squares.sum(axis=1) - shift.sum(axis=1) ** 2, 0.0))
 
     def _baseline(
         self, place: Place, game: Any, rows: Indices, weights: Array, slope: Array

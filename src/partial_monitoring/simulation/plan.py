@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import games as game_registry
 from partial_monitoring import policies as registry
-from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
+from partial_monitoring.display import Sheet, TableCell, as_html, as_lines, as_text, number
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.feedback import NoiseFunction
@@ -152,6 +152,9 @@ class Plan:
 
     def explain(self) -> str:
         """Say it in sentences."""
+        return as_lines(self._sentences())
+
+    def _sentences(self) -> list[str]:
         best = "the best action"
         if self.within > 0:
             best = f"an action within {number(self.within)} per round of the best"
@@ -159,24 +162,26 @@ class Plan:
         if np.isfinite(self.rounds):
             low, high = self.interval
             above = f"{high:,.0f}" if np.isfinite(high) else f"more than {self.horizon // 2:,}"
-            uniform = float(self.gaps.mean()) * self.rounds
-            return (
-                f"After {self.rounds:,.0f} rounds {best} is known with {sure} (from {n:,} runs: "
-                f"{low:,.0f} to {above}). Until then {self.policy} loses {number(self.cost)} on "
-                f"average; uniform play would lose {number(uniform)}."
-            )
+            uniform = number(float(self.gaps.mean()) * self.rounds)
+            return [
+                f"After {self.rounds:,.0f} rounds {best} is known with {sure}.",
+                f"With more than {n:,} runs it might be {low:,.0f} to {above} rounds.",
+                f"Until then {self.policy} loses {number(self.cost)} on average; uniform play would"
+                f" lose {uniform}.",
+            ]
         known = 100 * float(np.isfinite(self.since).mean())
-        text = (
+        found = [
             f"Within {self.horizon // 2:,} rounds {best} is not known with {sure}, but in "
             f"{known:.3g} % of {n:,} runs."
-        )
+        ]
         close = self._closest()
         if close is not None:
-            text += (
-                f" In half of the others the second-best action loses at most {number(close)} per "
-                f"round; within= says how much may be lost by an action that still counts as best."
-            )
-        return text
+            found += [
+                f"In half of the others the second-best action loses at most {number(close)} per "
+                f"round.",
+                "within= says how much may be lost by an action that still counts as best.",
+            ]
+        return found
 
     def _closest(self) -> float | None:
         """Return the median of what the second-best action loses in runs that do not know."""
@@ -200,7 +205,7 @@ class Plan:
                 cells = [f"{row['rounds']:,}", number(row["regret"]), f"{low} to {high}"]
             rows.append(tuple(map(TableCell, (f"{100 * row['chance']:.3g} %", *cells))))
         columns = ("known with", "rounds", "mean regret until then", "5 % to 95 % of runs")
-        return [Sheet(self.title, columns, tuple(rows), (self.explain(),))]
+        return [Sheet(self.title, columns, tuple(rows), tuple(self._sentences()))]
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Figure:
         """Draw the share of runs that know the best action, and the mean regret, over the rounds.
