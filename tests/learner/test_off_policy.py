@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
@@ -232,6 +234,48 @@ def test_contexts_have_their_own_choices() -> None:
     name = game.contexts[0]
     with pytest.raises(InvalidInput, match="every context"):
         pm.off_policy(learner, {name: game.at(name).actions[0]}, "logged")
+
+
+def test_contexts_that_are_not_listed() -> None:
+    """In a world that is linear in features, seen at every decision."""
+    theta, rng = np.array([0.3, -0.5]), np.random.default_rng(2)
+    base = pm.Game([[1, 0], [0, 1]], [[[1, 0]], [[0, 1]]], pm.AllParameters(2))
+    game = pm.ContextualGame([base])
+    learner, truth = pm.Learner(game, seed=0, probe=0.3), []
+    for _ in range(150):
+        x = rng.normal(size=(2, 2))
+        decision = learner.ask(context={"features": x, "observation_maps": x[:, None, :]})
+        learner.tell(decision, [x[decision.action] @ theta + 0.1 * rng.normal()])
+        truth.append((x[0] - x[1]) @ theta)
+    for log, options in ((learner, {}), (learner.history, {"game": game})):
+        for method in ("doubly_robust", "importance", "self_normalised"):
+            found = pm.off_policy(log, 0, 1, method=method, **options)
+            assert found.low < np.mean(truth) < found.high
+            assert not found.notes
+        assert pm.off_policy(log, pm.LinUCB(), "logged", **options).values[0].possible
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0.05, 0.9)),
+        min_size=2,
+        max_size=12,
+    ),
+    st.sampled_from(["importance", "doubly_robust", "self_normalised"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_differences_add_up(played: list[tuple[int, int, float]], method: str) -> None:
+    game = pm.games.dynamic_pricing()
+    rows = [{"action": a, "probability": p, "observation": game.signal(a, x)} for a, x, p in played]
+    options: Any = {"game": game, "method": method, "observers": [0, 1, 2]}
+
+    def value(target: Any, against: Any) -> float:
+        return pm.off_policy(rows, target, against, **options).estimate
+
+    assert value(0, 1) == pytest.approx(-value(1, 0), abs=1e-9)
+    assert value(0, 1) + value(1, 2) == pytest.approx(value(0, 2), abs=1e-9)
+    mixed = 0.25 * value(0, 2) + 0.75 * value(1, 2)
+    assert value({"$1": 0.25, "$2": 0.75}, 2) == pytest.approx(mixed, abs=1e-9)
 
 
 def test_tables_pictures_and_notes() -> None:

@@ -31,6 +31,11 @@ class Place(NamedTuple):
     context: Context
     rows: Indices
 
+    @property
+    def listed(self) -> bool:
+        """Whether the context is one of the game's; others are seen once."""
+        return self.context.name is None or isinstance(self.context.name, str)
+
 
 @dataclass(frozen=True, eq=False)
 class Log:

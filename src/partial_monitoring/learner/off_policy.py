@@ -19,6 +19,12 @@ from partial_monitoring.validation import brief, items, one_of, real_number
 LOGGED = "logged"
 """The name of the policy that made the log."""
 
+MOST_TARGETS = 200
+"""Largest number of actions that are all compared."""
+
+ENOUGH = 30
+"""Number of decisions in a context from which it is asked whether probabilities can be right."""
+
 SUSPICIOUS = 5.0
 """Standard errors by which the weights of an action may miss their expectation."""
 
@@ -107,6 +113,8 @@ def off_policy(
     else:
         base = read_target(log, work.places, against, seed)
     if target is None:
+        if log.game.k > MOST_TARGETS:
+            raise InvalidInput(f"target must be given among {log.game.k:,} actions; got None.")
         several = [label for label in _labels(log) if label != base.name]
         targets = [read_target(log, work.places, label, seed) for label in several]
     elif isinstance(target, str) and target == LOGGED:
@@ -192,10 +200,10 @@ def _sentence(work: Reweighting, blind: list[Blind], target: str, base: str) -> 
 
 def _where(found: Blind) -> str:
     """Return in which context something happened, as a part of a sentence."""
+    if not found.place.listed:
+        return " in an unlisted context"
     name = found.place.context.name
-    if name is None:
-        return ""
-    return f" in context {brief(name)}" if isinstance(name, str) else " in an unlisted context"
+    return "" if name is None else f" in context {brief(name)}"
 
 
 def _doubts(work: Reweighting) -> list[str]:
@@ -208,10 +216,12 @@ def _doubts(work: Reweighting) -> list[str]:
         return []
     for number, place in enumerate(work.places):
         action, p = log.action[place.rows], log.probability[place.rows]
+        if len(action) < ENOUGH:
+            continue
         for c in np.flatnonzero(work.designs[number].any(axis=0)):
             weights = np.where(action == c, 1 / p, 0.0)
             error = weights.std() / np.sqrt(len(weights))
-            if weights.mean() < 1 - SUSPICIOUS * error:
+            if 0 < weights.mean() < 1 - SUSPICIOUS * error:
                 label = place.context.game.action_label(int(c))
                 found.append(
                     f"'{label}' seems to have had probability 0 at times: its weights are "

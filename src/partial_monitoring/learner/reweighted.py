@@ -130,7 +130,7 @@ class Reweighting:
         before = np.vstack([np.zeros(k), played.cumsum(axis=0)])
         starts = np.searchsorted(rows, self.epochs[rows])  # rows before the epoch of each
         if self.observers is None:
-            used = played.any(axis=0)
+            used = played.any(axis=0) | (not place.listed)
         else:
             used = np.array([label in self.observers for label in place.context.game.actions])
         design = np.where(used, 1.0 + before[starts], 0.0)
@@ -333,5 +333,4 @@ def _epochs(count: int) -> Indices:
 
 def _key(place: Place) -> Any:
     """Return by what averages are kept: the label of a context, one key for unlisted ones."""
-    name = place.context.name
-    return name if name is None or isinstance(name, str) else "unlisted"
+    return place.context.name if place.listed else "unlisted"

@@ -165,7 +165,7 @@ class Plan:
             uniform = number(float(self.gaps.mean()) * self.rounds)
             return [
                 f"After {self.rounds:,.0f} rounds {best} is known with {sure}.",
-                f"With more than {n:,} runs it might be {low:,.0f} to {above} rounds.",
+                f"A 95 % interval from {n:,} runs: {low:,.0f} to {above} rounds.",
                 f"Until then {self.policy} loses {number(self.cost)} on average; uniform play would"
                 f" lose {uniform}.",
             ]
