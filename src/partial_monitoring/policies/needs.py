@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
 from typing import Any
 
@@ -91,9 +92,15 @@ def refuse(policy: Any, game: AnyGame) -> None:
         _refuse_class(name, game, needs.hardest)
 
 
+@lru_cache(maxsize=8)
+def analysis_of(game: Any) -> Any:
+    """Return the analysis of a game, which does not change; those of the last games are kept."""
+    return analyze(game)
+
+
 def _refuse_class(name: str, game: Any, hardest: str) -> None:
     """Refuse a game that is harder than those for which an algorithm is made."""
-    found = analyze(game).category
+    found = analysis_of(game).category
     if CATEGORIES.index(found) > CATEGORIES.index(hardest):
         raise InvalidInput(
             f"{name} plays {hardest} games at most, and this one is {found}; pass "
