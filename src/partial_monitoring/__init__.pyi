@@ -36,7 +36,9 @@ from .kernels import candidates as candidates
 from .kernels import readings as readings
 from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
+from .learner.off_policy import off_policy as off_policy
 from .learner.status import Status as Status
+from .learner.values import OffPolicy as OffPolicy
 from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame
 from .model.contextual import ContextualGame as ContextualGame
@@ -110,6 +112,8 @@ from .policies.sweeping.pege import PEGE as PEGE
 from .report.write import write_report as write_report
 from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison
+from .simulation.plan import Plan as Plan
+from .simulation.plan import plan as plan
 from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map
 from .simulation.result import Result as Result

@@ -10,6 +10,7 @@ from partial_monitoring.cli.demo import demo
 from partial_monitoring.cli.experiments import report, run, simulate
 from partial_monitoring.cli.games import advise, analyze, games, show
 from partial_monitoring.cli.maps import map_regret
+from partial_monitoring.cli.plans import plan
 from partial_monitoring.cli.policies import policies
 
 
@@ -32,6 +33,7 @@ def main() -> None:
       pm policies randcbp                       what one of them assumes, promises and costs
       pm simulate dynamic_pricing --theta 0.2,0.5,0.3
       pm map dynamic_pricing --plot map.png     where a policy is weak, over all distributions
+      pm plan dynamic_pricing --within 0.1      how long until the best action is known
       pm run experiment.toml                    run an experiment file; finished runs are kept
       pm report RESULTS                         write a page with curves, tables and verdicts
 
@@ -42,5 +44,6 @@ def main() -> None:
     """
 
 
-for command in (games, show, analyze, advise, policies, simulate, map_regret, run, report, demo):
+COMMANDS = (games, show, analyze, advise, policies, simulate, map_regret, plan, run, report, demo)
+for command in COMMANDS:
     main.add_command(command)
