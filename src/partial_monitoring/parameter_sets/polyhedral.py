@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.numerics import conic
 from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.compiled_cut import PolyhedralCut
-from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
+from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron, coordinates_in
 from partial_monitoring.validation import Array, Indices, frozen, real_array
 
 FLAT = 1e-9
@@ -52,10 +52,7 @@ class Polyhedral(base.ParameterSet):
         return PolyhedralCut(
             frozen(np.ascontiguousarray(rows @ (q.T @ basis))),
             right - rows @ (q.T @ (origin - center)),
-            basis.T @ (center - origin),
-            origin,
-            basis,
-            self.project,
+            coordinates_in(basis, center - origin),
         )
 
     def facets(self) -> tuple[Array, Array]:
