@@ -56,6 +56,7 @@ from .parameter_sets import Halfspaces as Halfspaces
 from .parameter_sets import ParameterSet as ParameterSet
 from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
+from .parameter_sets import Product as Product
 from .parameter_sets import Simplex as Simplex
 from .policies.bandit.arms import UCB1 as UCB1
 from .policies.bandit.arms import Thompson as Thompson

@@ -143,7 +143,7 @@ game_to_dict.register(FunctionGame, kernel_game_to_dict)
 def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     """Build a parameter set in R^d from its entry in a game file."""
     if isinstance(data, Mapping):
-        data = {key: _exact(value) if key != "type" else value for key, value in data.items()}
+        data = _exact(data)
     return ParameterSet.from_dict(data, d)
 
 
@@ -234,9 +234,11 @@ def _read(path: Path) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """Turn strings such as "1/3" anywhere in nested lists into fractions."""
+    """Turn strings such as "1/3" anywhere in nested lists and tables into fractions."""
     if isinstance(value, list):
         return [_exact(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: own if key == "type" else _exact(own) for key, own in value.items()}
     if isinstance(value, str) and FRACTION.fullmatch(value):
         return Fraction(value)
     return value

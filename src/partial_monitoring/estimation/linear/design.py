@@ -353,8 +353,7 @@ def design(
         given = real_array("prior_mean", prior_mean, (game.d,))
         prior = center + q @ (q.T @ (given - center))
     if norm_bound is None:
-        farthest = game.parameters.norm_bound(prior)
-        bound = farthest if np.isfinite(farthest) else 1.0
+        bound = game.parameters.assumed_bound(prior)
     else:
         bound = non_negative_number("norm_bound", norm_bound)
     rest = q @ null_space(w.T @ q) if w.shape[1] < q.shape[1] else np.zeros((game.d, 0))
