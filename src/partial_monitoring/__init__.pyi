@@ -47,6 +47,8 @@ from .model.instance import ContextualInstance as ContextualInstance
 from .model.instance import Instance as Instance
 from .model.kernel import KernelGame as KernelGame
 from .model.kernel_dueling import KernelDuelingGame as KernelDuelingGame
+from .model.segments import SegmentedGame as SegmentedGame
+from .model.segments import segments as segments
 from .model.tables import from_csv as from_csv
 from .model.tables import from_table as from_table
 from .parameter_sets import AllParameters as AllParameters

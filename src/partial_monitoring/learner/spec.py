@@ -96,7 +96,7 @@ class Spec:
         self.game, self.settings = game, dict(settings or {})
         self.settings |= {} if device is None else {"device": device}
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
-        self.foreign, self.signals = not _is_known(policy), game.traits.finite
+        self.foreign, self.signals = not _is_known(policy), game.traits.signals
         self.small = game.k**2 * game.d <= MOST_UNCOMPILED
         self.seed = randomness.checked_seed("seed", seed)
         with self.patience:

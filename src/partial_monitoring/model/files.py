@@ -23,6 +23,7 @@ from partial_monitoring.model.finite import FiniteGame, finite_rewards
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
+from partial_monitoring.model.segments import SegmentedGame
 from partial_monitoring.model.tables import FRACTION, from_csv
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import brief, file_path, known_keys, real_array
@@ -79,7 +80,7 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
                 raise InvalidInput("a game must not be nested so deeply.") from None
     raise InvalidInput(
         f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), "
-        f"'kernel' with 'points' (kernelized) or 'contexts' (contextual); got the keys "
+        f"'kernel' with 'points' (kernelized), 'contexts' (contextual) or 'segments'; got the keys "
         f"{brief(sorted(map(str, data)))}."
     )
 
@@ -135,6 +136,14 @@ def _(game: ContextualGame) -> dict[str, Any]:
         shared = shared or common
         entries.append({"name": name, "probability": float(chance)} | body)
     return shared | {"contexts": entries}
+
+
+@game_to_dict.register
+def _(game: SegmentedGame) -> dict[str, Any]:
+    """Write every segment over its own parameter set."""
+    each = zip(game.contexts, game.context_distribution, game.segments, strict=True)
+    entries = [{"name": n, "probability": float(p)} | game_to_dict(own) for n, p, own in each]
+    return {"segments": entries} | ({} if game.shared is None else {"shared": game.shared})
 
 
 game_to_dict.register(FunctionGame, kernel_game_to_dict)
@@ -204,12 +213,36 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
         chances.append(_exact(entry.get("probability")))
     for key in shared.keys() - used:
         raise InvalidInput(f"{key} must be left out, no context has any; got {brief(data[key])}.")
+    return ContextualGame(tuple(games), _chances("contexts", chances), tuple(names))
+
+
+def _segments(data: Mapping[str, Any]) -> SegmentedGame:
+    known_keys("a game with segments", data, ("segments", "shared"))
+    games: dict[str, Any] = {}
+    chances = []
+    for z, entry in enumerate(_sequence("segments", data["segments"])):
+        try:
+            if not isinstance(entry, Mapping):
+                raise InvalidInput(f"must be a table of keys; got {brief(entry)}.")
+            name = str(entry.get("name", z))
+            if name in games:
+                raise InvalidInput(f"name must be one that no other segment has; got {name!r}.")
+            own = {key: entry[key] for key in entry if key not in ("name", "probability")}
+            games[name] = game_from_dict(own)
+        except InvalidInput as error:
+            raise InvalidInput(f"segments[{z}]: {error}") from None
+        chances.append(_exact(entry.get("probability")))
+    return SegmentedGame(games, _exact(data.get("shared")), _chances("segments", chances))
+
+
+def _chances(key: str, chances: list[Any]) -> list[Any] | None:
+    """Return the probabilities that all entries have; None if none has any."""
     given = [chance is not None for chance in chances]
     if any(given) and not all(given):
         raise InvalidInput(
-            f"contexts[{given.index(False)}] needs the key 'probability' like the others."
+            f"{key}[{given.index(False)}] needs the key 'probability' like the others."
         )
-    return ContextualGame(tuple(games), chances if all(given) else None, tuple(names))
+    return chances if all(given) else None
 
 
 def _read(path: Path) -> Any:
@@ -274,6 +307,7 @@ def _sequence(key: str, value: Any) -> Sequence[Any]:
 
 READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {
     "contexts": _contextual,
+    "segments": _segments,
     "signals": _finite,
     "rewards": _finite,
     "losses": _finite,
