@@ -252,7 +252,8 @@ def _(game: FiniteGame, parameters: Product, block: slice) -> Game:
 @in_block.register
 def _(game: DuelingGame, parameters: Product, block: slice) -> Game:
     features = _widened(game.item_features, parameters.d, block)
-    return DuelingGame(features, parameters, game.noise_std, game.items, noise=game.noise)
+    noise_std = float(game.noise_std)
+    return DuelingGame(features, parameters, noise_std, game.items, noise=game.noise)
 
 
 def _widened(rows: Array, d: int, block: slice) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -186,7 +186,7 @@ class Product(base.ParameterSet):
         around = np.array_equal(np.concatenate([own.origin for own in inner]), middle)
         joined = _joined(parts)
         if joined.local.polyhedron is None and around:
-            return Coordinates(*_fields(joined), inner=_joined(inner))
+            return replace(joined, inner=_joined(inner))
         return joined
 
     def halfspaces(self) -> base.Halfspaces | None:
@@ -280,10 +280,6 @@ def _free(own: Coordinates) -> Coordinates:
     everywhere = np.full(n, np.inf)
     local = cube(n)._replace(low=-everywhere, high=everywhere)
     return Coordinates(own.origin, own.to_theta, own.size, local)
-
-
-def _fields(own: Coordinates) -> tuple[Any, ...]:
-    return own.origin, own.to_theta, own.size, own.local
 
 
 def _joined(parts: Sequence[Coordinates]) -> Coordinates:

@@ -87,11 +87,11 @@ class ProductCut(Cut):
             known = self._own(metric, j), np.ascontiguousarray(center[:, own]), beta
             found = self.cuts[j].supports(*known, np.ascontiguousarray(directions[here][:, own]))
             values[:, here] = found[0]
-            points[np.ix_(range(len(center)), here, own)] = found[1]
+            points[np.ix_(np.arange(len(center)), here, own)] = found[1]
         for t in np.flatnonzero(~alone & directions.any(axis=1)):
             for row, (gram, middle) in enumerate(_each(metric, center)):
-                known = gram, middle, float(beta[row]), directions[t]
-                values[row, t], points[row, t] = self._by_cones(*known)
+                best = self._by_cones(gram, middle, float(beta[row]), directions[t])
+                values[row, t], points[row, t] = best
         return values, points
 
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
@@ -129,7 +129,7 @@ class ProductCut(Cut):
     def _own(self, metric: Metric, j: int) -> Metric:
         """Return the norms of one of the sets."""
         places = np.flatnonzero(self.owner == j)
-        own = np.ix_(range(len(metric.gram)), places, places)
+        own = np.ix_(np.arange(len(metric.gram)), places, places)
         return Metric(
             np.ascontiguousarray(metric.gram[own]),
             np.ascontiguousarray(metric.inverse[own]),
