@@ -22,6 +22,7 @@ from benchmarks import (
     regret,
     regret_gaussian,
     scaling,
+    segments,
 )
 
 PARTS = {
@@ -37,9 +38,10 @@ PARTS = {
     "scaling": scaling,
     "certified": certified,
     "regret_gaussian": regret_gaussian,
+    "segments": segments,
 }
 
-SEEDED = ("regret_gaussian",)
+SEEDED = ("regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}
