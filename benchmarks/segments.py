@@ -34,7 +34,9 @@ class Pooled:
     def draws(self, state: Any) -> int:
         return self.inner.draws(state)
 
-    def decide(self, state: Any, uniforms: Array, available: Any = None, context: Any = None) -> Any:
+    def decide(
+        self, state: Any, uniforms: Array, available: Any = None, context: Any = None
+    ) -> Any:
         return self.inner.decide(state, uniforms, available, context=context)
 
     def update(self, state: Any, action: Array, observation: Array, context: Any = None) -> Any:
@@ -57,14 +59,16 @@ def regrets(
     """Return the regret of each seed after all rounds (seeds,), by who learned."""
     games = {f"segment {z}": own for z in range(count)}
     apart, guessed = pm.segments(games), pm.segments(games, GUESSED)
-    theta = pm.segments(games, scale).draw_truths(np.arange(seeds))
+    truth = pm.segments(games, scale)
+    theta = truth.draw_truths(np.arange(seeds))
     run = {"seeds": seeds, "horizon": horizon, "checkpoints": [horizon]}
     pooled = pm.simulate(apart, {"own": Pooled(pm.Calibrated())}, theta, **run)
     found = {"pooled": pooled.regret["own"][:, -1]}
     single = run | {"horizon": horizon // count, "checkpoints": [horizon // count]}
     parts = [pm.simulate(own, "calibrated", part, **single) for part in apart.split(theta).values()]
     found["separate learners"] = np.sum([p.regret["calibrated"][:, -1] for p in parts], axis=0)
-    for name, game in (("segments", apart), (f"shared={GUESSED:g}", guessed)):
+    ways = {"segments": apart, "right prior": truth, f"{GUESSED:g}": guessed}
+    for name, game in ways.items():
         result = pm.simulate(game, "calibrated", theta, **run)
         found[name] = result.regret["calibrated"][:, -1]
     return found
@@ -73,12 +77,20 @@ def regrets(
 def run(seeds: int = 200) -> list[Table]:
     """Return the mean regret of all ways to learn, for several true scales."""
     table = Table(
-        title=f"Regret after {HORIZON:,} rounds in {SEGMENTS} segments, default policy, {seeds} seeds"
+        title=f"Regret after {HORIZON:,} rounds in {SEGMENTS} segments, {seeds} seeds, by default"
     )
-    for column in ("game", "true scale", "pooled", "separate learners", "segments", "shared=0.3"):
+    for column in (
+        "game",
+        "true scale",
+        "pooled",
+        "separate learners",
+        "segments",
+        "right prior",
+        "0.3",
+    ):
         table.add_column(column)
     for name, build in GAMES.items():
-        for scale in (0.01, 0.3, 1.0, 10.0):
+        for scale in (0.1, 0.3, 1.0, 10.0):
             found = regrets(build(), scale, seeds)
             cells = [f"{r.mean():.1f} ± {r.std() / np.sqrt(len(r)):.1f}" for r in found.values()]
             table.add_row(name, f"{scale:g}", *cells)
