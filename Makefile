@@ -51,6 +51,7 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
+	@$(BIN)/python -m tests.tools.algorithms
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation: site/index.html"
 

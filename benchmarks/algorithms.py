@@ -48,17 +48,22 @@ def policy_for(name: str, game: Any) -> Any:
     return policy
 
 
-def seconds_per_round(policy: Any, game: Any, theta: Any) -> float:
+def seconds_per_round(policy: Any, game: Any, theta: Any, seeds: int = SEEDS) -> float:
     """Return the processor time of a round of a seed, those before the second left out."""
     spent = []
     for horizon in (1, ROUNDS):
         start = process_time()
-        pm.simulate(game, {"own": policy}, theta, horizon=horizon, seeds=SEEDS, threads=1)
+        pm.simulate(game, {"own": policy}, theta, horizon=horizon, seeds=seeds, threads=1)
         spent.append(process_time() - start)
-    return (spent[1] - spent[0]) / ((ROUNDS - 1) * SEEDS)
+    return (spent[1] - spent[0]) / ((ROUNDS - 1) * seeds)
 
 
-def run() -> Table:
+def run() -> list[Table]:
+    """Return the tables of standard games and of many prices."""
+    return [standard_games(), many_prices()]
+
+
+def standard_games() -> Table:
     """Return a row per algorithm; a ratio is that to the fastest round of existing code."""
     table = Table(title=f"Time of one core per round and seed, {SEEDS} seeds, {ROUNDS:,} rounds")
     for column in ("policy", *GAMES, "backend", "existing code", "ratio, at most"):
@@ -83,4 +88,27 @@ def run() -> Table:
         known = f"{show(least)} to {show(most)}" if least else ""
         ratio = f"{slowest / least:.3f}" if least else ""
         table.add_row(name, *cells, ", ".join(sorted(backends)), known, ratio)
+    return table
+
+
+MANY_PRICES = (30, 80)
+"""The number of prices in the table of games with many actions."""
+
+
+def many_prices() -> Table:
+    """Return the time of the first state and of a round of one seed where there are many pairs."""
+    table = Table(title=f"Many prices: time of one core, one seed, {ROUNDS:,} rounds")
+    for column in ("prices", "neighbours", "policy", "first state", "round", "backend"):
+        table.add_column(column)
+    for count in MANY_PRICES:
+        for name in ("cbp", "randcbp"):
+            game = pm.games.dynamic_pricing(range(1, count + 1))  # anew: its analysis is kept
+            policy = pm.policies.make(name)
+            start = process_time()
+            state = policy.init(game, 1)
+            first = process_time() - start
+            took = seconds_per_round(policy, game, [1 / count] * count, seeds=1)
+            shown = pm.simulate(game, {"own": policy}, horizon=2, seeds=1).backend["own"]
+            pairs = str(len(state.geometry.pairs))
+            table.add_row(str(count), pairs, name, show(first), show(took), shown)
     return table

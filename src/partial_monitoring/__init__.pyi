@@ -9,6 +9,8 @@ from . import testing as testing
 from .analysis.advice import Advice as Advice
 from .analysis.advice import advise as advise
 from .analysis.analysis import Analysis as Analysis
+from .analysis.asymptotic import AsymptoticConstant as AsymptoticConstant
+from .analysis.asymptotic import asymptotic_constant as asymptotic_constant
 from .analysis.bounds import Bounds as Bounds
 from .analysis.bounds import bounds as bounds
 from .analysis.classify import alignment as alignment
@@ -47,6 +49,7 @@ from .model.instance import ContextualInstance as ContextualInstance
 from .model.instance import Instance as Instance
 from .model.kernel import KernelGame as KernelGame
 from .model.kernel_dueling import KernelDuelingGame as KernelDuelingGame
+from .model.oracle import OracleGame as OracleGame
 from .model.segments import SegmentedGame as SegmentedGame
 from .model.segments import segments as segments
 from .model.tables import from_csv as from_csv
@@ -84,11 +87,18 @@ from .policies.finite.cbp import CBP as CBP
 from .policies.finite.cbp import RandCBP as RandCBP
 from .policies.finite.exp_by_opt import ExpByOpt as ExpByOpt
 from .policies.finite.feedexp3 import FeedExp3 as FeedExp3
+from .policies.finite.mario import Mario as Mario
 from .policies.finite.neighborhood_watch import NeighborhoodWatch as NeighborhoodWatch
 from .policies.finite.neighborhood_watch import NeighborhoodWatch2 as NeighborhoodWatch2
+from .policies.finite.pm_dmed import PMDMED as PMDMED
+from .policies.finite.pm_dmed import PMDMEDHinge as PMDMEDHinge
+from .policies.finite.tspm import TSPM as TSPM
+from .policies.finite.tspm import TSPMGaussian as TSPMGaussian
 from .policies.ids import gaps as gaps
 from .policies.ids import information as information
 from .policies.ids import sampling as sampling
+from .policies.ids.asymptotic import AsymptoticIDS as AsymptoticIDS
+from .policies.ids.bayesian import BayesianIDS as BayesianIDS
 from .policies.ids.contextual import ContextualIDS as ContextualIDS
 from .policies.ids.dueling import DuelingIDS as DuelingIDS
 from .policies.ids.e2d import E2D as E2D
@@ -97,6 +107,9 @@ from .policies.policy import Choices as Choices
 from .policies.policy import Policy as Policy
 from .policies.probing import Probing as Probing
 from .policies.refitted import Refitted as Refitted
+from .policies.sweeping.etc import ETC as ETC
+from .policies.sweeping.gcb import GCB as GCB
+from .policies.sweeping.pege import PEGE as PEGE
 from .report.write import write_report as write_report
 from .simulation import truths as truths
 from .simulation.comparison import Comparison as Comparison

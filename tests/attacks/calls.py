@@ -32,7 +32,8 @@ SETS = {
 }
 
 MADE_BY_THE_LIBRARY = {
-    *("Advice", "Analysis", "Bounds", "Choices", "Comparison", "ContextualAnalysis"),
+    *("Advice", "Analysis", "AsymptoticConstant", "Bounds", "Choices", "Comparison"),
+    "ContextualAnalysis",
     *(
         "ContextualBounds",
         "Decision",
@@ -79,6 +80,10 @@ def draw(rng: Any, count: int) -> Any:
     return rng.uniform(size=(count, 1))
 
 
+def corner(theta: Any) -> Any:
+    return (np.asarray(theta) > 0).astype(float)
+
+
 RUN = {"horizon": 3, "seeds": 2}
 RATIOS = {"gaps": [0.1, 0.5], "information": [0.0, 1.0]}
 CONTEXTS = {
@@ -113,9 +118,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "Learner": {"game": APPLES},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
+    "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
     "advise": {"game": APPLES},
     "alignment": {"game": APPLES},
     "analyze": {"game": APPLES},
+    "asymptotic_constant": {"game": APPLES, "theta": [0.7, 0.3]},
     "bounds": {"game": APPLES, "horizon": 100},
     "candidates.grid": {"low": [0.0, 0.0], "high": [1.0, 1.0], "per_axis": 3},
     "candidates.sampled": {"sampler": draw, "count": 3},
@@ -153,6 +160,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
     "plot.information": {"results": result},
     "plot.regret": {"results": result},
+    "policies.Card": dict.fromkeys(("games", "guarantee", "cost", "reference"), "words")
+    | {"setting": "stochastic"},
+    "policies.card": {"name": "ids"},
     "policies.Promise": {"mode": "practical", "words": "nothing is proven"},
     "policies.make": {"name": "ids"},
     "policies.name_of": {"policy": pm.IDS()},
@@ -182,6 +192,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "regret_map": {"game": "apple_tasting", "policy": "greedy", "points": 3, **RUN},
     "save_game": {"game": APPLES, "path": "written.json"},
     "simulate": {"game": "apple_tasting", "policies": "greedy", "theta": [0.7, 0.3], **RUN},
+    "truths.adaptive": {"function": lambda t, seed, actions: 0},
+    "truths.drifting": {"parameters": [[0.7, 0.3], [0.3, 0.7]]},
+    "truths.outcomes": {"source": [0, 1, 1]},
+    "truths.switching": {"parameters": [[0.7, 0.3], [0.3, 0.7]]},
     "write_report": {"comparisons": comparisons, "folder": "report", "figures": False},
 }
 """What public names need at least; names that are not listed need nothing."""

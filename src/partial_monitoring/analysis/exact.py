@@ -213,6 +213,8 @@ class ExactGame:
 
     def on_segment(self, a: int, b: int, pool: Sequence[int]) -> list[int]:
         """Return the actions of a pool whose rewards are mixtures of those of a and b."""
+        if len(pool) == 0:
+            return []
         line = self.lines
         step, away = line[b] - line[a], line[list(pool)] - line[a]
         j = int(np.flatnonzero(step)[0])

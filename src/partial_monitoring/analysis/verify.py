@@ -106,6 +106,7 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
     if not connected(pareto, cells.duplicates, cells.neighbors):
         yield "the Pareto actions are not connected by neighbours."
     degenerate = cells.of_kind("degenerate")
+    same = [{c for c in range(game.k) if _alike(a, c, twins)} for a in range(game.k)]
     checked = set()
     for pair, face in cells.faces.items():
         a, b = face.pair
@@ -116,7 +117,7 @@ def _face_problems(game: Game, cells: Cells, judge: Judge) -> Iterable[str]:
             continue
         checked.add(id(face))
         near = face.neighborhood
-        pool = {c for c in range(game.k) if _alike(a, c, twins) or _alike(b, c, twins)}
+        pool = same[a] | same[b]
         if set(near) != judge.between(a, b, sorted({*pool, *degenerate})):
             yield f"the neighbourhood of {(a, b)} does not hold exactly the mixtures of the two."
         if face.neighbors:
@@ -205,8 +206,8 @@ class ExactJudge:
         features, line = self.exact.features.astype(object), self.exact.lines
         step = line[b] - line[a]
         j = int(np.flatnonzero(step)[0])
-        found = set()
-        for c in self.exact.on_segment(a, b, pool):
+        found = {a, b} & set(pool)
+        for c in self.exact.on_segment(a, b, [c for c in pool if c not in found]):
             share = Fraction(int(line[c][j] - line[a][j]), int(step[j]))
             one, other = share.denominator - share.numerator, share.numerator
             mixed = one * features[a] + other * features[b]

@@ -7,7 +7,10 @@ every policy that plays it, so that all compiled functions are kept for later pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,7 @@ from partial_monitoring.numerics.compiled.linear import update
 from partial_monitoring.parameter_sets import AllParameters, Box
 from partial_monitoring.policies import PARTS, POLICIES, make
 from partial_monitoring.simulation.environment import Environment
-from partial_monitoring.simulation.play import play, play_batched
+from partial_monitoring.simulation.play import cores, play, play_batched
 from partial_monitoring.simulation.truths import read_truth
 
 ROUNDS = 3
@@ -63,22 +66,31 @@ def both_ways(game: Any, policy: Any) -> None:
         way(game, policy, Environment(game, theta, numbers), marks)
 
 
-def main() -> None:
-    """Compile everything and say how much it was."""
+def compile_for(number: int) -> int:
+    """Play every game with one of the policies; return how many functions were compiled."""
+    before, policy = notice.compiled, tuple(policies())[number]
+    for build in games().values():
+        with suppress(PartialMonitoringError):  # not a game that this policy plays
+            both_ways(build(), policy)
+    return notice.compiled - before
+
+
+def main(processes: int = 1) -> None:
+    """Compile everything, in one or several processes, and say how much it was."""
     if not is_kept(update):
         print("No folder can keep compiled functions; set NUMBA_CACHE_DIR to one.")
         return
-    known, chosen = games(), tuple(policies())
-    for step, build in enumerate(known.values(), start=1):
-        notice.text = f"Compiling for this machine, game {step} of {len(known)} ..."
-        game = build()
-        for policy in chosen:
-            try:
-                both_ways(game, policy)
-            except PartialMonitoringError:
-                continue  # not a game that this policy plays
-    print(f"Functions compiled for this machine: {notice.compiled}.")
+    numbers = range(len(tuple(policies())))
+    if processes == 1:
+        total = 0
+        for number in numbers:
+            notice.text = f"Compiling for this machine, {number} of {len(numbers)} policies ..."
+            total += compile_for(number)
+    else:
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            total = sum(pool.map(compile_for, numbers))
+    print(f"Functions compiled for this machine: {total}.")
 
 
 if __name__ == "__main__":
-    main()
+    main(cores())

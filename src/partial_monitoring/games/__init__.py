@@ -43,6 +43,7 @@ from partial_monitoring.games.linear_bandit import (
     linear_bandit,
 )
 from partial_monitoring.games.pricing import dynamic_pricing
+from partial_monitoring.games.structured import m_sets, matching, shortest_path, spanning_tree
 from partial_monitoring.games.transductive import (
     apple_tasting,
     inspection,
@@ -53,6 +54,7 @@ from partial_monitoring.games.transductive import (
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
+from partial_monitoring.model.oracle import OracleGame
 from partial_monitoring.validation import brief
 
 __all__ = [  # noqa: RUF022  (in the order of the paper's examples)
@@ -94,14 +96,19 @@ GAMES: MappingProxyType[str, Callable[..., Game | ContextualGame]] = MappingProx
 )
 """Every game by name, in the order of the paper's examples."""
 
-__all__ += ["GAMES", "make", "named", "options_of", "summary"]
+STRUCTURED: MappingProxyType[str, Callable[..., OracleGame]] = MappingProxyType(
+    {build.__name__: build for build in (m_sets, shortest_path, matching, spanning_tree)}
+)
+"""Games by name whose actions are not listed."""
+
+__all__ += [*STRUCTURED, "GAMES", "STRUCTURED", "make", "named", "options_of", "summary"]
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def make(name: str, **options: object) -> Game | ContextualGame:
+def make(name: str, **options: object) -> AnyGame:
     """Build a game by name.
 
     >>> make("dynamic_pricing", prices=[1, 2, 3, 4], cost=2)
@@ -111,7 +118,7 @@ def make(name: str, **options: object) -> Game | ContextualGame:
     for option in options:
         if option not in known:
             raise unknown_name(f"option of {name}", option, known)
-    return GAMES[name](**options)
+    return _builder(name)(**options)
 
 
 def named(game: AnyGame | str) -> AnyGame:
@@ -148,6 +155,6 @@ def summary(name: str) -> str:
     return first.partition(": ")[2].rstrip(".")
 
 
-def _builder(name: str) -> Callable[..., Game | ContextualGame]:
+def _builder(name: str) -> Callable[..., AnyGame]:
     """Return the function that builds a game."""
-    return entry("game", name, GAMES)
+    return entry("game", name, {**GAMES, **STRUCTURED})

@@ -35,6 +35,8 @@ class Traits:
     """Whether the unknown is a function with bounded norm."""
     duels: bool = False
     """Whether actions are pairs of items whose difference is shown."""
+    oracle: bool = False
+    """Whether its actions are found by an oracle, which knows the best one."""
 
 
 class AnyGame(ReadOnly, ABC):

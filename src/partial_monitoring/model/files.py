@@ -23,6 +23,8 @@ from partial_monitoring.model.finite import FiniteGame, finite_rewards
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
+from partial_monitoring.model.oracle import OracleGame
+from partial_monitoring.model.oracles import ItemSets, oracle_from_dict
 from partial_monitoring.model.segments import SegmentedGame
 from partial_monitoring.model.tables import FRACTION, from_csv
 from partial_monitoring.parameter_sets import ParameterSet
@@ -34,6 +36,7 @@ WRITTEN = (str, int, float, bool)
 FINITE_KEYS = ("rewards", "losses", "signals", "actions", "outcomes", "noise_std")
 LINEAR_KEYS = ("features", "observation_maps", "parameters", "noise_std", "actions", "noise")
 DUELING_KEYS = ("item_features", "items", "parameters", "noise_std", "noise")
+ORACLE_KEYS = ("oracle", "parameters", "noise_std", "shows", "observers", "m", "noise")
 LABELS = ("actions", "items", "outcomes")
 SHARED = ("parameters", "outcomes")
 """Keys that contexts may share, written once outside of them."""
@@ -146,6 +149,23 @@ def _(game: SegmentedGame) -> dict[str, Any]:
     return {"segments": entries} | ({} if game.shared is None else {"shared": game.shared})
 
 
+@game_to_dict.register
+def _(game: OracleGame) -> dict[str, Any]:
+    if not isinstance(game.oracle, ItemSets) or callable(game.shows) or game.second is not None:
+        raise InvalidInput(
+            "game must have an oracle of the library, such as that of pm.games.m_sets, to be saved."
+        )
+    observers = {} if game.given is None else {"observers": game.given.tolist()}
+    return observers | {
+        "oracle": game.oracle.to_dict(),
+        "parameters": game.parameters.to_dict(),
+        "noise_std": game.noise_std,
+        "shows": game.shows,
+        "m": game.m,
+        "noise": game.noise,
+    }
+
+
 game_to_dict.register(FunctionGame, kernel_game_to_dict)
 
 
@@ -173,6 +193,14 @@ def _linear(data: Mapping[str, Any]) -> Game:
 
 def _dueling(data: Mapping[str, Any]) -> DuelingGame:
     return DuelingGame(**_with_parameters("a dueling game", data, DUELING_KEYS, ("item_features",)))
+
+
+def _oracle(data: Mapping[str, Any]) -> OracleGame:
+    known_keys("a game with an oracle", data, ORACLE_KEYS, ["oracle", "parameters"])
+    oracle = oracle_from_dict(data["oracle"])
+    own = {key: _exact(value) for key, value in data.items() if key != "oracle"}
+    own["parameters"] = parameters_from_dict(data["parameters"], oracle.d)
+    return OracleGame(oracle, **own)
 
 
 def _with_parameters(
@@ -313,6 +341,7 @@ READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {
     "losses": _finite,
     "item_features": _dueling,
     "features": _linear,
+    "oracle": _oracle,
     "kernel": kernel_game_from_dict,
     "reward_kernel": kernel_game_from_dict,
 }

@@ -157,6 +157,14 @@ class Game(AnyGame):
         """Return what the actions earn for parameters (n, d), shape (n, k)."""
         return np.asarray((self.features @ theta[:, :, None])[:, :, 0])
 
+    def earned_by(self, action: int, theta: Array) -> float:
+        """Return what an action earns for a parameter (d,)."""
+        return float(self.earned(theta[None])[0, action])
+
+    def best_for(self, theta: Array) -> int:
+        """Return the best action for a parameter (d,), the lowest of ties."""
+        return int(self.earned(theta[None])[0].argmax())
+
     def shown(self, theta: Array) -> Array:
         """Return the means of what the actions show for parameters (n, d), shape (n, k, m)."""
         rows = self.observation_maps.reshape(self.k * self.m, self.d)

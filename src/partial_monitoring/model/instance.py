@@ -54,7 +54,7 @@ class Instance:
         if not isinstance(game, AnyGame) or game.traits.contexts:
             hint = " (use ContextualInstance)" if isinstance(game, AnyGame) else ""
             raise InvalidInput(f"game must be a Game{hint}; got {brief(game)}.")
-        if not game.traits.listed:
+        if not (game.traits.listed or game.traits.oracle):
             raise InvalidInput(
                 f"game must list its actions: take points of the box with game.restricted, or a "
                 f"grid of candidates (pm.candidates.grid); got {brief(game)}."
@@ -73,7 +73,7 @@ class Instance:
 
     def reward(self, action: int | str) -> float:
         """Return the expected reward <phi_a, theta*> of an action."""
-        return float(self.rewards[self.game.action_index(action)])
+        return self.game.earned_by(self.game.action_index(action), self.theta_star)
 
     @cached_property
     def rewards(self) -> Array:
@@ -88,7 +88,7 @@ class Instance:
     @property
     def best_action(self) -> int:
         """The index of the action with the largest expected reward (the lowest among ties)."""
-        return int(self.rewards.argmax())
+        return self.game.best_for(self.theta_star)
 
     def observe(self, action: int | str, rng: np.random.Generator) -> Any:
         """Draw what the learner sees after an action.

@@ -150,7 +150,7 @@ def scaled(array: Integers, factor: int) -> Integers:
 def total(*arrays: Integers) -> Integers:
     """Return the exact sum of integer arrays."""
     if sum(magnitude(array) for array in arrays) < FITS:
-        return np.asarray(sum(array.astype(np.int64) for array in arrays))
+        return np.asarray(sum(array.astype(np.int64, copy=False) for array in arrays))
     return np.asarray(sum(array.astype(object) for array in arrays))
 
 
@@ -175,26 +175,28 @@ def eliminate(matrix: Integers, width: int | None = None) -> Eliminated:
     carried along. Every division is exact and every entry is a minor of the input, so entries stay
     as short as possible. Cost O(rank n d) integer operations.
     """
-    t = np.array(matrix, dtype=object)
+    t = compact(np.array(matrix))
     n = len(t)
     width = t.shape[1] if width is None else width
     columns: list[int] = []
-    pivot = 1
-    for column in range(width):
-        row = len(columns)
-        candidates = [i for i in range(row, n) if t[i, column]]
-        if not candidates:
-            continue
-        best = min(candidates, key=lambda i: abs(t[i, column]))
+    pivot, column = 1, 0
+    while (row := len(columns)) < n:
+        ahead = np.flatnonzero((t[row:, column:width] != 0).any(axis=0))
+        if len(ahead) == 0:
+            break
+        column += int(ahead[0])
+        candidates = row + np.flatnonzero(t[row:, column])
+        best = candidates[np.abs(t[candidates, column]).argmin()]
         t[[row, best]] = t[[best, row]]
-        lead = t[row, column]
+        lead = int(t[row, column])
+        if t.dtype == np.int64 and 2 * magnitude(t) ** 2 >= FITS:
+            t = t.astype(object)
         others = np.arange(n) != row
         t[others] = (t[others] * lead - np.outer(t[others, column], t[row])) // pivot
         pivot = lead
         columns.append(column)
-        if len(columns) == n:
-            break
-    return Eliminated(t, tuple(columns), pivot)
+        column += 1
+    return Eliminated(t.astype(object), tuple(columns), pivot)
 
 
 def kernel(reduced: Eliminated, width: int) -> Integers:

@@ -26,11 +26,16 @@ from partial_monitoring.policies.finite.bpm import BPMTS, BPMLeast
 from partial_monitoring.policies.finite.cbp import CBP, RandCBP
 from partial_monitoring.policies.finite.exp_by_opt import ExpByOpt
 from partial_monitoring.policies.finite.feedexp3 import FeedExp3
+from partial_monitoring.policies.finite.mario import Mario
 from partial_monitoring.policies.finite.neighborhood_watch import (
     NeighborhoodWatch,
     NeighborhoodWatch2,
 )
+from partial_monitoring.policies.finite.pm_dmed import PMDMED, PMDMEDHinge
+from partial_monitoring.policies.finite.tspm import TSPM, TSPMGaussian
 from partial_monitoring.policies.ids import gaps, information, sampling
+from partial_monitoring.policies.ids.asymptotic import AsymptoticIDS
+from partial_monitoring.policies.ids.bayesian import BayesianIDS
 from partial_monitoring.policies.ids.contextual import ContextualIDS
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.e2d import E2D
@@ -39,6 +44,9 @@ from partial_monitoring.policies.policy import Policy
 from partial_monitoring.policies.probing import Probing
 from partial_monitoring.policies.promise import Promise, promise_of
 from partial_monitoring.policies.refitted import Refitted
+from partial_monitoring.policies.sweeping.etc import ETC
+from partial_monitoring.policies.sweeping.gcb import GCB
+from partial_monitoring.policies.sweeping.pege import PEGE
 from partial_monitoring.validation import brief
 
 __all__ = [
@@ -68,8 +76,16 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "e2d": E2D,
         "contextual_ids": ContextualIDS,
         "dueling_ids": DuelingIDS,
+        "asymptotic_ids": AsymptoticIDS,
         "cbp": CBP,
         "randcbp": RandCBP,
+        "pege": PEGE,
+        "gcb": GCB,
+        "etc": ETC,
+        "tspm": TSPM,
+        "tspm_gaussian": TSPMGaussian,
+        "mario": Mario,
+        "bayesian_ids": BayesianIDS,
         "bpm_ts": BPMTS,
         "bpm_least": BPMLeast,
         "exp_by_opt": ExpByOpt,
@@ -77,6 +93,8 @@ POLICIES: Mapping[str, Callable[..., Policy[Any]]] = MappingProxyType(
         "randcbpside": RandCBPside,
         "pg_ts": PGTS,
         "pg_ids": PGIDS,
+        "pm_dmed": PMDMED,
+        "pm_dmed_hinge": PMDMEDHinge,
         "linucb": LinUCB,
         "lints": LinTS,
         "greedy": Greedy,

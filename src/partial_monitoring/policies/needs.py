@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
 from typing import Any
 
@@ -38,6 +39,8 @@ class Needs:
     """Contexts; None: it plays with and without."""
     own_reward: bool = False
     """Actions that show their own reward, unless the policy has the option ``allow_partial``."""
+    oracle: bool = False
+    """It also plays games whose actions an oracle finds (pm.OracleGame)."""
     hardest: str | None = None
     """A game that is at most "easy" (locally observable) or "hard" (globally observable), unless
     the policy has the option ``allow_outside``; None: it does not ask."""
@@ -52,7 +55,7 @@ def needs_of(policy: Any) -> Needs:
     if stated is not None:
         return stated
     takes = "context" in signature(policy.decide).parameters
-    return Needs(listed=False, contexts=None if takes else False)
+    return Needs(listed=False, contexts=None if takes else False, oracle=True)
 
 
 def initial_state_of(policy: Any, game: AnyGame, replicates: int) -> Any:
@@ -78,18 +81,26 @@ def refuse(policy: Any, game: AnyGame) -> None:
         raise InvalidInput(f"{name} plays {kind}; got {brief(game)}.")
     if needs.finite and not traits.finite:
         raise InvalidInput(f"{name} plays finite games (pm.FiniteGame); got {brief(game)}.")
+    if traits.oracle and needs.oracle:
+        return
+    if traits.oracle or (needs.listed and not traits.listed):
+        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     games = game.games if traits.contexts else (game,)  # type: ignore[attr-defined]
     for own in games:
         refuse_actions(policy, own, contexts=traits.contexts)
-    if needs.listed and not traits.listed:
-        raise InvalidInput(f"{name} plays games whose actions can be listed; got {brief(game)}.")
     if needs.hardest is not None and not policy.allow_outside:
         _refuse_class(name, game, needs.hardest)
 
 
+@lru_cache(maxsize=8)
+def analysis_of(game: Any) -> Any:
+    """Return the analysis of a game, which does not change; those of the last games are kept."""
+    return analyze(game)
+
+
 def _refuse_class(name: str, game: Any, hardest: str) -> None:
     """Refuse a game that is harder than those for which an algorithm is made."""
-    found = analyze(game).category
+    found = analysis_of(game).category
     if CATEGORIES.index(found) > CATEGORIES.index(hardest):
         raise InvalidInput(
             f"{name} plays {hardest} games at most, and this one is {found}; pass "

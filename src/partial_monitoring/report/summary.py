@@ -16,7 +16,8 @@ from partial_monitoring.report.guarantee import Guarantee, guarantees
 from partial_monitoring.report.series import Curves, Plays, curves, plays
 from partial_monitoring.report.significance import Pair, pairs, too_few
 from partial_monitoring.simulation.comparison import Comparison
-from partial_monitoring.simulation.result import Exponent, Result
+from partial_monitoring.simulation.exponent import Exponent
+from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array, Indices, brief
 
 LONG = 1000

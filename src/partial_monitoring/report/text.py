@@ -10,7 +10,7 @@ from partial_monitoring.report.guarantee import Guarantee
 from partial_monitoring.report.ranking import Ranking
 from partial_monitoring.report.significance import FEWEST
 from partial_monitoring.report.summary import Section
-from partial_monitoring.simulation.result import Exponent
+from partial_monitoring.simulation.exponent import Exponent
 
 MISSING = "–"
 """Shown for a number that does not exist."""

@@ -18,6 +18,7 @@ from partial_monitoring import disk
 from partial_monitoring.display import Sheet, TableCell, as_html, as_text, number
 from partial_monitoring.errors import InvalidInput, entry, unknown_name
 from partial_monitoring.simulation.curves import Look, draw
+from partial_monitoring.simulation.exponent import Exponent, fitted
 from partial_monitoring.simulation.run import Run
 from partial_monitoring.validation import (
     Array,
@@ -34,15 +35,6 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Version of the files that ``save`` writes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Exponent:
-    """The growth of the mean regret: a fitted power of the round, with a 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +142,7 @@ class Result:
         late = self.checkpoints >= real_number("start", start) * self.horizon
         if late.sum() < 2:
             raise InvalidInput("an exponent needs at least two checkpoints after the start.")
-        t = np.log(self.checkpoints[late])
-        picks = np.random.default_rng(0).integers(0, len(regret), (200, len(regret)))
-        slopes = [_slope(t, regret[pick][:, late].mean(axis=0)) for pick in picks]
-        known = np.array(slopes)[~np.isnan(slopes)]
-        low, high = np.nan, np.nan
-        if len(regret) > 1 and len(known):
-            low, high = np.quantile(known, [0.025, 0.975])
-        return Exponent(_slope(t, regret[:, late].mean(axis=0)), float(low), float(high))
+        return fitted(self.checkpoints[late], regret[:, late])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per policy, seed and checkpoint."""
@@ -387,15 +372,3 @@ def _lists(blocks: list[Any]) -> Any:
 def _flat(column: Any) -> Any:
     """Return the entries of an Arrow column of lists one after the other."""
     return np.array(column.combine_chunks().flatten().to_numpy(zero_copy_only=False))
-
-
-def _slope(log_t: Array, regret: Array) -> float:
-    """Return the slope of log regret against log t by least squares."""
-    some = regret > 0
-    if regret[-1] < 0:
-        return float("nan")
-    if not some.any():
-        return 0.0
-    if some.sum() < 2:
-        return float("nan")
-    return float(np.polyfit(log_t[some], np.log(regret[some]), 1)[0])

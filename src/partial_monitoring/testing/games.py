@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import singledispatch
 from typing import Any
 
@@ -14,6 +15,7 @@ from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.model.game import Game
 from partial_monitoring.model.instance import Instance
+from partial_monitoring.model.oracle import OracleGame
 from partial_monitoring.testing.parameter_sets import check_parameter_set
 from partial_monitoring.testing.requirements import require
 
@@ -33,13 +35,33 @@ def _check(game: AnyGame, seed: int) -> None:
     again = game_to_dict(game_from_dict(game_to_dict(game)))
     require(again == game_to_dict(game), "a game file does not give the same game again")
     theta = game.draw_truths(np.arange(2))
+    _check_observed(game, theta, (0, game.k // 2, game.k - 1))
+
+
+def _check_observed(game: AnyGame, theta: Any, actions: Iterable[int]) -> None:
+    """Check what actions show and lose under true parameters (2, d)."""
     feedback, truths = game.feedback(), game.truths(theta)
     numbers = feedback.source(game, np.arange(2)).at(0)
-    for action in (0, game.k // 2, game.k - 1):
+    for action in actions:
         played = np.full(2, action)
         shape = feedback.draw(truths, played, None, numbers).shape
         require(shape == (2, game.m), "an observation has the wrong length")
         require(bool((truths.gap(played) >= 0).all()), "an action has a negative gap")
+
+
+@_check.register
+def _(game: OracleGame, seed: int) -> None:
+    """Check that the oracle is right about the actions that it offers; it may not be saved."""
+    check_parameter_set(game.parameters, seed=seed)
+    for theta in game.draw_truths(np.arange(5)):
+        best = game.best_action(theta)
+        rounding = 1e-9 * float(np.abs(theta).sum())
+        ahead = bool((game.offered @ theta <= best @ theta + rounding).all())
+        require(ahead, "its oracle knows a better action for other parameters")
+        label = game.action_label(game.number(best))
+        require(game.action_index(label) == game.number(best), "a label is another action's")
+    offered = [game.number(phi) for phi in game.offered[:20]]
+    _check_observed(game, game.draw_truths(np.arange(2)), offered)
 
 
 @_check.register

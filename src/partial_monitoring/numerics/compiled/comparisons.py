@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,44 +12,102 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 ROUNDING = 1e-13
 """A difference below this fraction of what it is summed from is zero."""
 
+BLOCK = 8
+"""The number of actions whose terms are added up together: a play changes the sums of its block."""
+
+
+class Sums(NamedTuple):
+    """Sums over the actions of each block and, last, of all: shapes (n, blocks + 1, pairs)."""
+
+    difference: np.ndarray
+    rough: np.ndarray
+    """Of the absolute terms."""
+    width: np.ndarray
+
+
+def no_sums(n: int, k: int, pairs: int) -> Sums:
+    """Return room for the sums of n replicates."""
+    blocks = -(-k // BLOCK)
+    return Sums(*(np.zeros((n, blocks + 1, pairs)) for _ in range(3)))
+
 
 @compiled
-def decide(vectors, sizes, plays, sums, factors, signs):
+def decide(vectors, sizes, plays, counts, factors, sums, signs):
     """Fill signs (n, pairs): 1 or -1 where a comparison is decided, 0 where it is not.
 
-    Factors Z have shape (n, pairs), or (n, 1) if all pairs have the same.
+    Factors Z have shape (n, pairs), or (n, 1) if all pairs have the same; ``sums`` is room for one
+    replicate.
     """
-    n, k, _ = sums.shape
+    n, k, _ = counts.shape
     shared = factors.shape[1] == 1
-    share = np.empty((n, k))
-    error = np.empty((n, k))
+    share, error = np.empty((n, k)), np.empty((n, k))
     for i in range(n):
         for c in range(k):
             share[i, c] = 1.0 / plays[i, c]
             error[i, c] = math.sqrt(share[i, c])
-        for e in range(len(vectors)):
-            difference, width = compare(vectors, sizes, sums, share, error, i, e)
+        for block in range(sums.width.shape[1] - 1):
+            add_up(vectors, sizes, counts, share, error, sums, i, 0, block)
+        add_blocks(sums, 0)
+        for e in range(signs.shape[1]):
+            difference, width = compare(sums, 0, e)
             signs[i, e] = sign_of(difference, width * factors[i, 0 if shared else e])
 
 
 @compiled(allocates=False)
-def compare(vectors, sizes, sums, share, error, i, e):
-    """Return the difference of pair e in replicate i, and its width for the factor 1.
+def add_up(vectors, sizes, counts, share, error, sums, i, row, block):
+    """Add up the terms of a block of actions in replicate i, to a row of the sums.
 
-    With the frequencies p_c = sums_c share_c, where share = 1 / plays, these are sum_c <v_c, p_c>
-    and sum_c |v_c| error_c, where error = share^(1/2). A difference that is only rounding has no
-    width (NaN), and neither it nor that of an observer that was never played is ever decided.
+    With the frequencies p_c = counts_c share_c, where share = 1 / plays, they are sum_c <v_c, p_c>
+    and sum_c |v_c| error_c, where error = share^(1/2). Vectors have shape (k, m, pairs) and sizes
+    (k, pairs). What an action that was never played observes is no number.
     """
-    difference, rough, width = 0.0, 0.0, 0.0
-    for c in range(sums.shape[1]):
-        if sizes[e, c] > 0.0:
-            width += sizes[e, c] * error[i, c]
-            for s in range(sums.shape[2]):
-                term = vectors[e, c, s] * sums[i, c, s] * share[i, c]
-                difference += term
-                rough += abs(term)
-    # An action that was never played has an infinite error (and 0/0 for its frequency).
-    return difference, width if abs(difference) > ROUNDING * rough else math.nan
+    k, m, pairs = vectors.shape
+    for e in range(pairs):
+        sums.difference[row, block, e] = 0.0
+        sums.rough[row, block, e] = 0.0
+        sums.width[row, block, e] = 0.0
+    for c in range(block * BLOCK, min(k, (block + 1) * BLOCK)):
+        part, spread = share[i, c], error[i, c]
+        if spread == math.inf:
+            for e in range(pairs):
+                if sizes[c, e] > 0.0:
+                    sums.difference[row, block, e] = math.nan
+            continue
+        for e in range(pairs):
+            sums.width[row, block, e] += sizes[c, e] * spread
+        for s in range(m):
+            seen = counts[i, c, s]
+            for e in range(pairs):
+                term = vectors[c, s, e] * seen * part
+                sums.difference[row, block, e] += term
+                sums.rough[row, block, e] += abs(term)
+
+
+@compiled(allocates=False)
+def add_blocks(sums, row):
+    """Add up the blocks in a row of the sums."""
+    last = sums.width.shape[1] - 1
+    for e in range(sums.width.shape[2]):
+        sums.difference[row, last, e] = 0.0
+        sums.rough[row, last, e] = 0.0
+        sums.width[row, last, e] = 0.0
+    for block in range(last):
+        for e in range(sums.width.shape[2]):
+            sums.difference[row, last, e] += sums.difference[row, block, e]
+            sums.rough[row, last, e] += sums.rough[row, block, e]
+            sums.width[row, last, e] += sums.width[row, block, e]
+
+
+@compiled(allocates=False)
+def compare(sums, row, e):
+    """Return the difference of pair e in a row of the sums, and its width for the factor 1.
+
+    A difference that is only rounding has no width (NaN), and neither it nor that of an observer
+    that was never played is ever decided.
+    """
+    last = sums.width.shape[1] - 1
+    difference, rough = sums.difference[row, last, e], sums.rough[row, last, e]
+    return difference, sums.width[row, last, e] if abs(difference) > ROUNDING * rough else math.nan
 
 
 @compiled(allocates=False)

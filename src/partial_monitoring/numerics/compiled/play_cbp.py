@@ -7,9 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled.comparisons import compare, factor_at, sign_of
+from partial_monitoring.numerics.compiled.comparisons import (
+    BLOCK,
+    Sums,
+    add_blocks,
+    add_up,
+    compare,
+    factor_at,
+    sign_of,
+)
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.sign_table import find
+from partial_monitoring.numerics.compiled.sign_table import Fan, find, leave_in_fan
 from partial_monitoring.numerics.compiled.world import (
     count,
     loss,
@@ -23,9 +31,12 @@ class Shape(NamedTuple):
     """What does not change from round to round."""
 
     vectors: np.ndarray
-    """Estimation vectors, shape (pairs, k, m)."""
+    """Estimation vectors, shape (k, m, pairs)."""
     sizes: np.ndarray
-    """Their largest entries, shape (pairs, k)."""
+    """Their largest entries, shape (k, pairs)."""
+    ends: np.ndarray
+    """The actions of every pair, counted in A, shape (pairs, 2)."""
+    fan: Fan
     squares: np.ndarray
     """W^2, shape (k,)."""
     shares: np.ndarray
@@ -69,14 +80,25 @@ class State(NamedTuple):
     """Which differences are decided, shape (n, pairs)."""
     pending: np.ndarray
     """Whether what these signs leave was not known, shape (n,)."""
-    held: np.ndarray
-    """The number of the last consistent pattern of signs, shape (n,)."""
+    candidates: np.ndarray
+    """What can be played after the last consistent pattern of signs, shape (n, k)."""
+    observers: np.ndarray
+    """What observes the pairs that it leaves, shape (n, k)."""
     drawn: np.ndarray
     """Which differences random widths decide, shape (n, pairs)."""
     started: np.ndarray
     """The number of rounds whose widths were drawn, shape (n,)."""
     shown: np.ndarray
     """What the last action showed, shape (n, m)."""
+    added: Sums
+    """Of which differences and widths are made."""
+    left: np.ndarray
+    """Room for the targets that a pattern leaves, shape (n, targets)."""
+    lost: np.ndarray
+    """Room for counts, shape (n, actions in A)."""
+    found_candidates: np.ndarray
+    """As ``candidates``, for the pattern that was considered last, shape (n, k)."""
+    found_observers: np.ndarray
 
 
 @compiled(allocates=False)
@@ -94,21 +116,24 @@ def play_one(world, totals, reached, stop, shape, rounds, table, state, i):
     """Play replicate i to before round ``stop`` or an unknown pattern."""
     for t in range(reached[i], stop):
         row = t - rounds.first
-        if not settle(state, table, rounds.bound[row], i):
+        if not settle(shape, state, table, rounds.bound[row], i):
             return
         if state.started[i] <= t:  # not again after an unknown pattern
             start_round(world, i, t)
             if shape.draws > 0:
                 draw(world, shape, rounds, state, row, i, t)
             state.started[i] = t + 1
-        pattern = state.held[i]
+        found = 0
         if shape.draws > 0:
-            found = find(table, state.drawn, i)
+            found = consider(shape, table, state, state.drawn, i)
             if found < 0:
                 return
-            if table.consistent[found]:
-                pattern = found
-        action = choose(shape, table, state, pattern, rounds.rate[row], i)
+        if found == 1:
+            action = choose(
+                shape, state, state.found_candidates, state.found_observers, rounds.rate[row], i
+            )
+        else:
+            action = choose(shape, state, state.candidates, state.observers, rounds.rate[row], i)
         observe(world, i, 0, action, t, state.shown[i])
         learn(shape, state, action, i)
         count(totals, i, action, loss(world, i, 0, action), math.nan, math.nan)
@@ -116,7 +141,7 @@ def play_one(world, totals, reached, stop, shape, rounds, table, state, i):
 
 
 @compiled(inline="always", allocates=False)
-def settle(state, table, bound, i):
+def settle(shape, state, table, bound, i):
     """Decide the comparisons of a round; return whether what they leave is known."""
     for e in range(state.signs.shape[1]):
         sign = sign_of(state.difference[i, e], state.width[i, e] * bound)
@@ -124,13 +149,40 @@ def settle(state, table, bound, i):
             state.signs[i, e] = sign
             state.pending[i] = True
     if state.pending[i]:
-        found = find(table, state.signs, i)
+        found = consider(shape, table, state, state.signs, i)
         if found < 0:
             return False
         state.pending[i] = False
-        if table.consistent[found]:
-            state.held[i] = found
+        if found == 1:
+            for c in range(state.plays.shape[1]):
+                state.candidates[i, c] = state.found_candidates[i, c]
+                state.observers[i, c] = state.found_observers[i, c]
     return True
+
+
+@compiled(allocates=False)
+def consider(shape, table, state, signs, i):
+    """Find what pattern i of signs leaves: 1, or 0 if nothing is left, -1 if it is not known."""
+    if len(shape.fan.pairs) > 0:
+        return int(
+            leave_in_fan(
+                shape.ends,
+                shape.fan,
+                signs,
+                i,
+                state.lost,
+                state.left,
+                state.found_candidates,
+                state.found_observers,
+            )
+        )
+    found = find(table, signs, i)
+    if found < 0 or not table.consistent[found]:
+        return min(found, 0)
+    for c in range(state.plays.shape[1]):
+        state.found_candidates[i, c] = table.candidates[found, c]
+        state.found_observers[i, c] = table.observers[found, c]
+    return 1
 
 
 @compiled(inline="always", allocates=False)
@@ -144,27 +196,27 @@ def draw(world, shape, rounds, state, row, i, t):
         state.drawn[i, e] = sign_of(state.difference[i, e], state.width[i, e] * factor)
 
 
-@compiled(inline="always", allocates=False)
-def choose(shape, table, state, pattern, rate, i):
+@compiled(allocates=False)
+def choose(shape, state, candidates, observers, rate, i):
     """Return the lowest action whose index is tied with the largest of those allowed."""
     best = -math.inf
     for c in range(len(shape.squares)):
-        if state.scores[i, c] > best and allowed(shape, table, state, pattern, rate, i, c):
+        if state.scores[i, c] > best and allowed(shape, state, candidates, observers, rate, i, c):
             best = state.scores[i, c]
     for c in range(len(shape.squares)):
         tied = state.scores[i, c] >= best * shape.tied
-        if tied and allowed(shape, table, state, pattern, rate, i, c):
+        if tied and allowed(shape, state, candidates, observers, rate, i, c):
             return c
     return 0
 
 
 @compiled(inline="always", allocates=False)
-def allowed(shape, table, state, pattern, rate, i, c):
+def allowed(shape, state, candidates, observers, rate, i, c):
     """Whether an action can be played: it is left, or observes what is, or must come first."""
     return (
-        table.candidates[pattern, c]
+        candidates[i, c]
         or state.scores[i, c] == math.inf
-        or (table.observers[pattern, c] and state.plays[i, c] <= shape.shares[c] * rate)
+        or (observers[i, c] and state.plays[i, c] <= shape.shares[c] * rate)
     )
 
 
@@ -177,8 +229,35 @@ def learn(shape, state, action, i):
     state.scores[i, action] = shape.squares[action] / state.plays[i, action]
     for s in range(state.shown.shape[1]):
         state.sums[i, action, s] += state.shown[i, s]
-    for e in range(len(shape.sizes)):
-        if shape.sizes[e, action] > 0.0:
-            state.difference[i, e], state.width[i, e] = compare(
-                shape.vectors, shape.sizes, state.sums, state.share, state.error, i, e
+    add_up(
+        shape.vectors,
+        shape.sizes,
+        state.sums,
+        state.share,
+        state.error,
+        state.added,
+        i,
+        i,
+        action // BLOCK,
+    )
+    add_blocks(state.added, i)
+    for e in range(state.width.shape[1]):
+        state.difference[i, e], state.width[i, e] = compare(state.added, i, e)
+
+
+@compiled(allocates=False)
+def begin(shape, state):
+    """Add up what is known before the first round: nothing."""
+    for i in range(len(state.width)):
+        for block in range(state.added.width.shape[1] - 1):
+            add_up(
+                shape.vectors,
+                shape.sizes,
+                state.sums,
+                state.share,
+                state.error,
+                state.added,
+                i,
+                i,
+                block,
             )

@@ -3,6 +3,9 @@
 It is hashed with open addresses. Patterns are only added, and a reader knows how many there were
 when it was handed the table: later ones, which may be written at the same time, it takes for
 unknown. What a pattern leaves follows from proofs, each of which serves many patterns.
+
+In a fan, where every order of the actions occurs, nothing has to be proved or remembered: decisions
+leave what they do not contradict, and they contradict each other only in a circle.
 """
 
 from __future__ import annotations
@@ -29,6 +32,17 @@ class Proofs(NamedTuple):
     """Signs of which a target has no point, shape (targets, room, pairs)."""
     known: np.ndarray
     """How many points and clashes there are, shape (targets, 2)."""
+
+
+class Fan(NamedTuple):
+    """The pairs of a fan, and what can be played while a target is left."""
+
+    pairs: np.ndarray
+    """The number of the pair of two actions, shape (actions, actions); empty if it is no fan."""
+    near: np.ndarray
+    """The actions that can be played while a target is left, shape (targets, k)."""
+    seen: np.ndarray
+    """The actions that observe a target, shape (targets, k)."""
 
 
 class Table(NamedTuple):
@@ -89,10 +103,11 @@ def slot_of(table, known, signs, i):
 
 
 @compiled(allocates=False)
-def add_all(table, ends, proofs, signs, numbers):
+def add_all(table, ends, fan, lost, proofs, signs, numbers):
     """Fill numbers (n,) with those of the patterns (n, pairs); add unknown ones and what is left.
 
-    ``ends`` (pairs, 2) are the targets that are the actions of a pair. Stops at the first pattern
+    ``ends`` (pairs, 2) are the targets that are the actions of a pair, ``lost`` (1, actions) is
+    room. Stops at the first pattern
     that lacks room or a proof. Returns how many patterns are known, which one lacks something, and
     what: the target without a proof, or ``FULL``.
     """
@@ -102,7 +117,7 @@ def add_all(table, ends, proofs, signs, numbers):
         if not 0 <= table.slots[slot] < known:
             if known == len(table.consistent):
                 return known, i, FULL
-            lacking = leave(table, ends, proofs, signs, i, known)
+            lacking = leave(table.left, ends, fan, lost, proofs, signs, i, known)
             if lacking != DONE:
                 return known, i, lacking
             for e in range(signs.shape[1]):
@@ -114,13 +129,66 @@ def add_all(table, ends, proofs, signs, numbers):
 
 
 @compiled(inline="always", allocates=False)
-def leave(table, ends, proofs, signs, i, number):
+def leave(left, ends, fan, lost, proofs, signs, i, number):
     """Write which targets pattern i leaves to row ``number``; return the first without a proof.
 
     An action that loses a decided comparison is out at once, and so is a decided pair; both ends
     of a pair that is left are left themselves. If nothing is decided, everything is left.
     """
-    left, count, total = table.left, len(ends), table.left.shape[1]
+    if not filter_targets(left, ends, signs, i, number):
+        return DONE
+    count, total = len(ends), left.shape[1]
+    actions = total - count
+    if len(fan.pairs) > 0:
+        if circular(fan.pairs, signs, i, lost, 0):
+            for target in range(total):
+                left[number, target] = False
+        return DONE
+    for target in range(total):
+        if target >= actions and not (
+            left[number, ends[target - actions, 0]] and left[number, ends[target - actions, 1]]
+        ):
+            left[number, target] = False
+        if left[number, target]:
+            proven = meets(proofs, signs, i, target)
+            if proven < 0:
+                return target
+            left[number, target] = proven == 1
+    return DONE
+
+
+@compiled(allocates=False)
+def leave_all_in_fan(ends, fan, signs, lost, left, candidates, observers, consistent):
+    """Write what all patterns (n, pairs) leave in a fan, and whether that is anything, (n,)."""
+    for i in range(len(signs)):
+        consistent[i] = leave_in_fan(ends, fan, signs, i, lost, left, candidates, observers)
+
+
+@compiled(allocates=False)
+def leave_in_fan(ends, fan, signs, i, lost, left, candidates, observers):
+    """Write to rows i what pattern i leaves in a fan; return whether that is anything.
+
+    Targets (n, targets), actions that can be played and those that observe (n, k); ``lost`` is
+    room (n, actions).
+    """
+    total, k = left.shape[1], candidates.shape[1]
+    if filter_targets(left, ends, signs, i, i) and circular(fan.pairs, signs, i, lost, i):
+        return False
+    for c in range(k):
+        candidates[i, c] = False
+        observers[i, c] = False
+    for target in range(total):
+        if left[i, target]:
+            for c in range(k):
+                candidates[i, c] |= fan.near[target, c]
+                observers[i, c] |= fan.seen[target, c]
+    return True
+
+
+@compiled(allocates=False)
+def filter_targets(left, ends, signs, i, number):
+    """Write to row ``number`` what no single decision of pattern i excludes; return if any does."""
+    count, total = len(ends), left.shape[1]
     actions, decided = total - count, False
     for target in range(total):
         left[number, target] = True
@@ -129,17 +197,42 @@ def leave(table, ends, proofs, signs, i, number):
             decided = True
             left[number, actions + e] = False
             left[number, ends[e, 0 if signs[i, e] > 0 else 1]] = False  # the larger loss
-    for target in range(total if decided else 0):
-        if target >= actions:
-            for end in range(2):
-                if not left[number, ends[target - actions, end]]:
-                    left[number, target] = False
-        if left[number, target]:
-            proven = meets(proofs, signs, i, target)
-            if proven < 0:
-                return target
-            left[number, target] = proven == 1
-    return DONE
+    for e in range(count if decided else 0):
+        if not (left[number, ends[e, 0]] and left[number, ends[e, 1]]):
+            left[number, actions + e] = False
+    return decided
+
+
+@compiled(allocates=False)
+def circular(pairs, signs, i, lost, row):
+    """Whether the decisions of pattern i contain a circle of actions that each beat the next.
+
+    Actions that lose to none are taken out one after the other; ``lost`` (rows, actions) counts to
+    how many of the others each loses.
+    """
+    actions = len(pairs)
+    for a in range(actions):
+        lost[row, a] = 0
+        for b in range(actions):
+            if beats(pairs, signs, i, b, a):
+                lost[row, a] += 1
+    for _ in range(actions):
+        a = 0
+        while a < actions and lost[row, a] != 0:
+            a += 1
+        if a == actions:
+            return True
+        lost[row, a] = -1
+        for b in range(actions):
+            if beats(pairs, signs, i, a, b):
+                lost[row, b] -= 1
+    return False
+
+
+@compiled(allocates=False)
+def beats(pairs, signs, i, a, b):
+    """Whether pattern i decides that an action has a smaller loss than another."""
+    return a != b and signs[i, pairs[a, b]] == (-1 if a < b else 1)
 
 
 @compiled(inline="always", allocates=False)

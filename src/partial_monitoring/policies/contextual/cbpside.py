@@ -42,7 +42,7 @@ from partial_monitoring.policies.contextual.features import (
 )
 from partial_monitoring.policies.contextual.shape import ContextPatterns, shape_of
 from partial_monitoring.policies.finite.cbp import TIE
-from partial_monitoring.policies.finite.geometry import NORMS
+from partial_monitoring.policies.finite.estimation import NORMS
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.policies.program import NotCompiled

@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.analysis.analysis import Analysis
-from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import RANK_TOLERANCE
 from partial_monitoring.parameter_sets import AllParameters
-from partial_monitoring.policies.finite.geometry import Geometry, estimation_vectors, geometry
+from partial_monitoring.policies.finite.estimation import estimation_vectors
+from partial_monitoring.policies.finite.geometry import Geometry, geometry
 from partial_monitoring.policies.finite.patterns import ROOM, Patterns
+from partial_monitoring.policies.needs import analysis_of
 from partial_monitoring.validation import Array, Indices, brief, frozen
 
 Chances = Sequence[tuple[float, float]]
@@ -172,7 +173,7 @@ def shape_of(game: ContextualGame, policy: str, norm: str) -> Shape:
 
 def _geometry(game: Game, context: str, chances: Chances, policy: str, norm: str) -> Geometry:
     """Return the geometry of one context, or refuse one that is hopeless by itself."""
-    analysis = analyze(game)
+    analysis: Analysis = analysis_of(game)
     if analysis.category == "hopeless":
         a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
         raise InvalidInput(

@@ -31,7 +31,8 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
-from partial_monitoring.policies.finite.geometry import NORMS, Geometry, Mask, geometry
+from partial_monitoring.policies.finite.estimation import NORMS
+from partial_monitoring.policies.finite.geometry import Geometry, Mask, geometry
 from partial_monitoring.policies.finite.patterns import Patterns, Signs
 from partial_monitoring.policies.finite.program import CBPProgram
 from partial_monitoring.policies.needs import Needs, refuse
@@ -285,5 +286,6 @@ def decided(state: CBPState, factors: Array) -> Signs:
 
     shape = state.geometry
     signs = np.zeros((len(state.round), len(shape.pairs)), dtype=np.int8)
-    comparisons.decide(shape.vectors, shape.sizes, state.plays, state.sums, factors, signs)
+    room = comparisons.no_sums(1, shape.game.k, len(shape.pairs))
+    comparisons.decide(*shape.by_action, state.plays, state.sums, factors, room, signs)
     return signs

@@ -30,7 +30,8 @@ import numpy as np
 from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
-from partial_monitoring.policies.finite.geometry import learnable, unbiased_vectors, unit_of
+from partial_monitoring.policies.finite.estimation import unbiased_vectors
+from partial_monitoring.policies.finite.geometry import learnable, unit_of
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops

@@ -12,7 +12,6 @@ the largest difference between two actions in one outcome.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,25 +20,15 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.analysis import Analysis
 from partial_monitoring.analysis.cells import Pair
-from partial_monitoring.analysis.classify import analyze
 from partial_monitoring.analysis.observability import SEEN
-from partial_monitoring.errors import InvalidInput, SolverError
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.game import Game
-from partial_monitoring.numerics import conic
-from partial_monitoring.numerics.linalg import RANK_TOLERANCE, null_space
-from partial_monitoring.validation import Array, brief, frozen
+from partial_monitoring.policies.finite.estimation import Observed
+from partial_monitoring.policies.needs import analysis_of
+from partial_monitoring.validation import Array, Indices, brief, frozen
 
 Mask = NDArray[np.bool_]
-
-NORMS = ("sup", "euclidean")
-"""Which estimation vectors: of least largest entry, or of least length."""
-
-NOTHING = 1e-7
-"""Entries of estimation vectors below this fraction of the largest come from ``SLACK``."""
-
-SLACK = 1e-9
-"""By this fraction the largest entry may be exceeded when the shortest vector is found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +62,12 @@ class Geometry:
         """|v_c|, the largest entry for every pair and action, shape (pairs, k)."""
         return frozen(np.abs(self.vectors).max(axis=2, initial=0.0))
 
+    @cached_property
+    def by_action(self) -> tuple[Array, Array]:
+        """The vectors and sizes in the order of compiled sums, shapes (k, m, pairs), (k, pairs)."""
+        vectors = np.ascontiguousarray(self.vectors.transpose(1, 2, 0))
+        return vectors, np.ascontiguousarray(self.sizes.T)
+
     @property
     def observers(self) -> Mask:
         """Which actions observe which pair, shape (pairs, k)."""
@@ -97,23 +92,29 @@ def geometry(game: FiniteGame, policy: str, norm: str = "sup") -> Geometry:
     Estimation vectors have the least largest entry (norm "sup"; of these the shortest one, which is
     unique), or the least length ("euclidean"). Pairs that are locally observable are observed by
     their neighbourhood, others by all actions; actions outside A that show the same in every
-    outcome observe nothing. One linear and one quadratic program per pair.
+    outcome observe nothing. See ``estimation`` for what that takes.
     """
     analysis = learnable(game, policy)
     actions, pairs = analysis.representatives, analysis.neighboring_cells
     losses, unit = -game.rewards, unit_of(game)
+    shows = np.ptp(game.observation_maps, axis=2).any(axis=1)
+    shows[actions] = True
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, pair in enumerate(pairs):
+        local = analysis.local_readings[pair].seen
+        near = analysis.cells.faces[pair].neighborhood if local else range(game.k)
+        groups.setdefault(tuple(c for c in near if shows[c]), []).append(i)
     vectors = np.zeros((len(pairs), game.k, game.m))
-    for i, (a, b) in enumerate(pairs):
-        local = analysis.local_readings[a, b].seen
-        near = analysis.cells.faces[a, b].neighborhood if local else range(game.k)
-        seeing = [c for c in near if c in actions or np.ptp(game.rows(c), axis=1).any()]
-        vectors[i] = estimation_vectors(game, (losses[a] - losses[b]) / unit, seeing, norm)
+    for observers, own in groups.items():
+        first, second = np.array([pairs[i] for i in own]).T
+        targets = (losses[first] - losses[second]) / unit
+        vectors[own] = Observed(game, observers).vectors(targets, norm)
     return Geometry(analysis, tuple(actions), tuple(pairs), frozen(vectors), unit)
 
 
 def learnable(game: FiniteGame, policy: str) -> Analysis:
     """Return the analysis of a game, or refuse a hopeless one in the name of a policy."""
-    analysis = analyze(game)
+    analysis: Analysis = analysis_of(game)
     if analysis.category == "hopeless":
         a, b = next(p for p, reading in analysis.global_readings.items() if not reading.seen)
         raise InvalidInput(
@@ -128,60 +129,38 @@ def unit_of(game: FiniteGame) -> float:
     return float(np.ptp(game.rewards, axis=0).max()) or 1.0
 
 
-def unbiased_vectors(game: Game, target: Array, observers: Sequence[int]) -> Array:
-    """Return estimation vectors of least largest entry, shape (k, m), correct to rounding errors.
+@dataclass(frozen=True, eq=False)
+class Helpers:
+    """Actions outside A that lie between two neighbours in A, or are copies of an action in A.
 
-    The programs leave errors of about ``NOTHING``; the shortest correction takes them out.
+    The loss of each is share times that of one action plus (1 - share) times that of the other.
     """
-    vectors = estimation_vectors(game, target, observers)
-    used = vectors != 0.0
-    rows = game.observation_maps[used]  # (q, d)
-    vectors[used] += np.linalg.lstsq(rows.T, target - rows.T @ vectors[used], rcond=RANK_TOLERANCE)[
-        0
-    ]
-    return vectors
+
+    actions: Indices
+    """Shape (h,)."""
+    ends: Indices
+    """The two actions, twice the same for a copy, shape (h, 2)."""
+    shares: Array
+    """Above 0, 1 for a copy, shape (h,)."""
 
 
-def estimation_vectors(
-    game: Game, target: Array, observers: Sequence[int], norm: str = "sup"
-) -> Array:
-    """Return v, shape (k, m), with sum over observers c of S_c' v_c = target (d,)."""
-    used = [(c, s) for c in observers for s in range(game.row_count(c))]
-    rows = np.array([game.observation_maps[place] for place in used])  # (q, d)
-    shortest = np.linalg.lstsq(rows.T, target, rcond=RANK_TOLERANCE)[0]
-    size = float(np.abs(target).max())
-    if np.abs(rows.T @ shortest - target).max() > SEEN * size:
-        raise SolverError("the difference of two losses was not found in what is observed.")
-    found = _flattest(rows, shortest) if norm == "sup" else shortest
-    found = np.where(np.abs(found) > NOTHING * np.abs(found).max(), found, 0.0)
-    vectors = np.zeros((game.k, game.m))
-    for place, entry in zip(used, found, strict=True):
-        vectors[place] = entry
-    return vectors
-
-
-def _flattest(rows: Array, shortest: Array) -> Array:
-    """Return the shortest of the x with rows' x = rows' shortest whose largest entry is least.
-
-    All solutions are shortest + free z with orthonormal columns, which are orthogonal to the
-    shortest one: first the least V with -V <= shortest + free z <= V, then the shortest such z.
-    """
-    free = null_space(rows.T)  # (q, dimension)
-    q, dimension = free.shape
-    if dimension == 0:
-        return shortest
-    one = np.ones((q, 1))
-    matrix = np.concatenate([np.hstack([free, -one]), np.hstack([-free, -one])])
-    right = np.concatenate([-shortest, shortest])
-    endless = np.full(dimension, np.inf)
-    least, most = np.append(-endless, 0.0), np.append(endless, np.inf)
-    program = conic.LinearProgram(matrix, np.full(2 * q, -np.inf), right, least, most)
-    best = program.maximize(-np.append(np.zeros(dimension), 1.0))
-    if best is None:
-        raise SolverError("the program of the estimation vectors has no answer.")
-    largest = -best.value * (1.0 + SLACK)
-    step = conic.nearest_point(
-        np.zeros(dimension), np.eye(dimension), matrix[:, :-1], right + largest
-    )
-    flattest: Array = shortest + free @ step
-    return flattest
+def helpers(analysis: Analysis) -> Helpers:
+    """Return the helpers of a game; every action has one pair of ends at most, up to copies."""
+    losses, own = -analysis.game.features, analysis.representatives
+    found: dict[int, tuple[int, int, float]] = {}
+    for a, b in analysis.neighboring_cells:
+        apart = losses[a] - losses[b]
+        for e in analysis.cells.faces[a, b].neighborhood:
+            if e in own or e in found:
+                continue
+            share = float(apart @ (losses[e] - losses[b]) / (apart @ apart))
+            if share > 1.0 - SEEN:
+                found[e] = (a, a, 1.0)
+            elif share < SEEN:
+                found[e] = (b, b, 1.0)
+            else:
+                found[e] = (a, b, share)
+    order = sorted(found)
+    ends = np.array([found[e][:2] for e in order], dtype=np.int64).reshape(len(order), 2)
+    shares = np.array([found[e][2] for e in order], dtype=float)
+    return Helpers(np.array(order, dtype=np.int64), ends, shares)

@@ -31,7 +31,8 @@ from partial_monitoring.analysis.observability import span_of
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.policies.card import Card
-from partial_monitoring.policies.finite.geometry import learnable, unbiased_vectors, unit_of
+from partial_monitoring.policies.finite.estimation import unbiased_vectors
+from partial_monitoring.policies.finite.geometry import learnable, unit_of
 from partial_monitoring.policies.needs import Needs, refuse, refuse_available
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops

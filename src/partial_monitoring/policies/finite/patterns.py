@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,45 +21,66 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.advantage import Advantage, advantage_program
 from partial_monitoring.analysis.cells import TOLERANCE
 from partial_monitoring.analysis.coordinates import LocalCoordinates, local_coordinates
+from partial_monitoring.numerics.conic import LinearProgram
+from partial_monitoring.numerics.rational import eliminate, total
 from partial_monitoring.policies.finite.geometry import Geometry, Mask
 from partial_monitoring.validation import Array, Indices
+
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled.sign_table import Table
 
 Signs = NDArray[np.int8]
 
 ROOM = 16
 """The number of patterns (a power of two), and of proofs, for which there is room at first."""
 
+MOST = 2**27
+"""About how many bytes of patterns are remembered; then all are forgotten, but not the proofs."""
+
 
 class Patterns:
     """What every pattern of a game leaves; each pattern is considered once and remembered.
 
-    Threads may share it: what is remembered about a pattern is complete. Copies start anew.
+    In a fan (see ``is_fan``) that takes no linear program and nothing is remembered. Threads may
+    share it: what is remembered about a pattern is complete. Copies start anew.
     """
 
     def __init__(self, geometry: Geometry) -> None:
-        from partial_monitoring.numerics.compiled.sign_table import Proofs, Table
+        from partial_monitoring.numerics.compiled.sign_table import Fan, Proofs
 
         self.geometry = geometry
         own, k, pairs = list(geometry.actions), geometry.game.k, len(geometry.pairs)
         total = len(own) + pairs
         ends = [[own.index(a), own.index(b)] for a, b in geometry.pairs]
-        self._ends = np.array(ends, dtype=np.int64).reshape(pairs, 2)
-        # Which actions can be played while a target is left, and which observe it: (targets, k).
-        self._near = np.concatenate([np.eye(k, dtype=bool)[own], geometry.neighborhoods])
-        self._seen = np.concatenate([np.zeros((len(own), k), dtype=bool), geometry.observers])
-        nothing = np.zeros((total, ROOM, pairs), dtype=np.int8)
+        self.ends = np.array(ends, dtype=np.int64).reshape(pairs, 2)
+        numbered = np.full((len(own), len(own)) if is_fan(geometry) else (0, 0), -1)
+        if len(numbered):
+            numbered[self.ends[:, 0], self.ends[:, 1]] = np.arange(pairs)
+            numbered[self.ends[:, 1], self.ends[:, 0]] = np.arange(pairs)
+        near = np.concatenate([np.eye(k, dtype=bool)[own], geometry.neighborhoods])
+        seen = np.concatenate([np.zeros((len(own), k), dtype=bool), geometry.observers])
+        self.fan = Fan(numbered, near, seen)
+        self._lost = np.zeros((1, len(own)), dtype=np.int64)
+        nothing = np.zeros((total, 0 if len(numbered) else ROOM, pairs), dtype=np.int8)
         self._proofs = Proofs(nothing, nothing.copy(), np.zeros((total, 2), dtype=np.int64))
-        self.table = Table(
+        self.table = self._no_patterns()
+        """All patterns that are known."""
+        self._adding = RLock()
+
+    def _no_patterns(self) -> Table:
+        """Return an empty table."""
+        from partial_monitoring.numerics.compiled.sign_table import Table
+
+        total, k = self.fan.near.shape
+        return Table(
             slots=np.full(2 * ROOM, -1, dtype=np.int64),
-            signs=np.zeros((ROOM, pairs), dtype=np.int8),
+            signs=np.zeros((ROOM, len(self.ends)), dtype=np.int8),
             left=np.zeros((ROOM, total), dtype=bool),
             candidates=np.zeros((ROOM, k), dtype=bool),
             observers=np.zeros((ROOM, k), dtype=bool),
             consistent=np.zeros(ROOM, dtype=bool),
             known=0,
         )
-        """All patterns that are known."""
-        self._adding = RLock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Patterns, (self.geometry,)
@@ -70,9 +91,23 @@ class Patterns:
         P(t) together with the neighbourhoods of E(t), shape (n, k); the observers of E(t), shape
         (n, k); and whether anything is left at all, shape (n,).
         """
-        numbers = self.numbers(signs)
-        table = self.table
+        if len(self.fan.pairs):
+            return self._in_fan(signs)
+        with self._adding:
+            numbers, table = self.numbers(signs), self.table
         return table.candidates[numbers], table.observers[numbers], table.consistent[numbers]
+
+    def _in_fan(self, signs: Signs) -> tuple[Mask, Mask, Mask]:
+        """Return what patterns leave in a fan, without the table."""
+        from partial_monitoring.numerics.compiled.sign_table import leave_all_in_fan
+
+        n, k = len(signs), self.geometry.game.k
+        candidates, observers = np.zeros((n, k), dtype=bool), np.zeros((n, k), dtype=bool)
+        consistent = np.zeros(n, dtype=bool)
+        left = np.zeros((n, len(self.fan.near)), dtype=bool)
+        lost = np.zeros((n, len(self.fan.pairs)), dtype=np.int64)
+        leave_all_in_fan(self.ends, self.fan, signs, lost, left, candidates, observers, consistent)
+        return candidates, observers, consistent
 
     def numbers(self, signs: Signs) -> Indices:
         """Return the numbers of patterns (n, pairs) in the table, shape (n,), and add new ones."""
@@ -80,10 +115,12 @@ class Patterns:
 
         numbers = np.empty(len(signs), dtype=np.int64)
         with self._adding:
+            if self.table.known * sum(own.shape[1] for own in self.table[1:-2]) > MOST:
+                self.table = self._no_patterns()
             lacking = sign_table.FULL
             while lacking != sign_table.DONE:
                 known, i, lacking = sign_table.add_all(
-                    self.table, self._ends, self._proofs, signs, numbers
+                    self.table, self.ends, self.fan, self._lost, self._proofs, signs, numbers
                 )
                 self._complete(known)
                 if lacking == sign_table.FULL:
@@ -96,8 +133,8 @@ class Patterns:
         """Say of new patterns which actions they leave; now ``known`` patterns can be read."""
         table, new = self.table, slice(self.table.known, known)
         left = table.left[new]
-        table.candidates[new] = left @ self._near
-        table.observers[new] = left @ self._seen
+        table.candidates[new] = left @ self.fan.near
+        table.observers[new] = left @ self.fan.seen
         table.consistent[new] = left[:, : len(self.geometry.actions)].any(axis=1)
         self.table = table._replace(known=known)
 
@@ -158,3 +195,34 @@ class Patterns:
     @cached_property
     def _chart(self) -> LocalCoordinates:
         return local_coordinates(self.geometry.game)
+
+
+def is_fan(geometry: Geometry) -> bool:
+    """Whether decisions exclude nothing but what contradicts them, whatever they are.
+
+    That is so if at some point inside the simplex all actions of A are equally good, and the
+    differences of their losses are linearly independent there: around it they occur in every
+    order. Pricing and bandits are such games.
+    """
+    if not geometry.game.traits.finite:  # another set than the simplex
+        return False
+    own, exact = list(geometry.actions), geometry.analysis.exact
+    losses = -geometry.game.features[own]
+    apart = (losses[1:] - losses[0]) / geometry.unit
+    count, d = apart.shape
+    inside = apart - apart.mean(axis=1, keepdims=True)  # as functions on the simplex
+    if count == 0 or np.linalg.matrix_rank(inside) < count:
+        return False
+    if exact is not None and count == d - 1:  # one such point, perhaps very close to the boundary
+        ties = total(exact.features[own[1:]], -exact.features[own[:1]])
+        rows = np.concatenate([ties, np.ones((1, d), dtype=np.int64)])
+        found = eliminate(np.column_stack([rows, np.eye(d, dtype=np.int64)[-1]]), d)
+        sign = 1 if found.pivot > 0 else -1
+        return found.rank == d and all(sign * entry > 0 for entry in found.matrix[:, d])
+    rows = np.concatenate([apart, np.ones((1, d))])
+    # theta = least + rest with the same least for all outcomes.
+    matrix = np.column_stack([rows, rows.sum(axis=1)])
+    right = np.append(np.zeros(count), 1.0)
+    nothing, endless = np.zeros(d + 1), np.full(d + 1, np.inf)
+    best = LinearProgram(matrix, right, right, nothing, endless).maximize(np.eye(d + 1)[-1])
+    return best is not None and best.value > TOLERANCE

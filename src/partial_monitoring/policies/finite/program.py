@@ -33,13 +33,17 @@ class CBPProgram:
         self, schedule: Schedule, patterns: Patterns, replicates: int, draws: int, tie: float
     ) -> None:
         from partial_monitoring.numerics.compiled import play_cbp
+        from partial_monitoring.numerics.compiled.comparisons import no_sums
 
         self.schedule, self.patterns = schedule, patterns
         own, n = patterns.geometry, replicates
         pairs, k, m = own.vectors.shape
         squares, roots = own.weights**2, np.cbrt(own.weights) ** 2
-        self.shape = play_cbp.Shape(own.vectors, own.sizes, squares, roots, 1.0 - tie, draws)
+        self.shape = play_cbp.Shape(
+            *own.by_action, patterns.ends, patterns.fan, squares, roots, 1.0 - tie, draws
+        )
         undecided = np.zeros((n, pairs), dtype=np.int8)
+        candidates, observers, _ = patterns.masks(undecided)
         self.state = play_cbp.State(
             plays=np.zeros((n, k), dtype=np.int64),
             sums=np.zeros((n, k, m)),
@@ -50,11 +54,18 @@ class CBPProgram:
             width=np.full((n, pairs), np.nan),
             signs=undecided,
             pending=np.zeros(n, dtype=np.bool_),
-            held=patterns.numbers(undecided),
+            candidates=candidates,
+            observers=observers,
             drawn=undecided.copy(),
             started=np.zeros(n, dtype=np.int64),
             shown=np.zeros((n, m)),
+            added=no_sums(n, k, pairs),
+            left=np.zeros((n, len(own.actions) + pairs), dtype=np.bool_),
+            lost=np.zeros((n, len(own.actions)), dtype=np.int64),
+            found_candidates=np.zeros((n, k), dtype=np.bool_),
+            found_observers=np.zeros((n, k), dtype=np.bool_),
         )
+        play_cbp.begin(self.shape, self.state)
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int

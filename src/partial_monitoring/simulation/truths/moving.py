@@ -15,7 +15,7 @@ from partial_monitoring.model.feedback import NoiseFunction
 from partial_monitoring.simulation.changing import Scheduled
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.truths.kinds import Truth
-from partial_monitoring.validation import Array, Indices, brief, items, whole_number
+from partial_monitoring.validation import Array, Indices, brief, items, real_array, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def _rows(parameters: Any, fewest: int) -> Array:
     """Return parameters as rows."""
     rows = items("parameters", parameters, " of parameters")
     try:
-        found = np.array([np.asarray(row, dtype=float) for row in rows])
+        found = np.array([real_array("parameters", row, ("d",)) for row in rows])
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.ndim != 2 or len(found) < fewest:
