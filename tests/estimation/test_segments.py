@@ -136,10 +136,13 @@ def test_between_one_learner_and_separate_ones() -> None:
 
 
 def test_sharing_saves_regret_on_a_hierarchical_truth() -> None:
-    """As in ``benchmarks/segments.py``, with few seeds."""
+    """As in ``benchmarks/segments.py``, with few seeds, where segments differ in what is best.
+
+    At smaller scales the same action is mostly best in all, and one pooled learner is as good.
+    """
     from benchmarks.segments import linear, regrets
 
-    found = {name: float(own.mean()) for name, own in regrets(linear(), 0.3, 40).items()}
+    found = {name: float(own.mean()) for name, own in regrets(linear(), 1.0, 60).items()}
     assert found["right prior"] < 0.95 * min(found["pooled"], found["separate learners"])
     assert found["segments"] == pytest.approx(found["separate learners"], rel=0.15)
 
