@@ -24,6 +24,7 @@ from benchmarks import (
     regret,
     regret_gaussian,
     scaling,
+    segments,
 )
 
 PARTS = {
@@ -41,9 +42,10 @@ PARTS = {
     "certified": certified,
     "delays": delays,
     "regret_gaussian": regret_gaussian,
+    "segments": segments,
 }
 
-SEEDED = ("regret_gaussian",)
+SEEDED = ("regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}

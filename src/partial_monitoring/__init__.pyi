@@ -52,6 +52,8 @@ from .model.instance import Instance as Instance
 from .model.kernel import KernelGame as KernelGame
 from .model.kernel_dueling import KernelDuelingGame as KernelDuelingGame
 from .model.oracle import OracleGame as OracleGame
+from .model.segments import SegmentedGame as SegmentedGame
+from .model.segments import segments as segments
 from .model.tables import from_csv as from_csv
 from .model.tables import from_table as from_table
 from .parameter_sets import AllParameters as AllParameters
@@ -61,6 +63,7 @@ from .parameter_sets import Halfspaces as Halfspaces
 from .parameter_sets import ParameterSet as ParameterSet
 from .parameter_sets import Polyhedral as Polyhedral
 from .parameter_sets import Polytope as Polytope
+from .parameter_sets import Product as Product
 from .parameter_sets import Simplex as Simplex
 from .policies.bandit.arms import UCB1 as UCB1
 from .policies.bandit.arms import Thompson as Thompson

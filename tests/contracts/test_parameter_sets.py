@@ -31,6 +31,15 @@ EXAMPLES: dict[str, dict[str, pm.ParameterSet]] = {
         "hidden equality": pm.Polytope([[1, 1], [-1, -1], [1, 0], [-1, 0]], [1, -1, 1, 0]),
         "unbounded": pm.Polytope([[-1, 0], [0, -1]], [0, 0]),
     },
+    "product": {
+        "": pm.Product(pm.Simplex(3), pm.Box([0, 1], [1, 1])),
+        "curved": pm.Product(pm.Ball([1, 0], 0.5), pm.Simplex(2)),
+        "balls": pm.Product(pm.Ball([0, 0], 1), pm.Ball([1], 2), pm.Ball([3], 0)),
+        "unbounded": pm.Product(pm.AllParameters(2), pm.Box([0], [1])),
+        "everything": pm.Product(pm.AllParameters(1), pm.AllParameters(2)),
+        "nested": pm.Product(pm.Simplex(2), pm.Product(pm.Polytope([[-1]], [0]), pm.Simplex(2))),
+        "unbounded and curved": pm.Product(pm.Ball([0], 1), pm.AllParameters(2)),
+    },
 }
 """Sets of every kind, by their type in a game file."""
 

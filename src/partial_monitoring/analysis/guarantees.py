@@ -261,8 +261,7 @@ def radius_of(parameters: ParameterSet, norm_bound: float | None) -> float:
     """Return B: as given, or that of the set from its default prior mean; 1 if it is unbounded."""
     if norm_bound is not None:
         return non_negative_number("norm_bound", norm_bound)
-    bound = parameters.norm_bound(parameters.relative_interior_point())
-    return bound if np.isfinite(bound) else 1.0
+    return parameters.assumed_bound(parameters.relative_interior_point())
 
 
 def refuse_other_analysis(analysis: object, game: object) -> None:

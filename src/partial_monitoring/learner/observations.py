@@ -56,7 +56,7 @@ def from_vector(game: Any, action: int, vector: Array) -> Any:
 
 def symbols(game: Any, action: int) -> Sequence[Any]:
     """Return the signals that an action may show; none if it shows numbers."""
-    return game.symbols[action] if game.traits.finite else ()
+    return game.symbols[action] if game.traits.signals else ()
 
 
 def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

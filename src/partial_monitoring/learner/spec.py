@@ -91,7 +91,7 @@ class Spec:
         if self.pending is not None:
             one_of("pending", self.pending, PENDING)
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
-        self.foreign, self.signals = not _is_known(policy), game.traits.finite
+        self.foreign, self.signals = not _is_known(policy), game.traits.signals
         self.small = game.k**2 * game.d <= MOST_UNCOMPILED
         self.seed = randomness.checked_seed("seed", seed)
         with self.patience:

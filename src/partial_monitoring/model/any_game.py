@@ -27,6 +27,8 @@ class Traits:
     """Whether its actions can be listed."""
     finite: bool = False
     """Whether finitely many outcomes decide rewards and signals."""
+    signals: bool = False
+    """Whether what is shown is a symbol, one of finitely many."""
     contexts: bool = False
     """Whether a context is seen before each action."""
     function: bool = False

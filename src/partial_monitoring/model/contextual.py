@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import display, validation
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.model.alike import Alike
 from partial_monitoring.model.any_game import AnyGame, Context, Traits
 from partial_monitoring.model.feedback import Feedback, NoiseFunction
 from partial_monitoring.model.game import Game
@@ -75,8 +76,8 @@ class ContextualGame(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        duels = any(game.traits.duels for game in self.games)
-        return Traits(finite=self.games[0].traits.finite, contexts=True, duels=duels)
+        duels, first = any(game.traits.duels for game in self.games), self.games[0].traits
+        return Traits(finite=first.finite, signals=first.signals, contexts=True, duels=duels)
 
     @property
     def d(self) -> int:
@@ -228,21 +229,51 @@ class ContextualGame(AnyGame):
     def truths(self, theta: Array, function: Callable[[Array], Any] | None = None) -> Truths:
         return ContextualTruths(self, theta)
 
+    @property
+    def alike(self) -> Alike | None:
+        """Which parts of theta a prior takes for alike; None if there are none."""
+        return None
+
+    @property
+    def sharing(self) -> str:
+        """What contexts learn from each other, in one sentence."""
+        words = "all contexts share one unknown θ: what is learned in one counts in all"
+        same = self._same()
+        if len(same) < 2:
+            return words
+        names = ", ".join(display.ELLIPSIS if n is None else n for n in display.shortened(same))
+        return (
+            f"{words}; {names} are the same game and learn as one, pm.segments gives each its own θ"
+        )
+
+    def _same(self) -> list[str]:
+        """Return the contexts of the first game that appears more than once; none if all differ."""
+        found: dict[Any, list[str]] = {}
+        for name, game in zip(self.contexts, self.games, strict=True):
+            arrays = game.features, game.observation_maps, np.asarray(game.noise_std)
+            found.setdefault(tuple(own.tobytes() for own in arrays), []).append(name)
+        return next((names for names in found.values() if len(names) > 1), [])
+
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return one table per context, or those of the first and the last ones."""
-        count = len(self.games)
-        tables = [display.Sheet(title or f"{count} contexts, {self.k} actions", (), ())]
+        headline = title or f"{len(self.games)} contexts, {self.k} actions"
+        return self._tables(headline, "context", self.games)
+
+    def _tables(self, title: str, kind: str, games: Sequence[Game]) -> list[display.Sheet]:
+        """Return a title with what is shared, then the tables of the games of some contexts."""
+        count = len(games)
+        tables = [display.Sheet(title, (), ())]
         for z in display.shortened(range(count), most=6):
             if z is None:
-                rest = f"{display.ELLIPSIS} {count - 3} more contexts"
+                rest = f"{display.ELLIPSIS} {count - 3} more {kind}s"
                 tables.append(display.Sheet(rest, (), ()))
                 continue
             chance = display.number(float(self.context_distribution[z]))
-            tables += self.games[z].sheets(f"context {self.contexts[z]} (probability {chance})")
+            tables += games[z].sheets(f"{kind} {self.contexts[z]} (probability {chance})")
         notes = [table.notes for table in tables if table.columns]
         common = tuple(note for note in notes[0] if all(note in own for own in notes))
         own = [replace(t, notes=tuple(n for n in t.notes if n not in common)) for t in tables[1:]]
-        return [replace(tables[0], notes=common), *own]
+        return [replace(tables[0], notes=(*common, self.sharing)), *own]
 
     def __repr__(self) -> str:
         kind = type(self.parameters).__name__

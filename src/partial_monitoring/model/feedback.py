@@ -213,7 +213,7 @@ class Outcome(Feedback):
         return rng.random((1, 1))
 
     def draw(self, truths: Truths, action: Indices, context: Indices | None, numbers: Any) -> Array:
-        return truths.columns(action, truths.outcomes(numbers), context)
+        return truths.columns(action, truths.outcomes(numbers, context), context)
 
     def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
         if not usable(observed):

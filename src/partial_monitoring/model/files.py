@@ -25,6 +25,7 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.model.kernel_files import kernel_game_from_dict, kernel_game_to_dict
 from partial_monitoring.model.oracle import OracleGame
 from partial_monitoring.model.oracles import ItemSets, oracle_from_dict
+from partial_monitoring.model.segments import SegmentedGame
 from partial_monitoring.model.tables import FRACTION, from_csv
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import brief, file_path, known_keys, real_array
@@ -82,7 +83,7 @@ def game_from_dict(data: Mapping[str, Any]) -> AnyGame:
                 raise InvalidInput("a game must not be nested so deeply.") from None
     raise InvalidInput(
         f"a game needs 'rewards' or 'losses' with 'signals' (finite), 'features' (linear), "
-        f"'kernel' with 'points' (kernelized) or 'contexts' (contextual); got the keys "
+        f"'kernel' with 'points' (kernelized), 'contexts' (contextual) or 'segments'; got the keys "
         f"{brief(sorted(map(str, data)))}."
     )
 
@@ -141,6 +142,14 @@ def _(game: ContextualGame) -> dict[str, Any]:
 
 
 @game_to_dict.register
+def _(game: SegmentedGame) -> dict[str, Any]:
+    """Write every segment over its own parameter set."""
+    each = zip(game.contexts, game.context_distribution, game.segments, strict=True)
+    entries = [{"name": n, "probability": float(p)} | game_to_dict(own) for n, p, own in each]
+    return {"segments": entries} | ({} if game.shared is None else {"shared": game.shared})
+
+
+@game_to_dict.register
 def _(game: OracleGame) -> dict[str, Any]:
     if not isinstance(game.oracle, ItemSets) or callable(game.shows) or game.second is not None:
         raise InvalidInput(
@@ -163,7 +172,7 @@ game_to_dict.register(FunctionGame, kernel_game_to_dict)
 def parameters_from_dict(data: Any, d: int) -> ParameterSet:
     """Build a parameter set in R^d from its entry in a game file."""
     if isinstance(data, Mapping):
-        data = {key: _exact(value) if key != "type" else value for key, value in data.items()}
+        data = _exact(data)
     return ParameterSet.from_dict(data, d)
 
 
@@ -232,12 +241,36 @@ def _contextual(data: Mapping[str, Any]) -> ContextualGame:
         chances.append(_exact(entry.get("probability")))
     for key in shared.keys() - used:
         raise InvalidInput(f"{key} must be left out, no context has any; got {brief(data[key])}.")
+    return ContextualGame(tuple(games), _chances("contexts", chances), tuple(names))
+
+
+def _segments(data: Mapping[str, Any]) -> SegmentedGame:
+    known_keys("a game with segments", data, ("segments", "shared"))
+    games: dict[str, Any] = {}
+    chances = []
+    for z, entry in enumerate(_sequence("segments", data["segments"])):
+        try:
+            if not isinstance(entry, Mapping):
+                raise InvalidInput(f"must be a table of keys; got {brief(entry)}.")
+            name = str(entry.get("name", z))
+            if name in games:
+                raise InvalidInput(f"name must be one that no other segment has; got {name!r}.")
+            own = {key: entry[key] for key in entry if key not in ("name", "probability")}
+            games[name] = game_from_dict(own)
+        except InvalidInput as error:
+            raise InvalidInput(f"segments[{z}]: {error}") from None
+        chances.append(_exact(entry.get("probability")))
+    return SegmentedGame(games, _exact(data.get("shared")), _chances("segments", chances))
+
+
+def _chances(key: str, chances: list[Any]) -> list[Any] | None:
+    """Return the probabilities that all entries have; None if none has any."""
     given = [chance is not None for chance in chances]
     if any(given) and not all(given):
         raise InvalidInput(
-            f"contexts[{given.index(False)}] needs the key 'probability' like the others."
+            f"{key}[{given.index(False)}] needs the key 'probability' like the others."
         )
-    return ContextualGame(tuple(games), chances if all(given) else None, tuple(names))
+    return chances if all(given) else None
 
 
 def _read(path: Path) -> Any:
@@ -262,9 +295,11 @@ def _read(path: Path) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """Turn strings such as "1/3" anywhere in nested lists into fractions."""
+    """Turn strings such as "1/3" anywhere in nested lists and tables into fractions."""
     if isinstance(value, list):
         return [_exact(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: own if key == "type" else _exact(own) for key, own in value.items()}
     if isinstance(value, str) and FRACTION.fullmatch(value):
         return Fraction(value)
     return value
@@ -300,6 +335,7 @@ def _sequence(key: str, value: Any) -> Sequence[Any]:
 
 READERS: Mapping[str, Callable[[Mapping[str, Any]], AnyGame]] = {
     "contexts": _contextual,
+    "segments": _segments,
     "signals": _finite,
     "rewards": _finite,
     "losses": _finite,

@@ -84,7 +84,7 @@ class FiniteGame(Game):
 
     @property
     def traits(self) -> Traits:
-        return Traits(finite=True)
+        return Traits(finite=True, signals=True)
 
     @property
     def outcome_labels(self) -> tuple[str, ...]:

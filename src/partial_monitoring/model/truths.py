@@ -58,15 +58,17 @@ class Truths(ABC):
         """Return column x of M_a for actions and outcomes (n,), the one-hot signals, (n, m)."""
         raise NotImplementedError
 
-    def outcomes(self, uniforms: Array) -> Indices:
+    def outcomes(self, uniforms: Array, context: Indices | None = None) -> Indices:
         """Return the outcomes (n,) of a finite game that uniform numbers (n, 1) draw."""
-        return np.asarray((self.outcome_limits <= uniforms).sum(axis=1))
+        own = self.outcome_limits
+        here = own[:, 0] if own.shape[1] == 1 else own[np.arange(len(own)), context]
+        return np.asarray((here <= uniforms).sum(axis=1))
 
     @cached_property
     def outcome_limits(self) -> Array:
-        """The uniform number below which each outcome is drawn, shape (n, d)."""
+        """The uniform number below which each outcome is drawn, shape (n, 1 or contexts, d)."""
         weights = np.maximum(self.theta, 0.0)
-        return limits(weights / weights.sum(axis=1, keepdims=True))
+        return limits(weights / weights.sum(axis=1, keepdims=True))[:, None]
 
 
 def limits(chances: Array) -> Array:

@@ -181,11 +181,24 @@ class Cone(NamedTuple):
     bound: Array
 
 
-def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
+def nearest_in_cones(point: Array, gram: Array, cones: Sequence[Cone]) -> Array:
+    """Return the point nearest to a point in the norm of a matrix, subject to conic constraints."""
+    metric = gram / float(np.abs(gram).max())
+    shifted = [Cone(kind, matrix, bound - matrix @ point) for kind, matrix, bound in cones]
+    best = minimize_conic(np.zeros(len(point)), shifted, metric)
+    if best is None:
+        raise SolverError("the projection onto cones was not solved: no feasible point.")
+    return np.asarray(point + best.point)
+
+
+def minimize_conic(
+    objective: Array, cones: Sequence[Cone], quadratic: Array | None = None
+) -> Solution | None:
     """Minimise <objective, x> subject to conic constraints; None if no point is feasible.
 
-    Matrices may be dense or SciPy sparse. The multipliers z of all constraints, one after the
-    other, satisfy objective + sum matrix' z = 0, z in the dual cone.
+    Half of <x, quadratic x> is added to the objective if given. Matrices may be dense or SciPy
+    sparse. The multipliers z of all constraints, one after the other, satisfy
+    objective + quadratic x + sum matrix' z = 0, z in the dual cone.
     """
     import clarabel
     from scipy import sparse
@@ -207,7 +220,7 @@ def minimize_conic(objective: Array, cones: Sequence[Cone]) -> Solution | None:
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((columns, columns)),
+        sparse.csc_matrix((columns, columns) if quadratic is None else np.triu(quadratic)),
         objective,
         sparse.csc_matrix(stack(rows)),
         np.concatenate([cone.bound for cone in filled]),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +92,11 @@ class ParameterSet(ReadOnly, ABC):
     @abstractmethod
     def diameter(self) -> float:
         """Return an upper bound of the distance of two points (infinite if unbounded)."""
+
+    def assumed_bound(self, prior_mean: ArrayLike) -> float:
+        """Return B unless a user gives it: the norm bound, and 1 on unbounded sets."""
+        farthest = self.norm_bound(prior_mean)
+        return farthest if np.isfinite(farthest) else 1.0
 
     @property
     def dimension(self) -> int:
@@ -203,8 +208,15 @@ class ParameterSet(ReadOnly, ABC):
         for key in required:
             if key not in data:
                 raise InvalidInput(f"parameters of type {data['type']!r} need the key {key!r}.")
-        built: ParameterSet = known(**{k: data[k] for k in keys if k in data}) if keys else known(d)
+        values = {k: data[k] for k in keys if k in data}
+        built: ParameterSet = known.from_entry(values) if keys else known(d)
         return built
+
+    @classmethod
+    def from_entry(cls, values: Mapping[str, Any]) -> Self:
+        """Build a set of this kind from the values of its keys in a game file."""
+        build: Callable[..., Self] = cls
+        return build(**values)
 
 
 KINDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,10 +189,6 @@ class PolyhedralCut(CompiledCut):
     """Shape (f,)."""
     interior: Array
     """A point of the relative interior, shape (D,)."""
-    origin: Array
-    basis: Array
-    nearest: Callable[[Array, Array], Array]
-    """The projection onto Theta in given norms, for what the compiled loop leaves unfinished."""
 
     @cached_property
     def body(self) -> bodies.Cut:
@@ -212,11 +207,7 @@ class PolyhedralCut(CompiledCut):
         lam, r = metric.regularization, metric.gram.shape[1]
         gram = np.diag(np.full(len(x), lam))
         gram[:r, :r] = metric.gram[row]
-        theta = self.origin + self.basis @ x
-        # Definite on the complement of the basis, too.
-        complement = np.eye(len(self.basis)) - self.basis @ self.basis.T
-        full = self.basis @ gram @ self.basis.T + complement
-        return np.asarray(self.basis.T @ (self.nearest(theta, full) - self.origin))
+        return conic.nearest_point(x, gram, self.facets, self.bounds)
 
     def _settle(
         self,

@@ -124,6 +124,16 @@ def pulled_back(cones: list[conic.Cone], origin: Array, to_theta: Array) -> list
     ]
 
 
+def coordinates_in(basis: Array, vector: Array) -> Array:
+    """Return the coordinates (D,) of a vector (d,) of the span of a basis (d, D).
+
+    The columns of most bases are orthonormal; those of a correlated prior are not.
+    """
+    if np.allclose(basis.T @ basis, np.eye(basis.shape[1]), rtol=0.0, atol=1e-9):
+        return np.asarray(basis.T @ vector)
+    return np.asarray(np.linalg.lstsq(basis, vector, rcond=None)[0])
+
+
 def norm_cone(root: Array, center: Array, radius: float) -> conic.Cone:
     """Return the constraint |root x - center| <= radius, with a matrix root (n, d)."""
     matrix = np.concatenate([np.zeros((1, root.shape[1])), -root])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.numerics import conic
 from partial_monitoring.parameter_sets import base, sampling
 from partial_monitoring.parameter_sets.compiled_cut import PolyhedralCut
-from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron
+from partial_monitoring.parameter_sets.coordinates import Coordinates, Polyhedron, coordinates_in
 from partial_monitoring.validation import Array, Indices, frozen, real_array
 
 FLAT = 1e-9
@@ -34,29 +34,10 @@ class Polyhedral(base.ParameterSet):
         With theta = center + Q x the set has interior points, and the nearest point of its affine
         hull solves Q' G Q x = Q' G (point - center); the rest is a projection in that norm.
         """
-        target, metric = base.checked_projection(self.d, point, gram)
-        center, q = self.relative_interior_point(), self.difference_basis()
-        if q.shape[1] == 0:
-            return center
-        a, b = self.facets()
-        # Without a tolerance: in a tiny set everything nearby is outside.
-        if q.shape[1] == self.d and (a @ (q.T @ (target - center)) <= b).all():
-            return target
-        inner = q.T @ metric @ q
-        on_hull = np.asarray(np.linalg.solve(inner, q.T @ (metric @ (target - center))), float)
-        return np.asarray(center + q @ conic.nearest_point(on_hull, inner, a, b))
+        return nearest(self, *base.checked_projection(self.d, point, gram))
 
     def cut(self, origin: Array, basis: Array) -> PolyhedralCut:
-        rows, right = self.facets()
-        q, center = self.difference_basis(), self.relative_interior_point()
-        return PolyhedralCut(
-            frozen(np.ascontiguousarray(rows @ (q.T @ basis))),
-            right - rows @ (q.T @ (origin - center)),
-            basis.T @ (center - origin),
-            origin,
-            basis,
-            self.project,
-        )
+        return cut(self, origin, basis)
 
     def facets(self) -> tuple[Array, Array]:
         """Return (a, b) such that the set is {center + Q x : a x <= b}, with rows of length 1."""
@@ -99,3 +80,34 @@ class Polyhedral(base.ParameterSet):
         kept = {key: real_array(key, value, np.shape(value)) for key, value in rows}
         filled = {key: value.tolist() for key, value in kept.items() if value.size}
         return {"type": "polytope"} | filled
+
+
+def nearest(parameters: base.ParameterSet, target: Array, metric: Array) -> Array:
+    """Return the point of a set with facets that is nearest to a target in the norm of a metric."""
+    center, q = parameters.relative_interior_point(), parameters.difference_basis()
+    if q.shape[1] == 0:
+        return center
+    a, b = _facets(parameters)
+    # Without a tolerance: in a tiny set everything nearby is outside.
+    if q.shape[1] == parameters.d and (a @ (q.T @ (target - center)) <= b).all():
+        return target
+    inner = q.T @ metric @ q
+    on_hull = np.asarray(np.linalg.solve(inner, q.T @ (metric @ (target - center))), float)
+    return np.asarray(center + q @ conic.nearest_point(on_hull, inner, a, b))
+
+
+def cut(parameters: base.ParameterSet, origin: Array, basis: Array) -> PolyhedralCut:
+    """Return a set with facets in coordinates x, theta = origin + basis x."""
+    rows, right = _facets(parameters)
+    q, center = parameters.difference_basis(), parameters.relative_interior_point()
+    return PolyhedralCut(
+        frozen(np.ascontiguousarray(rows @ (q.T @ basis))),
+        right - rows @ (q.T @ (origin - center)),
+        coordinates_in(basis, center - origin),
+    )
+
+
+def _facets(parameters: base.ParameterSet) -> tuple[Array, Array]:
+    found = parameters.facets()
+    assert found is not None
+    return found

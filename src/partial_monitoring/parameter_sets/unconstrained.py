@@ -74,5 +74,8 @@ class AllParameters(base.ParameterSet):
         nothing = np.zeros((0, self.d)), np.zeros(0)
         return base.Halfspaces(*nothing, *nothing)
 
+    def facets(self) -> tuple[Array, Array]:
+        return np.zeros((0, self.d)), np.zeros(0)
+
     def exact_minimum(self, vector: Integers) -> Fraction | None:
         return None if vector.any() else Fraction(0)

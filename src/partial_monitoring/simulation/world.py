@@ -37,7 +37,7 @@ def world_of(environment: Environment) -> Any:
         np.array(tables.means),
         np.array(tables.sizes),
         np.array(tables.losses),
-        np.array(truths.outcome_limits) if kind == KINDS["outcome"] else np.zeros((1, 0)),
+        np.array(truths.outcome_limits) if kind == KINDS["outcome"] else np.zeros((1, 1, 0)),
         np.array(tables.signals) if kind == KINDS["outcome"] else np.zeros((1, 1, 0, 0)),
         np.zeros(0) if limits is None else np.array(limits),
     )

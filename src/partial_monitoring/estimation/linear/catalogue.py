@@ -212,8 +212,7 @@ def catalogue_state(game: Game, prior: Prior, *, capped: bool = False) -> Catalo
         given = real_array("prior_mean", prior.mean, (game.d,))
         theta = center + basis @ (basis.T @ (given - center))
     if prior.norm_bound is None:
-        farthest = parameters.norm_bound(theta)
-        bound = float(farthest) if np.isfinite(farthest) else 1.0
+        bound = float(parameters.assumed_bound(theta))
     else:
         bound = non_negative_number("norm_bound", prior.norm_bound)
     leverage = shelf.longest / lam

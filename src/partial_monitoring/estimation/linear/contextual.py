@@ -34,7 +34,7 @@ from partial_monitoring.estimation.state import (
 )
 from partial_monitoring.model.contextual import ContextualGame, check_offered
 from partial_monitoring.model.game import Game
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,25 @@ def _parameter_design(game: ContextualGame, prior: Prior) -> Design:
     noise = float(noises[0]) if len(noises) == 1 else 1.0
     everything = Game(np.zeros((1, d)), np.eye(d)[None], game.parameters, noise)
     whole = linear_design(everything, prior)
-    return replace(whole, maps=np.zeros((1, 0, whole.rank)), expected=np.zeros((1, 0)))
+    whole = replace(whole, maps=np.zeros((1, 0, whole.rank)), expected=np.zeros((1, 0)))
+    if game.alike is None:
+        return whole
+    return _correlated(whole, game.alike.root(), given=prior.norm_bound is not None)
+
+
+def _correlated(whole: Design, root: Array, *, given: bool) -> Design:
+    """Return a design in coordinates x, theta = theta_0 + L basis x, in which a prior is plain.
+
+    The prior says that theta has the covariance L L' up to scale, so that the regularisation of x
+    is lambda I, as always. B bounds |x|: by the distances in Theta (or by those that were
+    ``given``); on an unbounded set it is an assumption, about x.
+    """
+    parameters, basis = whole.game.parameters, frozen(root @ whole.basis)
+    bound = whole.norm_bound
+    if given or np.isfinite(parameters.diameter()):
+        bound /= float(np.linalg.svd(basis, compute_uv=False).min(initial=1.0))
+    cut = parameters.cut(whole.prior_mean, basis) if basis.shape[1] else whole.cut
+    return replace(whole, norm_bound=bound, basis=basis, cut=cut, correlated=True)
 
 
 def _starts(parts: Sequence[Design]) -> Indices:

@@ -55,7 +55,8 @@ class Design:
     prior_mean: Array
     """theta_0, projected onto the affine hull of Theta, shape (d,)."""
     basis: Array
-    """Columns W, then U: an orthonormal basis of span(Theta - Theta), shape (d, D)."""
+    """Columns W, then U: a basis of span(Theta - Theta), shape (d, D), orthonormal unless the
+    prior is ``correlated``."""
     rank: int
     """r, the number of columns of W."""
     offsets: Array
@@ -79,6 +80,8 @@ class Design:
     reported: Array | None = None
     """What decisions report theta_hat through, shape (q, d): the features of a kernel game that is
     played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
+    correlated: bool = False
+    """Whether the prior correlates entries of theta; it is plain in the coordinates x."""
 
     def __post_init__(self) -> None:
         # Functions are compiled once more for arrays that can be written to.
@@ -260,6 +263,7 @@ class Design:
             self.cut,
             np.array([0, game.k]),
             reported=self.reported,
+            correlated=self.correlated,
         )
         self._last[:] = [(game, made)]
         return made
@@ -353,8 +357,7 @@ def design(
         given = real_array("prior_mean", prior_mean, (game.d,))
         prior = center + q @ (q.T @ (given - center))
     if norm_bound is None:
-        farthest = game.parameters.norm_bound(prior)
-        bound = farthest if np.isfinite(farthest) else 1.0
+        bound = game.parameters.assumed_bound(prior)
     else:
         bound = non_negative_number("norm_bound", norm_bound)
     rest = q @ null_space(w.T @ q) if w.shape[1] < q.shape[1] else np.zeros((game.d, 0))

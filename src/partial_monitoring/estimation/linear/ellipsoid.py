@@ -93,6 +93,10 @@ class Ellipsoid(ConfidenceSet):
     def gram(self) -> Array:
         """V_t on the directions of Theta, lambda on the others, shape (n, d, d)."""
         design = self.data.design
+        if design.correlated:  # all directions of Theta are observed
+            back = np.linalg.pinv(design.basis)
+            beyond = np.eye(design.game.d) - design.basis @ back
+            return np.asarray(back.T @ self.data.gram @ back + design.regularization * beyond)
         w = design.basis[:, : design.rank]
         inner = self.data.gram - design.regularization * np.eye(design.rank)
         return np.asarray(w @ inner @ w.T + design.regularization * np.eye(design.game.d))

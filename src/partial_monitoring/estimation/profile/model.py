@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.design import Design, design
+from partial_monitoring.estimation.profile.ties import ties
+from partial_monitoring.model.alike import Alike
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.validation import Array, Indices, frozen
@@ -235,7 +237,7 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         numbers = whole.positions(z) if contexts else np.arange(own.k)
         positions[z, numbers] = groups[z] + np.arange(own.k)
     joint = _joint(games) if contexts else games[0]
-    signals, axes = _signals(joint, kind)
+    signals, axes = _signals(joint, kind, whole.alike if contexts else None)
     if (signals.base <= 0.0).any():
         return None
     reduced = joint.reduced
@@ -265,11 +267,14 @@ def _joint(games: Sequence[Game]) -> Game:
     return Game(features, maps, games[0].parameters, noise)
 
 
-def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals, Array]:
+def _signals(
+    game: Game, kind: tuple[tuple[float, float], ...], alike: Alike | None = None
+) -> tuple[Signals, Array]:
     """Return the signals of all actions, whose entries have the given kind of values, and A.
 
     The entries of a finite game are the symbols of one trial, those of other games are trials of
-    their own. An action with a single symbol shows nothing.
+    their own. An action with a single symbol shows nothing. Signals that only a prior on parts of
+    theta that are alike has seen come last.
     """
     one_trial = len(kind) == 1
     first, source, scale, shift, trials = [0], [], [], [], 0
@@ -289,12 +294,20 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals
     reduced = game.reduced
     stacked = np.array(vectors).reshape(len(source), game.d)
     base = stacked @ reduced.center + np.array(shift)
+    plays = MASS * reduced.rank / max(len(source) - trials, 1)
+    prior = plays * base
+    if alike is not None:
+        prior *= (1.0 + alike.scale**2) / (len(alike.blocks) + alike.scale**2)
+        rows, weights = ties(alike, stacked, plays / base)
+        stacked, prior = np.concatenate([stacked, rows]), np.concatenate([prior, weights])
+        base = np.concatenate([base, np.full(len(rows), 0.5)])
+        for unused in (source, scale, shift):
+            unused.extend([0] * len(rows))
     directions, direction, sign = _shared(stacked @ reduced.basis)
     directions, numbers = _axes_first(directions)
     axes: Array = np.asarray(np.linalg.inv(directions[: reduced.rank]))
     extra = directions[reduced.rank :] @ axes
     extra[np.abs(extra) < ROUNDING] = 0.0
-    plays = MASS * reduced.rank / max(len(source) - trials, 1)
     signals = Signals(
         np.array(first),
         np.array(source, dtype=np.int64),
@@ -305,7 +318,7 @@ def _signals(game: Game, kind: tuple[tuple[float, float], ...]) -> tuple[Signals
         numbers[direction],
         sign,
         base,
-        plays * base,
+        prior,
     )
     return signals, axes
 

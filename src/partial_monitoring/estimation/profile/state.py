@@ -140,7 +140,7 @@ class ProfileState:
         k, m = model.joint.k, model.joint.m
         sums = np.zeros((len(self.round), k, m))
         action = np.repeat(np.arange(k), np.diff(signals.first))
-        rises = signals.scale > 0
+        rises = np.flatnonzero(signals.scale > 0)
         seen = (self.counts - signals.prior)[:, rises]
         often = self.plays[:, action[rises]]
         shown = (seen - signals.shift[rises] * often) / signals.scale[rises]

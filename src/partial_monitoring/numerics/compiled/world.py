@@ -40,7 +40,8 @@ class World(NamedTuple):
     losses: np.ndarray
     """Against the best action, shape (rows, contexts, k)."""
     outcomes: np.ndarray
-    """The uniform number below which each outcome is drawn, shape (rows, outcomes)."""
+    """The uniform number below which each outcome is drawn, shape (rows, 1 or contexts, outcomes):
+    contexts have distributions of their own, or all the same."""
     signals: np.ndarray
     """What actions show in each outcome, shape (contexts, k, outcomes, m)."""
     contexts: np.ndarray
@@ -139,7 +140,8 @@ def observe(world, i, z, action, t, out):
     m, kind = len(out), world.kind
     if kind == OUTCOME:
         number = random.uniform(own, seed, NOISE, block)
-        outcome = drawn(world.outcomes[row_of(world, i, len(world.outcomes))], number)
+        own_limits = world.outcomes[row_of(world, i, len(world.outcomes))]
+        outcome = drawn(own_limits[z if len(own_limits) > 1 else 0], number)
         for j in range(m):
             out[j] = world.signals[z, action, outcome, j]
         return

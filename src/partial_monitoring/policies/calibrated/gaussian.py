@@ -63,8 +63,7 @@ def prior_weight(game: Any) -> float | None:
     parameters, games = game.parameters, game.games if game.traits.contexts else (game,)
     noises = np.unique(np.concatenate([np.atleast_1d(own.noise_std) for own in games]))
     rho = float(noises[0]) if len(noises) == 1 else 1.0
-    farthest = float(parameters.norm_bound(parameters.relative_interior_point()))
-    bound = farthest if 0 < farthest < np.inf else 1.0
+    bound = parameters.assumed_bound(parameters.relative_interior_point()) or 1.0
     weight = max(parameters.dimension, 1) * (rho / bound) ** 2
     weight = max(weight, max(map(_largest_row, games)) / LARGEST_LEVERAGE)
     return float(np.clip(weight, SMALLEST, LARGEST))  # rows that stay too large are refused as such
