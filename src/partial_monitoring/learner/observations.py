@@ -60,7 +60,10 @@ def symbols(game: Any, action: int) -> Sequence[Any]:
 
 
 def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the decisions of a log as rows of plain data, with what was observed."""
+    """Return the decisions of a log as rows of plain data, with what was observed.
+
+    Those that were cancelled are left out: their actions were never taken.
+    """
     rows: dict[Any, dict[str, Any]] = {}
     for event in events:
         match event:
@@ -70,6 +73,8 @@ def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 rows[name] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
                 rows[name]["observation"] = event["observation"]
+            case {"kind": "cancel", "decision": name}:
+                del rows[name]
     return list(rows.values())
 
 
@@ -84,3 +89,17 @@ def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
                 f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
             )
     return lists
+
+
+def one_per_decision(decisions: list[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is reported of several decisions, one row for each."""
+    rows = [{"decision": decision} for decision in decisions]
+    for name, value in given.items():
+        entries = items(name, value, ", one entry per decision")
+        if len(entries) != len(rows):
+            raise InvalidInput(
+                f"{name} must hold one entry per decision, {len(rows)}; got {len(entries)}."
+            )
+        for row, entry in zip(rows, entries, strict=True):
+            row[name] = entry
+    return rows
