@@ -71,8 +71,6 @@ __all__ = [
     "snapshot",
 ]
 
-KINDS = "an ask, a tell, a lapse, a cancel, an amend or history"
-
 # -- events to sessions ----------------------------------------------------------------------
 
 
@@ -169,7 +167,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "history":
                 context, action = _played(spec, event)
             case other:
-                raise InvalidInput(f"event must be {KINDS}; got {brief(other)}.")
+                raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
