@@ -14,7 +14,7 @@ import numpy as np
 from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files, forks
+from partial_monitoring.learner import files, forks, snapshots
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import new_token
@@ -27,10 +27,8 @@ from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.storage.base import Event, Storage, plain
 from partial_monitoring.storage.memory import Memory
+from partial_monitoring.storage.opened import MEMORY, Named, storage_of
 from partial_monitoring.validation import Array, boolean, brief, items, one_of, whole_number
-
-STORAGE = ("append", "after", "keep", "latest")
-"""The methods of a storage."""
 
 Available = Iterable[int | str] | None
 
@@ -59,7 +57,9 @@ class Learner:
         can do so (``expecting`` of :class:`partial_monitoring.Policy`), so that many of them differ
         as they would with answers; "ignored": as if nothing were open.
     storage
-        Where its events are kept, in memory unless given; it resumes from those already there.
+        Where its log is kept: "memory", and in the file when it is saved; a path (lines are added
+        to a file, see :class:`LogFile`); None (nowhere, without ``history``); or an object with the
+        methods of a ``LogFile``. It resumes from events that are already there.
     device
         "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
 
@@ -82,7 +82,7 @@ class Learner:
         allow_hopeless: bool = False,
         probe: float = 0.0,
         pending: str = "expected",
-        storage: Storage | None = None,
+        storage: Named = MEMORY,
         device: str | None = None,
     ) -> None:
         settings = {
@@ -92,12 +92,8 @@ class Learner:
         spec = Spec(game, policy, seed, settings, probe=probe, device=device)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
-        storage = Memory() if storage is None else storage
-        if not all(callable(getattr(storage, name, None)) for name in STORAGE):
-            raise InvalidInput(
-                f"storage must have the methods {', '.join(STORAGE)}; got {brief(storage)}."
-            )
-        self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
+        found = storage_of(storage)
+        self._begin(spec, snapshots.opened(spec, found), found)
 
     def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
         self._spec, self._session, self._storage = spec, session, storage
@@ -351,7 +347,8 @@ class Learner:
         """Move on to a session, after the events that lead to it are stored."""
         try:
             self._storage.append(events if self._defers else list(map(plain, events)))
-            self._session = session
+            before, self._session = self._session, session
+            snapshots.keep(self._spec, before, session, self._storage)
         except BaseException:  # an interruption may come when they are stored already
             with suppress(Exception):
                 self._catch_up()
@@ -386,15 +383,15 @@ class Learner:
     # -- save and load -----------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a file, whole or not at all; loaded again, it decides the same."""
-        with self._lock:
-            session, events = self._session, list(self._storage.after())
-        files.write(path, self._spec, session, events)
+        """Write all but a log elsewhere, whole or not at all; loaded again, it decides the same."""
+        files.write(path, self._spec, self._session, self._storage)
 
     @classmethod
-    def load(cls, path: str | Path) -> Learner:
-        """Read a learner that was saved; a file that is damaged or not consistent is refused."""
-        spec, session, events = files.read(path)
+    def load(cls, path: str | Path, *, storage: Named = MEMORY) -> Learner:
+        """Read a learner that was saved; a file that is damaged or not consistent is refused.
+
+        A log elsewhere must be named again. Events in the file move to an empty storage.
+        """
         learner = cls.__new__(cls)
-        learner._begin(spec, session, Memory(events))
+        learner._begin(*files.read(path, storage))
         return learner

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
@@ -248,7 +249,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         name = event["decision"]
         event, waiting = waiting[name].event, waiting.without(name)
     shown = vector[: context.game.row_count(action)].tolist()
-    counts = counts.added(event.get("context"), action, shown)
+    counts = counts.added(of_log(event.get("context"), context), action, shown)
     return Session(state, seq + 1, asked, told + 1, waiting, counts, tokens)
 
 
