@@ -82,7 +82,7 @@ def restored(spec: Spec, kept: Snapshot) -> Session:
             raise InvalidInput(f"its snapshot has {name!r} {brief(kept[name])}.")
     if kept["state"] is None:
         raise InvalidInput("its snapshot has no state, which is made again from events.")
-    if max(kept["asked"], kept["told"]) > kept["seq"]:
+    if kept["asked"] + kept["told"] > kept["seq"]:
         raise InvalidInput("its snapshot has more decisions or observations than events.")
     check_rounds(kept["state"], kept["told"])
     _check_tokens(kept["tokens"], kept["asked"])
@@ -149,8 +149,11 @@ def _check_counts(spec: Spec, session: Session, counts: Mapping[str, Any]) -> No
     """Refuse counts that do not add up to the number of observations."""
     unlisted, recent = counts["unlisted"], counts["recent"]
     names = [name for name, _ in counts["contexts"]]
-    if len(set(names)) < len(names) or len(unlisted) > MOST_UNLISTED or len(recent) >= TOGETHER:
-        raise InvalidInput("its snapshot has too many counts.")
+    once = len(set(names)) == len(names) and len(set(unlisted)) == len(unlisted)
+    if not once or not set(unlisted) <= set(names) or len(unlisted) > MOST_UNLISTED:
+        raise InvalidInput("its snapshot has counts of other contexts than came.")
+    if len(recent) >= TOGETHER:
+        raise InvalidInput(f"its snapshot has {len(recent)} recent observations.")
     rounds = len(recent)
     for name, own in counts["contexts"]:
         game = None if name in unlisted else spec.read_context(name).game
