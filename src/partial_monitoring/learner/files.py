@@ -25,7 +25,7 @@ from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import APART, HERE, NONE, Event, Storage, log_of
 from partial_monitoring.storage.memory import Memory
 from partial_monitoring.storage.nothing import Nothing
-from partial_monitoring.storage.opened import MEMORY, Named, storage_of
+from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
 from partial_monitoring.validation import boolean, brief
 
 FORMAT = 4
@@ -58,7 +58,7 @@ def write(path: str | Path, spec: Spec, session: Session, storage: Storage) -> N
     disk.write_text(path, f'{{{head}, "game": {first}, {rest[1:]}')
 
 
-def read(path: str | Path, storage: Named = MEMORY) -> tuple[Spec, Session, Storage]:
+def read(path: str | Path, storage: AnyStorage = MEMORY) -> tuple[Spec, Session, Storage]:
     """Return the spec, the session and the storage of a learner from its file."""
     data = disk.read_json(path, strict=True)
     version = data.get("format") if isinstance(data, Mapping) else None
@@ -102,7 +102,7 @@ def _with_events(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     spec, arrays = _spec_and_arrays(data)
     events, kept = data["events"], data["snapshot"]
     refolded, session = arrays is None or len(events) <= REFOLDED, spec.start
-    for event in events:
+    for event in steps.amended(events):
         step = steps.event_step(spec, session, event)
         snapshots.check_names(spec, step)
         state = steps.learned(spec, session.state, step) if refolded else session.state
@@ -145,7 +145,7 @@ def _stored(
     session: Session | None,
     events: list[Event] | None,
     log: str,
-    given: Named,
+    given: AnyStorage,
 ) -> tuple[Session, Storage]:
     """Return the session after all that is stored, and where its events go on."""
     if given == MEMORY and log == APART:
@@ -161,12 +161,11 @@ def _stored(
     if events and next(storage.after(), None) is None:
         storage.append(events)
     if session is None:
-        return snapshots.folded(spec, spec.start, storage.after()), storage
-    following = storage.after(max(0, session.seq - 1))
+        return snapshots.caught_up(spec, spec.start, storage), storage
     if session.seq:
-        last = next(following, None)
+        last = next(iter(storage.after(session.seq - 1)), None)
         if last is None or (events and last != events[-1]):
             raise InvalidInput(
                 f"{path}: was saved after event {session.seq}, which is not in its storage."
             )
-    return snapshots.folded(spec, session, following), storage
+    return snapshots.caught_up(spec, session, storage), storage

@@ -7,7 +7,7 @@ settings, consistent in itself, and of an event that is in the log; otherwise th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import pairwise
 from math import isfinite
@@ -17,6 +17,8 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.amending import has_amendments
+from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import BLOCKS, MOST_UNLISTED, TOGETHER
 from partial_monitoring.learner.decision import written
@@ -56,15 +58,17 @@ def opened(spec: Spec, storage: Storage) -> Session:
         with suppress(*DAMAGE):
             session = restored(spec, kept)
         if session is not None:
-            events = storage.after(session.seq - 1)
-            if next(events, {}).get("seq") == session.seq:
-                return folded(spec, session, events)
-    return folded(spec, spec.start, storage.after())
+            last = next(iter(storage.after(session.seq - 1)), {})
+            if last.get("seq") == session.seq:
+                return caught_up(spec, session, storage)
+    return caught_up(spec, spec.start, storage)
 
 
-def folded(spec: Spec, session: Session, events: Iterator[Event]) -> Session:
-    """Return the session after more events."""
-    for event in events:
+def caught_up(spec: Spec, session: Session, storage: Storage) -> Session:
+    """Return the session after all events that are stored."""
+    for event in storage.after(session.seq):
+        if has_amendments([event]):
+            return steps.folded(spec, storage.after())
         session = steps.fold(spec, session, event)
     return session
 
@@ -85,6 +89,9 @@ def restored(spec: Spec, kept: Snapshot) -> Session:
     if kept["asked"] + kept["told"] > kept["seq"]:
         raise InvalidInput("its snapshot has more decisions or observations than events.")
     check_rounds(kept["state"], kept["told"])
+    times = [event.get("time", 0.0) for event in kept["open"]] + [kept.get("time", 0.0)]
+    if not all(map(is_time, times)) or times != sorted(times):
+        raise InvalidInput(f"its snapshot has times {brief(times)}.")
     _check_tokens(kept["tokens"], kept["asked"])
     session = steps.restore(spec, kept)
     _check_open(spec, session, kept["open"])
@@ -124,15 +131,15 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
         if not 1 <= event["round"] <= session.round:
             raise InvalidInput(f"its snapshot has an open decision of round {event['round']}.")
         last = event["seq"]
-        number = int(str(event["decision"]).rpartition("-")[2])
-        asked = session._replace(asked=number, told=event["round"] - 1, seq=event["seq"] - 1)
+        before = {"asked": int(str(event["decision"]).rpartition("-")[2]), "seq": last - 1}
+        asked = session._replace(**before, told=event["round"] - 1, time=None)
         check_names(spec, steps.event_step(spec, asked, event))
 
 
 def check_names(spec: Spec, step: Step) -> None:
     """Refuse an event whose action or context has another name in the game."""
     event, context = step.event, step.context
-    if event["kind"] not in ("ask", "history"):
+    if "label" not in event:
         return
     given, name = event.get("context"), written(context.name)
     if isinstance(given, Mapping) and is_described(given):

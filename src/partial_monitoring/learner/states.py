@@ -77,7 +77,7 @@ def _names(state: Any) -> tuple[str, ...]:
 
 
 def _numbers(state: Any) -> tuple[str, ...]:
-    """Return the numbers that are learned in what otherwise follows from the game, if it has any."""
+    """Return the numbers that are learned in what follows from the game otherwise."""
     return getattr(type(state), "learned", ())
 
 

@@ -17,11 +17,11 @@ METHODS = ("append", "after", "keep", "latest")
 
 MEMORY = "memory"
 
-Named = Storage | str | Path | None
+AnyStorage = Storage | str | Path | None
 """A storage, or what names one."""
 
 
-def storage_of(given: Named) -> Storage:
+def storage_of(given: AnyStorage) -> Storage:
     """Return the storage that is given: "memory", None, the path of a log, or itself."""
     if given is None:
         return Nothing()
