@@ -141,9 +141,9 @@ def check_names(spec: Spec, step: Step) -> None:
     event, context = step.event, step.context
     if "label" not in event:
         return
-    given, name = event.get("context"), written(context.name)
-    if isinstance(given, Mapping) and is_described(given):
-        name = Unlisted(context.name).written()
+    given = event.get("context")
+    described = isinstance(given, Mapping) and is_described(given)
+    name = Unlisted(context.name).written() if described else written(context.name)
     if event["action"] != step.action or given != name:
         raise InvalidInput(f"event {event['seq']} has another action or context than it says.")
     if "available" in event:

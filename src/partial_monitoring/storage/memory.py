@@ -34,8 +34,8 @@ class Memory:
         self._held: tuple[tuple[bytes, ...], tuple[Event, ...]] = (), ()
         self._snapshot: Snapshot | None = None
         given = iter(events)
-        while some := list(islice(given, BLOCK)):
-            self.append(list(map(_copied, some)))
+        while some := tuple(islice(given, BLOCK)):  # what is packed is copied
+            self.append(some if len(some) == BLOCK else tuple(map(_copied, some)))
 
     def append(self, events: Sequence[Event]) -> None:
         blocks, latest = self._held
