@@ -19,6 +19,7 @@ from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 from partial_monitoring.learner import format_1, snapshots
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.identity import MOST_TOKENS
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, check_rounds, with_arrays
 from partial_monitoring.model.files import game_to_dict
@@ -114,7 +115,8 @@ def _with_events(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     for name, value in found.items():
         if name == "tokens" and data["format"] == 2:
             continue
-        if not (alike(value, kept[name]) or (name == "state" and arrays is None)):
+        said = kept[name][-MOST_TOKENS:] if name == "tokens" else kept[name]
+        if not (alike(value, said) or (name == "state" and arrays is None)):
             raise InvalidInput(f"its snapshot has another {name!r} than its events make.")
     return spec, session, events
 

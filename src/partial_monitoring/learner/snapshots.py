@@ -22,7 +22,7 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import BLOCKS, MOST_UNLISTED, TOGETHER
 from partial_monitoring.learner.decision import written
-from partial_monitoring.learner.identity import was_given_out
+from partial_monitoring.learner.identity import MOST_TOKENS, was_given_out
 from partial_monitoring.learner.session import Step
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, check_rounds
@@ -107,7 +107,8 @@ def _check_tokens(tokens: list[Any], asked: int) -> None:
     firsts = [first for _, first in tokens]
     valid = (
         all(type(first) is int for first in firsts)
-        and firsts[:1] == [0][: len(firsts)]
+        and (len(firsts) >= MOST_TOKENS or firsts[:1] in ([], [0]))
+        and len(firsts) <= MOST_TOKENS
         and (bool(tokens) == (asked > 0))
         and all(one < two for one, two in pairwise([*firsts, asked]))
         and all(
@@ -125,7 +126,9 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
         raise InvalidInput("its snapshot has a decision that is open twice.")
     last = 0
     for event in asks:
-        known = was_given_out(session.tokens, session.asked, event["decision"])
+        name, first = event["decision"], session.tokens[0][1] if session.tokens else 0
+        earlier = first > int(str(name).rpartition("-")[2])  # than the tokens that are kept
+        known = earlier or was_given_out(session.tokens, session.asked, name)
         if not known or event["kind"] != "ask" or not last < event["seq"] <= session.seq:
             raise InvalidInput(f"its snapshot has an open decision {brief(event['decision'])}.")
         if not 1 <= event["round"] <= session.round:

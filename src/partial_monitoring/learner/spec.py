@@ -36,7 +36,6 @@ class Session(NamedTuple):
     """What a learner knows after some events, never changed.
 
     Its size does not grow with their number, unless the state of its policy does, as with kernels.
-    It grows by one token whenever the learner is opened again.
     """
 
     state: Any
