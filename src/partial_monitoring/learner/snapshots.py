@@ -137,6 +137,17 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
         before = {"asked": int(str(event["decision"]).rpartition("-")[2]), "seq": last - 1}
         asked = session._replace(**before, told=event["round"] - 1, time=None)
         check_names(spec, steps.event_step(spec, asked, event))
+        if "answer" in event:
+            _check_answer(spec, session, name, event["answer"])
+
+
+def _check_answer(spec: Spec, session: Session, name: Any, answer: Event) -> None:
+    """Refuse an answer to an open decision that was never given."""
+    if answer["kind"] != "answer" or answer["decision"] != name or "observation" not in answer:
+        raise InvalidInput(f"its snapshot has an answer to decision {brief(name)} that is none.")
+    if not 0 < answer["seq"] <= session.seq:
+        raise InvalidInput(f"its snapshot has an answer with number {brief(answer['seq'])}.")
+    steps.event_step(spec, session._replace(seq=answer["seq"] - 1), answer)
 
 
 def check_names(spec: Spec, step: Step) -> None:
