@@ -25,6 +25,7 @@ from benchmarks import (
     regret_gaussian,
     scaling,
     segments,
+    size,
     windows,
 )
 
@@ -45,6 +46,7 @@ PARTS = {
     "regret_gaussian": regret_gaussian,
     "segments": segments,
     "windows": windows,
+    "size": size,
 }
 
 SEEDED = ("regret_gaussian", "segments")

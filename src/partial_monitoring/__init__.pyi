@@ -123,5 +123,6 @@ from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
+from .storage.file import LogFile as LogFile
 
 __version__: str

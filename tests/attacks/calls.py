@@ -118,6 +118,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "cross_kernel": np.eye(2).reshape(2, 2, 1),
     },
     "Learner": {"game": APPLES},
+    "LogFile": {"path": "log.ndjson"},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
     "Window": {"days": 30, "unanswered": "good"},

@@ -11,9 +11,9 @@ import numpy as np
 
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import forks
+from partial_monitoring.learner import forks, snapshots
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.amending import has_amendments, history_of
+from partial_monitoring.learner.amending import history_of
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.open import OpenDecision, open_decisions
@@ -185,7 +185,8 @@ class LearnerBase:
         """Move on to a session, after the events that lead to it are stored."""
         try:
             self._storage.append(events if self._defers else list(map(plain, events)))
-            self._session = session
+            before, self._session = self._session, session
+            snapshots.keep(self._spec, before, session, self._storage)
         except BaseException:  # an interruption may come when they are stored already
             with suppress(Exception):
                 self._catch_up()
@@ -193,9 +194,4 @@ class LearnerBase:
 
     def _catch_up(self) -> None:
         """Move on to the session after all events that are stored."""
-        rows = list(self._storage.after(self._session.seq))
-        if has_amendments(rows):
-            self._session = steps.folded(self._spec, self._storage.after())
-            return
-        for event in rows:
-            self._session = steps.fold(self._spec, self._session, event)
+        self._session = snapshots.caught_up(self._spec, self._session, self._storage)

@@ -34,6 +34,7 @@ from partial_monitoring.learner.answers import (
     open_decision,
 )
 from partial_monitoring.learner.clock import is_time
+from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
@@ -137,7 +138,8 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     if vector is not None:
         shown = vector[: context.game.row_count(action)].tolist()
-        told, counts = told + 1, counts.added(event.get("context"), action, shown)
+        told += 1
+        counts = counts.added(of_log(event.get("context"), context), action, shown)
     elif kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
     return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from hashlib import sha256
+from json import dumps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.contexts import Unlisted
+from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
 from partial_monitoring.learner.waiting import OpenDecisions
@@ -35,7 +37,6 @@ class Session(NamedTuple):
     """What a learner knows after some events, never changed.
 
     Its size does not grow with their number, unless the state of its policy does, as with kernels.
-    It grows by one token whenever the learner is opened again.
     """
 
     state: Any
@@ -139,7 +140,9 @@ class Spec:
 
     def read_context(self, written: Any) -> Context:
         """Return the game of a round in a context that is given as plain data."""
-        return self.context(game_from_dict(written) if isinstance(written, Mapping) else written)
+        if isinstance(written, Mapping) and not is_described(written):
+            written = game_from_dict(written)
+        return self.context(written)
 
     def uniforms(self, number: int) -> Array:
         """Return the uniform numbers of a decision, which follow from the seed and its number.
@@ -154,6 +157,14 @@ class Spec:
             numbers = [draw(start + t) for t in range(randomness.BLOCK)]
             self._drawn = block, numbers
         return numbers[place]
+
+    @cached_property
+    def digest(self) -> str | None:
+        """A hash of the spec, by which another one is recognized; None with parts of one's own."""
+        try:
+            return sha256(dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        except InvalidInput:
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""

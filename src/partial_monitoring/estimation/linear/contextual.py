@@ -48,14 +48,6 @@ class ContextualState:
     """The design of every context, in the coordinates of the estimate."""
 
     @property
-    def replayed(self) -> bool:
-        """Whether it is saved as its observations.
-
-        It is if an unlisted context exceeded the leverage of all listed ones.
-        """
-        return self.design.leverage > _largest_leverage(self.parts)
-
-    @property
     def design(self) -> Design:
         return self.estimate.design
 

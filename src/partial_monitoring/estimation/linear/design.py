@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +46,9 @@ class Design:
 
     Noise that depends on the action is divided out of maps and observations; then rho is 1.
     """
+
+    learned: ClassVar[tuple[str, ...]] = ("leverage",)
+    """What may change while it is played: contexts come whose rows are longer."""
 
     game: Game
     regularization: float
