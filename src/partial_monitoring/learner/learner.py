@@ -11,7 +11,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files, forks
@@ -20,10 +19,10 @@ from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.observations import history_of, one_per_action
 from partial_monitoring.learner.session import Request, open_decision
+from partial_monitoring.learner.shown import Shown
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.storage.base import Event, Storage, plain
 from partial_monitoring.storage.memory import Memory
@@ -38,7 +37,7 @@ MOST_ASKED = 1_000_000
 """Largest number of decisions that are made at once."""
 
 
-class Learner:
+class Learner(Shown):
     """A policy that learns from one live problem; threads may share it.
 
     Parameters
@@ -120,22 +119,6 @@ class Learner:
 
     def __copy__(self) -> Learner:
         return deepcopy(self)  # two learners must not write to one log
-
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={value}" for name, value in self._facts().items())
-        return f"Learner({facts})"
-
-    def _repr_html_(self) -> str:
-        rows = [(display.TableCell(x), display.TableCell(y)) for x, y in self._facts().items()]
-        return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
-
-    def _facts(self) -> dict[str, str]:
-        return {
-            "game": brief(self.game),
-            "policy": name_of(self.policy),
-            "round": str(self.round),
-            "open": str(len(self._session.open)),
-        }
 
     # -- what it uses ------------------------------------------------------------------------
 
@@ -369,17 +352,16 @@ class Learner:
         return confidence_of(self._spec, self._session, self._spec.context(context))
 
     def status(self, *, context: object = None) -> Status:
-        """Return which actions may still be best, what is at risk, and where data and model clash.
+        """Return what each action earns, which may still be best, and where data and model clash.
 
         In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
         >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
-        >>> print(learner.status())
-        Round 201: 'sell' looks best.
-        No other action can be best any more, if the model holds.
-        Certified: the bound of its expected regret holds, if the model does.
+        >>> status = learner.status()
+        >>> status.table["sell"].may_be_best, status.table["taste"].plays, status.plausible
+        (True, 200, ['sell'])
         """
         return status_of(self._spec, self._session, self._spec.context(context))
 
