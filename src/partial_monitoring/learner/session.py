@@ -166,6 +166,7 @@ def _decision(
         "probed": choice.probed is not None and bool(choice.probed[0]),
         "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
         "promise": spec.promise,
+        "units": spec.units,
     }
     return Decision.later(known, partial(_reason, context, choice))
 
