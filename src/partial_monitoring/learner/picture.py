@@ -36,7 +36,13 @@ GRID = 241
 
 
 def draw(
-    status: Status, game: Any, confidence: Any, observed: Tallies, ax: Any, title: str | None
+    status: Status,
+    game: Any,
+    confidence: Any,
+    observed: Tallies,
+    ax: Any = None,
+    title: str | None = None,
+    place: str = "",
 ) -> Figure:
     """Draw what is known into a new figure, one axes (without the shares) or two.
 
@@ -50,13 +56,16 @@ def draw(
         One axes or two; without them a new figure is made.
     title
         By default the action that looks best.
+    place
+        Where it does, in words.
     """
     from partial_monitoring.analysis import pictures
     from partial_monitoring.analysis.pictures import parts
     from partial_monitoring.analysis.pictures.frame import short_label
 
     if title is None:
-        title = f"Round {status.round:,}: {short_label(status.best)} looks best"
+        best = short_label(status.best)
+        title = f"Round {status.round:,}: {best} looks best{short_label(place)}"
     written("title", title)
     curve = at_points(game) and len(game.low) == 1 and confidence.anywhere is not None
     beliefs = _drawn(status)

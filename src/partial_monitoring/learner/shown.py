@@ -90,5 +90,6 @@ class Shown:
 
         spec, session = self._spec, self._session
         own = spec.context(context)
+        place = f" in {own.name}" if isinstance(own.name, str) else ""
         known = status_of(spec, session, own), own.game, confidence_of(spec, session, own)
-        return draw(*known, session.counts.at(spec.logged(own)), ax, title)
+        return draw(*known, session.counts.at(spec.logged(own)), ax, title, place)
