@@ -45,7 +45,8 @@ class Belief:
     share
         Its share of the latest quarter of the plays, to within a 32nd of all.
     next
-        The probability that the next decision plays it.
+        The probability that the next decision plays it; that of a point of a box is 0 unless it is
+        in the table.
     may_be_best
         Whether it may still be best.
     """
@@ -93,6 +94,16 @@ class BeliefTable:
     def __getitem__(self, label: str) -> Belief:
         return entry(self.noun, label, {row.label: row for row in self.rows})
 
+    @property
+    def shares(self) -> bool:
+        """Whether shares are printed; those of single points say little."""
+        return self.noun != "point"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns that are printed after the first one."""
+        return HEADS if self.shares else (*HEADS[:4], HEADS[-1])
+
     def to_list(self) -> list[dict[str, Any]]:
         """Return one row of plain data per action."""
         return [asdict(row) for row in self.rows]
@@ -119,14 +130,15 @@ class BeliefTable:
         for row, amounts, count in zip(shown, money, plays, strict=True):
             left, middle, right = (_between(ends, x) for x in (row.low, row.earns, row.high))
             drawn = Bar(left, middle, right, row.may_be_best)
-            rest = count, f"{row.share:.1%}", f"{row.next:.1%}", "yes" if row.may_be_best else "no"
+            often = [f"{row.share:.1%}", f"{row.next:.1%}"] if self.shares else []
+            rest = [count, *often, "yes" if row.may_be_best else "no"]
             bar = [TableCell("", bar=drawn)] if bars else []
             rows.append((TableCell(row.label), *bar, *map(TableCell, (*amounts, *rest))))
         hidden = len(self.rows) - len(shown) + self.more
         if hidden:
             blank = [TableCell("")] * (len(rows[0]) - 1)
             rows.append((TableCell(f"and {hidden:,} more"), *blank))
-        columns = (self.noun, *([""] if bars else []), *HEADS)
+        columns = (self.noun, *([""] if bars else []), *self.heads)
         return Sheet(title, columns, tuple(rows), notes)
 
 
@@ -330,7 +342,8 @@ def _notes(
             f"plays: the duels that an item was in; share: of the latest {recent:,} duels; next: "
             f"the probability that it is in the next one."
         )
-    notes = [f"earns: {what}; from, to: {_coverage(confidence, doubtful=doubtful)}.", share]
+    notes = [f"earns: {what}; from, to: {_coverage(confidence, doubtful=doubtful)}."]
+    notes += [share] if found.noun != "point" else []
     if game.traits.finite and game.features.max() <= 0 > game.features.min():
         notes.append("no action ever earns more than 0: -1 earned is a loss of 1.")
     return tuple(notes)

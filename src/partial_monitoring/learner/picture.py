@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partial_monitoring.display import HEX_COLORS
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, visible
 from partial_monitoring.learner.beliefs import Belief, at_points, rows_of
 from partial_monitoring.learner.counts import Tallies, width
 from partial_monitoring.learner.status import Status
@@ -61,11 +61,10 @@ def draw(
     """
     from partial_monitoring.analysis import pictures
     from partial_monitoring.analysis.pictures import parts
-    from partial_monitoring.analysis.pictures.frame import short_label
 
     if title is None:
-        best = short_label(status.best)
-        title = f"Round {status.round:,}: {best} looks best{short_label(place)}"
+        best = _text(status.best)
+        title = f"Round {status.round:,}: {best} looks best{_text(place)}"
     written("title", title)
     curve = at_points(game) and len(game.low) == 1 and confidence.anywhere is not None
     beliefs = _drawn(status)
@@ -123,18 +122,16 @@ def _draw_intervals(
     ax: Any, status: Status, beliefs: Sequence[Belief], colors: dict[int, str]
 ) -> None:
     """Draw the interval of every action as a line, filled where it may be best."""
-    from partial_monitoring.analysis.pictures.frame import short_label
-
     for place, row in enumerate(beliefs):
         color = colors.get(row.action, GREY)
         ax.plot([row.low, row.high], [place, place], color=color, linewidth=1.6, alpha=0.7)
         face = color if row.may_be_best else "white"
         ax.plot([row.earns], [place], "o", color=color, markersize=4.5, markerfacecolor=face)
-    ax.set_yticks(range(len(beliefs)), [short_label(row.label) for row in beliefs])
+    ax.set_yticks(range(len(beliefs)), [_text(row.label) for row in beliefs])
     ax.set_ylim(len(beliefs) - 0.4, -0.6)
     more = ""
     if status.table.noun == "item":
-        more = f" more than {short_label(status.best)}"
+        more = f" more than {_text(status.best)}"
     ax.set_xlabel(f"earns{more} per round; filled: may be best")
     hidden = len(status.table) + status.table.more - len(beliefs)
     if hidden:
@@ -163,8 +160,6 @@ def _draw_curve(ax: Any, status: Status, game: Any, confidence: Any, observed: T
 
 def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) -> None:
     """Draw the shares of actions in the plays as stacked steps over the observations."""
-    from partial_monitoring.analysis.pictures.frame import short_label
-
     ax.set_xlabel("observations")
     ax.set_ylim(0, 100)
     ax.set_ylabel("%")
@@ -172,7 +167,7 @@ def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) 
         return
     edges, shares = shares_over_time(game, observed, list(colors))
     stacked = np.concatenate([shares, 1.0 - shares.sum(axis=0, keepdims=True)])
-    names = [short_label(_name(game, a)) for a in colors]
+    names = [_text(_name(game, a)) for a in colors]
     if stacked[-1].max() > 1e-9:
         names.append("others")
     else:
@@ -191,6 +186,14 @@ def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) 
         handlelength=1.0,
         reverse=True,
     )
+
+
+def _text(label: str) -> str:
+    """Return a label that neither starts a formula nor hides in a legend, cut to size."""
+    from partial_monitoring.analysis.pictures.frame import short_label
+
+    shown = short_label(visible(label))
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def _name(game: Any, number: int) -> str:
