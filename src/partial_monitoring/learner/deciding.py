@@ -90,12 +90,12 @@ def _decision(
         "index": None if choice.index is None else context.own(choice.index),
         "context": context.name,
         "decided_by": choice.decided_by,
+        "units": spec.units,
         "considered": considered,
         "available": mask,
         "probed": choice.probed is not None and bool(choice.probed[0]),
         "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
         "promise": spec.promise,
-        "units": spec.units,
     }
     return Decision.later(known, partial(_reason, context, choice))
 

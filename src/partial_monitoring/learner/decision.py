@@ -76,6 +76,8 @@ class Decision:
         gaps of whole plans, one action for each context; "savings", information - gaps, where
         gaps are what actions cost now and information what they show is worth later; or "guard", a
         rule whose action may lose no more, by the gaps, than a budget allows.
+    units
+        What gaps and information are measured in, in words.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
@@ -86,8 +88,6 @@ class Decision:
         The probability that probes give to every action that is available; 0 without probes.
     promise
         What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
-    units
-        What gaps and information are measured in, in words.
     """
 
     id: str | int
@@ -106,12 +106,12 @@ class Decision:
     index: Array | None = None
     context: Any = None
     decided_by: str | None = None
+    units: Units = USUAL
     considered: Indices | None = None
     available: NDArray[np.bool_] | None = None
     probed: bool = False
     floor: float = 0.0
     promise: Promise | None = None
-    units: Units = USUAL
 
     @classmethod
     def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
