@@ -76,6 +76,8 @@ class BeliefTable:
         The number of actions that are left out.
     noun
         What a row is about: "action", "item" or "point".
+    against
+        In duels, what the rows are compared with: the item or point that looks best.
     notes
         What the columns mean, in sentences.
     """
@@ -83,6 +85,7 @@ class BeliefTable:
     rows: tuple[Belief, ...] = ()
     more: int = 0
     noun: str = "action"
+    against: str = ""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -204,9 +207,9 @@ def table_of(
     doubtful
         Whether the confidence set may miss the truth whatever its width.
     """
-    found = _estimates(game, confidence, best, {*observed.actions, *chances})
-    since = _latest(observed.rounds)
     plays = {a: tally.plays for a, tally in observed.actions.items()}
+    found = _estimates(game, confidence, best, rows_of(game, plays | dict(chances)))
+    since = _latest(observed.rounds)
     latest = {a: tally.plays - tally.before(since)[0] for a, tally in observed.actions.items()}
     recent = sum(latest.values())
     often, lately, upcoming = (rows_of(game, own) for own in (plays, latest, chances))
@@ -218,7 +221,7 @@ def table_of(
         bounds = earns, low, high
         rows.append(Belief(number, label, *bounds, played, share, coming, bool(plausible)))
     notes = _notes(game, confidence, found, recent, doubtful=doubtful)
-    return BeliefTable(tuple(rows), found.more, found.noun, notes)
+    return BeliefTable(tuple(rows), found.more, found.noun, found.against, notes)
 
 
 def _latest(rounds: int) -> int:
@@ -241,51 +244,36 @@ def rows_of(game: Any, actions: Mapping[int, float]) -> dict[int, float]:
 def _estimates(
     game: Any, confidence: Any, best: NDArray[np.bool_], played: Collection[int]
 ) -> _Estimates:
-    """Return what a confidence set says about the actions, items or points of a game."""
-    if game.traits.duels:
-        return (_of_pairs if of_pairs(game, confidence) else _of_items)(game, confidence, best)
-    order = _order(confidence.means[0])
-    noun = "action"
+    """Return what a confidence set says about the actions, items or points of a game.
+
+    Duels show differences only, so items are compared with the one that looks best.
+    """
+    if of_pairs(game, confidence):
+        return _of_pairs(game, confidence, best)
+    means, duels = confidence.means[0], game.traits.duels
+    order, noun = _order(means), "item" if duels else "action"
     if at_points(game):
         order, noun = _apart(game, confidence, order, played), "point"
-    chosen = order[:MOST_ROWS]
-    values = _values(confidence.means[0, chosen], confidence.intervals(chosen))
+    first, chosen = int(order[0]), order[:MOST_ROWS]
+    middle = means[chosen] - means[first] if duels else means[chosen]
+    values = _values(middle, confidence.intervals(chosen, first if duels else None))
     numbers = [number_of(game, confidence, int(a)) for a in chosen]
     labels = [confidence.game.actions[a] for a in chosen]
-    return _Estimates(numbers, labels, values, best[chosen], len(order) - len(chosen), noun)
-
-
-def _of_items(game: Any, confidence: Any, best: NDArray[np.bool_]) -> _Estimates:
-    """Return what the confidence set of items says, against the one that looks best."""
-    means = confidence.means[0]
-    order = _order(means)
-    first, chosen = int(order[0]), order[:MOST_ROWS]
-    ends = confidence.intervals(chosen, first)
-    return _item_estimates(game, chosen, means - means[first], ends, best[chosen])
+    more, against = len(order) - len(chosen), labels[0] if duels else ""
+    return _Estimates(numbers, labels, values, best[chosen], more, noun, against)
 
 
 def _of_pairs(game: Any, confidence: Any, best: NDArray[np.bool_]) -> _Estimates:
     """Return what the confidence set of pairs says of items: a pair earns what both do."""
     count = game.item_count
     rows = np.stack([game.item_row(item) for item in range(count)])
-    means = rows @ confidence.center[0]
-    order = _order(means)
-    first, chosen = int(order[0]), order[:MOST_ROWS]
-    away = rows[chosen] - rows[first]
+    order = _order(rows @ confidence.center[0])
+    chosen = order[:MOST_ROWS]
+    away = rows[chosen] - rows[order[0]]
     ends = -confidence.support(-away), confidence.support(away)
-    return _item_estimates(game, chosen, means - means[first], ends, best[chosen * (count + 1)])
-
-
-def _item_estimates(
-    game: Any,
-    chosen: Indices,
-    behind: Array,
-    ends: tuple[Array, Array],
-    best: NDArray[np.bool_],
-) -> _Estimates:
-    values, items = _values(behind[chosen], ends), chosen.tolist()
-    labels, more = [game.items[a] for a in items], game.item_count - len(items)
-    return _Estimates(items, labels, values, best, more, "item", labels[0])
+    values, labels = _values(away @ confidence.center[0], ends), [game.items[a] for a in chosen]
+    plausible, more = best[chosen * (count + 1)], count - len(chosen)
+    return _Estimates(chosen.tolist(), labels, values, plausible, more, "item", labels[0])
 
 
 def _order(means: Array) -> Indices:
@@ -337,9 +325,10 @@ def _notes(
     what = "the estimated reward per round"
     share = f"share: of the latest {recent:,} plays; next: the probability of the next decision."
     if found.against:
-        what = f"how much more than '{found.against}' an item is estimated to earn per round"
+        own = "an item" if found.noun == "item" else "a point"
+        what = f"how much more than '{found.against}' {own} is estimated to earn per round"
         share = (
-            f"plays: the duels that an item was in; share: of the latest {recent:,} duels; next: "
+            f"plays: the duels that {own} was in; share: of the latest {recent:,} duels; next: "
             f"the probability that it is in the next one."
         )
     notes = [f"earns: {what}; from, to: {_coverage(confidence, doubtful=doubtful)}."]

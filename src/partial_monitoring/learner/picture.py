@@ -129,9 +129,7 @@ def _draw_intervals(
         ax.plot([row.earns], [place], "o", color=color, markersize=4.5, markerfacecolor=face)
     ax.set_yticks(range(len(beliefs)), [_text(row.label) for row in beliefs])
     ax.set_ylim(len(beliefs) - 0.4, -0.6)
-    more = ""
-    if status.table.noun == "item":
-        more = f" more than {_text(status.best)}"
+    more = f" more than {_text(status.table.against)}" if status.table.against else ""
     ax.set_xlabel(f"earns{more} per round; filled: may be best")
     hidden = len(status.table) + status.table.more - len(beliefs)
     if hidden:
@@ -140,22 +138,23 @@ def _draw_intervals(
 
 def _draw_curve(ax: Any, status: Status, game: Any, confidence: Any, observed: Tallies) -> None:
     """Draw the estimate over an interval with its band, and the means of what was seen."""
+    ax.set_ylabel("earns per round")
     low, high = float(game.low[0]), float(game.high[0])
     grid = np.linspace(low, high, GRID)
     means, lengths = confidence.anywhere(grid[:, None])
     reach = float(np.sqrt(confidence.beta[0])) * lengths
     ax.fill_between(grid, means - reach, means + reach, color=HEX_COLORS[0], alpha=0.18, lw=0)
     ax.plot(grid, means, color=HEX_COLORS[0], linewidth=1.4)
-    if observed.actions:
+    if observed.actions and not game.traits.duels:
+        ax.set_ylabel("earns per round; dots: what was seen")
         played = np.array(list(observed.actions), dtype=np.int64)
         shown = [tally.total[0] / tally.plays for tally in observed.actions.values()]
         often = np.array([tally.plays for tally in observed.actions.values()])
         sizes = 10 * np.sqrt(often)
         ax.scatter(game.points_of(played)[:, 0], shown, sizes, color="#333333", alpha=0.7, lw=0)
-    best = float(game.point(status.action)[0])
+    best = float(game.points_of(np.array([status.action]))[0, 0])
     ax.axvline(best, color=GREY, linewidth=0.8, linestyle="--")
     ax.set_xlim(low, high)
-    ax.set_ylabel("earns per round; dots: what was seen")
 
 
 def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) -> None:
