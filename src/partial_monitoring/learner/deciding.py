@@ -90,6 +90,7 @@ def _decision(
         "index": None if choice.index is None else context.own(choice.index),
         "context": context.name,
         "decided_by": choice.decided_by,
+        "units": spec.units,
         "considered": considered,
         "available": mask,
         "probed": choice.probed is not None and bool(choice.probed[0]),

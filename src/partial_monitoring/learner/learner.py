@@ -336,17 +336,16 @@ class Learner(LearnerBase):
         return confidence_of(self._spec, self._session, self._spec.context(context))
 
     def status(self, *, context: object = None) -> Status:
-        """Return which actions may still be best, what is at risk, and where data and model clash.
+        """Return what each action earns, which may still be best, and where data and model clash.
 
         In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
         >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
-        >>> print(learner.status())
-        Round 201: 'sell' looks best.
-        No other action can be best any more, if the model holds.
-        Certified: the bound of its expected regret holds, if the model does.
+        >>> status = learner.status()
+        >>> status.table["sell"].may_be_best, status.table["taste"].plays, status.plausible
+        (True, 200, ['sell'])
         """
         return status_of(self._spec, self._session, self._spec.context(context))
 

@@ -27,6 +27,7 @@ from partial_monitoring.policies.on_device import on_device, on_host
 from partial_monitoring.policies.policy import PENDING, Policy, is_policy, uniform_stream
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, brief, one_of
 
 MOST_UNCOMPILED = 10_000
@@ -121,6 +122,11 @@ class Spec:
     def promise(self) -> Promise | None:
         """What the policy promises on the game."""
         return promise_of(self.policy, self.game)
+
+    @cached_property
+    def units(self) -> Units:
+        """What the policy measures gaps and information in, in words."""
+        return units_of(self.policy, self.start.state)
 
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""

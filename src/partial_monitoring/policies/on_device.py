@@ -22,6 +22,7 @@ from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy
 from partial_monitoring.policies.promise import Promise, promise_of
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, brief
 
 RULES = (
@@ -145,6 +146,10 @@ class OnDevice:
     def draws(self, state: PlacedState) -> int:
         """Return that one uniform number decides in a round."""
         return 1
+
+    def units(self, state: PlacedState) -> Units:
+        """Return what the rule measures gaps and information in."""
+        return units_of(state.rule)
 
     def promise(self, game: AnyGame | None = None) -> Promise | None:
         """Return what the policy inside promises, which does not depend on how many actions."""

@@ -79,7 +79,7 @@ class BoxState:
         with one_thread():
             known = BoxPosterior.on(self.game, self.design, self.data[0])
             estimate = known.estimate(candidate_points(known, 1.0), named=True)
-            return KernelEllipsoid.around(estimate, schedule)
+            return replace(KernelEllipsoid.around(estimate, schedule), anywhere=known.at)
 
 
 @initial_state.register

@@ -17,6 +17,7 @@ from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, expecting, seen
 from partial_monitoring.policies.program import Program, program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
 
@@ -139,6 +140,10 @@ class Calibrated:
     def program(self, state: CalibratedState) -> Program:
         """Return the compiled rounds of the rule, or say why there are none."""
         return program_of(state.rule, state.known)
+
+    def units(self, state: CalibratedState) -> Units:
+        """Return what the rule measures gaps and information in."""
+        return units_of(state.rule, state.known)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what the guard proves; without one, where to find what was measured."""

@@ -24,6 +24,7 @@ from partial_monitoring.policies.ids.duels import duels_of
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.policy import Choices, Policy, draw, gathered, point_mass
+from partial_monitoring.policies.units import Units, units_of_parts
 from partial_monitoring.validation import LARGEST, SMALLEST, Array
 
 SHOWN = schedules.deviations(2.0)
@@ -102,6 +103,9 @@ class ImprovingDuels(DuelingIDS):
         actions, width = np.flatnonzero(available), len(available)
         view = View(state.through_pairs(actions, self.confidence), actions=actions, width=width)
         return gathered([(view, _listed(self).choose(view, uniforms))])
+
+    def units(self, state: Any = None) -> Units:
+        return units_of_parts(gaps.improvement, information.improvement)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence

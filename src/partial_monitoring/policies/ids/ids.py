@@ -29,6 +29,7 @@ from partial_monitoring.policies.ids.sampling import Generalized, Rule, Sampling
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.policies.promise import Promise, of_parts
+from partial_monitoring.policies.units import Units, units_of_parts
 from partial_monitoring.validation import Array
 
 
@@ -119,6 +120,10 @@ class IDS(EstimatingPolicy):
         from partial_monitoring.policies.ids.program import ids_program
 
         return ids_program(self, state)
+
+    def units(self, state: Any = None) -> Units:
+        """Return what gaps and information are measured in."""
+        return units_of_parts(self.gap, self.information)
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what is proven of these parts, on a game or wherever the theory holds."""
