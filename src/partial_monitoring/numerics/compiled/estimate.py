@@ -45,6 +45,10 @@ class Actions(NamedTuple):
     """Shape (k,)."""
     hidden: np.ndarray
     """Squared lengths of features in unseen directions over lambda, shape (k,)."""
+    keep: float
+    """What an observation weighs one round later, 1 if nothing is forgotten."""
+    memory: int
+    """The most rounds that are counted."""
 
 
 class Known(NamedTuple):
@@ -113,6 +117,18 @@ def fill_information(known, rows, i, scratch):
 
 
 @compiled(allocates=False)
+def forget(actions, known, i):
+    """Let the observations of row i lose weight; what follows from them is refreshed later."""
+    if actions.keep < 1.0:
+        gram, vector = known.gram[i], known.vector[i]
+        for p in range(len(vector)):
+            vector[p] *= actions.keep
+            for q in range(len(vector)):
+                gram[p, q] *= actions.keep
+            gram[p, p] += (1.0 - actions.keep) * actions.regularization
+
+
+@compiled(allocates=False)
 def take_in(actions, known, rows, i, action, scratch):
     """Let row i take in what an action showed; return the largest leverage of one of its rows."""
     most = 0.0
@@ -178,12 +194,13 @@ def learn(world, data, i, action, t, actions, known, rule, scratch):
     their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
     worlds.observe(world, i, 0, action, t, scratch.shown)
+    forget(actions, known, i)
     leverage = take_in(actions, known, rule.rows, i, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):
         data.sums[i, action, j] += scratch.shown[j]
     rounds = known.round[i]
-    known.round[i] = rounds + 1
+    known.round[i] = min(rounds + 1, actions.memory)
     stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
     return not stale or refresh(actions, known, rule.most, rule.rows, i, scratch)
 

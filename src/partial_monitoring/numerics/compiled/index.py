@@ -87,6 +87,17 @@ def count(table, place, observation, own):
 
 
 @compiled(allocates=False)
+def forget(table, own):
+    """Let what was counted lose weight, but not the prior; return whether x is stale by that."""
+    rounds = 0
+    for i in range(len(own.counts)):
+        own.counts[i] = table.prior[i] + table.keep * (own.counts[i] - table.prior[i])
+    for z in range(len(own.seen)):
+        rounds += own.seen[z]
+    return rounds % table.period == 0
+
+
+@compiled(allocates=False)
 def grows(t, growth):
     """Whether the number of rounds passes the next power of 1 + growth in round t."""
     step = log1p(growth)
@@ -100,6 +111,8 @@ def take_in(table, own, t, z, action, observation):
     Return whether the estimate is stale.
     """
     own.seen[z] += 1
+    if table.keep < 1.0:
+        return forget(table, own) | count(table, table.positions[z, action], observation, own)
     stale = count(table, table.positions[z, action], observation, own)
     if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
         stale = grows(t, table.growth) or stale
@@ -118,6 +131,6 @@ def update_each(table, known, context, action, observation, stale, scratch):
         if action[i] >= 0:
             t = known.round[i]
             due = take_in(table, own, t, context[i], action[i], observation[i]) or due
-            known.round[i] = t + 1
+            known.round[i] = min(t + 1, table.memory)
         if due:
             profile(table, own, scratch)
