@@ -140,7 +140,8 @@ def test_signals_are_counted_with_their_weights_and_the_prior_is_kept(name: str)
         if own.start < own.stop and model.games[z].traits.finite:
             values[rng.integers(own.stop - own.start)] = 1.0
         elif own.start < own.stop:
-            values[:] = rng.choice([-1.0, 1.0])
+            low = 0.0 if model.games[z].noise == "bernoulli" else -1.0
+            values[:] = rng.choice([low, 1.0], size=game.m)
         context = {"context": np.array([z])} if game.traits.contexts else {}
         state = policy.update(state, np.array([action]), values[None], **context)
         counts *= keep
