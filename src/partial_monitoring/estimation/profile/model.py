@@ -14,7 +14,7 @@ of their context, in a unit of about their own size: nothing depends on either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,7 +154,7 @@ class SignalModel:
     @cached_property
     def design(self) -> Design:
         """All actions as least squares sees them, for what a status reports."""
-        return design(self.joint)
+        return replace(design(self.joint), forgetting=self.forgetting)
 
     def contexts(self, context: Indices | None, replicates: int) -> Indices:
         """Return the contexts of all replicates (n,), which are 0 in a game without any."""
