@@ -32,9 +32,15 @@ def observed(game: Any, rounds: int, seed: int) -> tuple[Any, Any]:
     return rng.integers(game.k, size=(rounds, 2)), rng.random((rounds, 2, game.m))
 
 
-def weighted(design: Any, rows: Any, residual: Any, keep: float) -> tuple[Any, Any]:
+def weights(count: int, keep: float) -> Any:
+    """Return the weights of observations (count,), the oldest first, by definition."""
+    return (1 + keep) / (1 + keep**count) * keep ** np.arange(count)[::-1]
+
+
+def weighted(design: Any, rows: Any, residual: Any, half_life: float) -> tuple[Any, Any]:
     """Return the Gram matrix (r, r) and the vector (r,) of rows (rounds, m, r), by definition."""
-    weight = keep ** np.arange(len(rows))[::-1]
+    keep, count = 0.5 ** (1 / half_life), min(len(rows), Forgetting(half_life).memory - 1)
+    weight = (1 + keep) / (1 + keep**count) * keep ** np.arange(len(rows))[::-1]
     gram = design.regularization * np.eye(design.rank)
     gram = gram + np.einsum("t,tmp,tmq->pq", weight, rows, rows)
     return gram, np.einsum("t,tm,tmp->p", weight, residual, rows)
@@ -46,7 +52,7 @@ def weighted(design: Any, rows: Any, residual: Any, keep: float) -> tuple[Any, A
 def test_least_squares_is_that_of_all_weighted_observations(
     name: str, half_life: float, rounds: int, seed: int
 ) -> None:
-    game, keep = GAMES[name], 0.5 ** (1 / half_life)
+    game = GAMES[name]
     policy = pm.IDS(half_life=half_life)
     state = policy.init(game, 2)
     actions, shown = observed(game, rounds, seed)
@@ -58,7 +64,7 @@ def test_least_squares_is_that_of_all_weighted_observations(
         played = actions[:, i]
         masked = np.where(np.arange(game.m) < design.counts[played][:, None], shown[:, i], 0.0)
         residual = masked * design.whitening[played][:, None] - design.expected[played]
-        gram, vector = weighted(design, design.maps[played], residual, keep)
+        gram, vector = weighted(design, design.maps[played], residual, half_life)
         size = np.abs(gram).max()
         np.testing.assert_allclose(state.estimate.gram[i], gram, atol=1e-10 * size)
         np.testing.assert_allclose(
@@ -73,28 +79,42 @@ def test_least_squares_is_that_of_all_weighted_observations(
             np.testing.assert_allclose(state.estimate.coordinates[i], solved, rtol=1e-6, atol=1e-9)
 
 
-def test_the_confidence_set_holds_that_of_the_squared_weights() -> None:
-    """V~ <= V: the norm of V V~^-1 V is larger than that of V, and so is log det V than of V~."""
-    game, half_life, rounds = GAMES["bandit"], 20.0, 200
-    policy = pm.IDS(half_life=half_life)
-    state, keep = policy.init(game, 1), 0.5 ** (1 / half_life)
+def test_weights_add_up_to_the_effective_number_of_observations() -> None:
+    for count in (1, 7, 300):
+        own = weights(count, 0.98)
+        np.testing.assert_allclose(own.sum(), own.sum() ** 2 / (own**2).sum())
+    assert weights(1, 0.98) == 1.0
+
+
+def test_the_norm_is_that_of_the_squared_weights_if_play_does_not_depend_on_age() -> None:
+    """V V~^-1 V is V, up to how often each action happened to be played."""
+    game, rounds = GAMES["bandit"], 2000
+    policy = pm.IDS(half_life=200.0)
+    state, keep = policy.init(game, 1), 0.5 ** (1 / 200.0)
     actions, shown = observed(game, rounds, 3)
     for action, values in zip(actions, shown, strict=True):
         state = policy.update(state, action[:1], values[:1])
-    design, zero = state.design, np.zeros((rounds, game.m))
-    squared, _ = weighted(design, design.maps[actions[:, 0]], zero, keep**2)
-    gram = state.estimate.gram[0]
-    tight = gram @ np.linalg.inv(squared) @ gram
-    assert np.linalg.eigvalsh(tight - gram).min() >= -1e-9
-    log_det = np.linalg.slogdet(squared / design.regularization)[1]
-    assert state.estimate.log_det[0] >= log_det > 0.6 * state.estimate.log_det[0]
-    beta = policy.confidence_set(state).beta[0]
-    spread = 4 * np.log(Forgetting(half_life).memory) + log_det
-    assert beta >= (design.noise_std * spread**0.5 + design.norm_bound) ** 2
+    design, gram = state.design, state.estimate.gram[0]
+    rows, own = design.maps[actions[:, 0]], weights(800, keep)  # t counts four half-lives
+    squared = design.regularization * np.eye(design.rank)
+    squared = squared + np.einsum("t,tmp,tmq->pq", own**2, rows[-800:], rows[-800:])
+    root = np.linalg.cholesky(np.linalg.inv(gram))
+    ratios = np.linalg.eigvalsh(root.T @ squared @ root)  # of V~ to V
+    assert 0.85 < ratios.min() <= ratios.max() < 1.15
+
+
+def test_what_was_not_observed_for_long_is_not_known() -> None:
+    game = pm.Game(np.eye(2), np.eye(2)[:, None], pm.AllParameters(2))
+    policy = pm.IDS(half_life=20.0)
+    state, one, two = policy.init(game, 1), np.array([0]), np.array([1])
+    for t in range(300):
+        state = policy.update(state, one if t < 100 else two, np.zeros((1, 1)))
+    first, second = state.estimate.variances[0]
+    assert first > 0.9 > 0.1 > second
 
 
 def test_duels_and_contexts_forget_as_well() -> None:
-    half_life, keep = 15.0, 0.5 ** (1 / 15.0)
+    half_life = 15.0
     items = pm.games.dueling(np.random.default_rng(1).standard_normal((4, 3)))
     duels, survey = pm.DuelingIDS(half_life=half_life), pm.games.survey()
     state = duels.init(items, 2)
@@ -102,7 +122,7 @@ def test_duels_and_contexts_forget_as_well() -> None:
     for action, values in zip(actions, shown, strict=True):
         state = duels.update(state, action, values)
     rows = np.array([items.rows(a) for a in actions[:, 0]]) @ state.design.basis
-    gram, vector = weighted(state.design, rows, shown[:, 0], keep)
+    gram, vector = weighted(state.design, rows, shown[:, 0], half_life)
     np.testing.assert_allclose(state.estimate.gram[0], gram, rtol=1e-9)
     np.testing.assert_allclose(state.estimate.vector[0], vector, rtol=1e-8)
     for policy in (pm.ContextualIDS(half_life=half_life), pm.IDS(half_life=half_life)):
@@ -117,7 +137,7 @@ def test_duels_and_contexts_forget_as_well() -> None:
         every = np.zeros((50, survey.m, known.design.rank)), np.zeros((50, survey.m))
         for t, (own, residual) in enumerate(seen):
             every[0][t, : len(own)], every[1][t, : len(own)] = own, residual
-        gram, vector = weighted(known.design, *every, keep)
+        gram, vector = weighted(known.design, *every, half_life)
         np.testing.assert_allclose(known.estimate.gram[0], gram, atol=1e-9)
         np.testing.assert_allclose(known.estimate.vector[0], vector, atol=1e-9)
 
@@ -148,13 +168,14 @@ def test_signals_are_counted_with_their_weights_and_the_prior_is_kept(name: str)
         counts[own] += signals.scale[own] * values[signals.source[own]] + signals.shift[own]
         actions.append(place)
         shown.append(values)
+    counts *= (1 + keep) / (1 + keep ** (Forgetting(half_life).memory - 1))
     np.testing.assert_allclose(state.known.counts[0], signals.prior + counts, rtol=1e-9)
-    assert state.known.round.tolist() == [Forgetting(half_life).memory]
+    assert state.known.round.tolist() == [Forgetting(half_life).memory] == [49]
     estimate, design = state.known.least_squares(), model.design
     often = np.array([own.start < own.stop for own in map(slice, signals.first, signals.first[1:])])
     rows = design.maps[actions] * often[actions][:, None, None]
     residual = np.array(shown)[:, : design.maps.shape[1]] - design.expected[actions]
-    gram, vector = weighted(design, rows, residual, keep)
+    gram, vector = weighted(design, rows, residual, half_life)
     np.testing.assert_allclose(estimate.gram[0], gram, atol=1e-9)
     np.testing.assert_allclose(estimate.vector[0], vector, atol=1e-9)
 
@@ -172,7 +193,7 @@ def test_everything_that_follows_is_up_to_date_in_every_round() -> None:
 
 def test_how_many_rounds_count() -> None:
     assert Forgetting().memory == Forgetting(1e30).memory == FOREVER
-    assert Forgetting(2000.0).memory == 2885
-    assert Forgetting(1e-9).memory == 1
+    assert Forgetting(2000.0).memory == 8001
+    assert Forgetting(1e-9).memory == 2
     assert Forgetting(1e-9).keep == 0.0
     assert not Forgetting().active

@@ -1,17 +1,25 @@
 """Forgetting: what was observed weighs less with every round, because the world may have changed.
 
-With a half-life h, an observation weighs gamma = 2^(-1/h) times as much in every later round. What
-is assumed before the first one (regularisation, pseudo-counts) is not forgotten. Least squares with
-these weights (Russac, Vernade and Cappe, "Weighted linear bandits for non-stationary environments",
-2019) has
+With a half-life h, an observation of age i weighs c_t gamma^i after t observations, where gamma =
+2^(-1/h) and c_t = (1 + gamma) / (1 + gamma^t). What is assumed before the first one
+(regularisation, pseudo-counts) is not forgotten.
 
-    V_t = lambda I + sum_s gamma^(t-s) M_s' M_s,    V~_t the same with the weights gamma^(2(t-s)),
+With weights w_i, least squares has the Gram matrix V = lambda I + sum_i w_i M_i' M_i, and in a
+still world the truth is within beta^(1/2) of the estimate in the norm of V V~^-1 V, where V~ has
+the squared weights, and its determinant is that of beta (Russac, Vernade and Cappe, "Weighted
+linear bandits for non-stationary environments", 2019). Two things follow:
 
-and in a still world |theta_hat - theta| <= beta_t^(1/2) in the norm of V_t V~_t^-1 V_t, where
-beta_t contains log det V~_t. Weights are at most 1, so V~_t <= V_t: the set with the norm of V_t
-and with log det V_t contains that one, and holds the truth as surely. It is E_t here: all that is
-computed from V_t stays as it is, for a radius that is at most 2^(1/2) times as large, up to the
-logarithm.
+- c_t makes the sums of the weights and of their squares equal: all observations together weigh as
+  much as their effective number, sum(w)^2 / sum(w^2). Then V~ is V if what was played does not
+  depend on the age, and E_t with the norm and the determinant of V, which is computed as always, is
+  the set above. Without it (c_t = 1) the set would be 2^(1/2) times as wide as it has to be, and
+  exploring for nothing would cost up to twice as much.
+- An action that was last played long ago has V~ < V: E_t is wider there than a still world asks
+  for, and that is meant. In a world that changes, what was not observed for long is not known, and
+  the norm of V V~^-1 V would not say so before the prior outweighs all observations.
+
+For an action that has come to be played only lately E_t may be up to 2^(1/2) times too narrow; no
+bound is proven for policies that forget.
 """
 
 from __future__ import annotations
@@ -35,16 +43,13 @@ class Forgetting:
 
     @property
     def keep(self) -> float:
-        """gamma: what an observation weighs one round later."""
+        """Gamma."""
         return 1.0 if self.half_life is None else float(0.5 ** (1.0 / self.half_life))
 
     @property
     def memory(self) -> int:
-        """How many rounds count in the long run, the sum of all weights.
-
-        What depends on t (failure probabilities, how long a discovery serves) sees no more rounds.
-        """
-        return FOREVER if self.keep == 1.0 else max(int(1.0 / (1.0 - self.keep)), 1)
+        """The largest t: what depends on the number of rounds sees no more than four half-lives."""
+        return FOREVER if self.keep == 1.0 else 1 + max(int(4.0 * (self.half_life or 0.0)), 1)
 
     @property
     def active(self) -> bool:

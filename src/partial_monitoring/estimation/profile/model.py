@@ -141,10 +141,12 @@ class SignalModel:
         from partial_monitoring.numerics.compiled.profile import Table
 
         rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
-        constants = self.unit, GROWTH, DAMPING, self.signals.prior
+        constants: tuple[Any, ...] = self.unit, GROWTH, DAMPING, self.signals.prior
         keep, memory = self.forgetting.keep, self.forgetting.memory
-        period = max(int(GROWTH * memory), 1)
-        return Table(*self.signals[:-1], *rewards, *self.rivals, *constants, keep, memory, period)
+        period = int(GROWTH / (1.0 - keep)) if keep < 1.0 else memory
+        return Table(
+            *self.signals[:-1], *rewards, *self.rivals, *constants, keep, memory, max(period, 1)
+        )
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:

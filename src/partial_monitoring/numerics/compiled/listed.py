@@ -12,6 +12,7 @@ from partial_monitoring.numerics.compiled.estimate import (
     Known,
     Scratch,
     forget,
+    next_round,
     refresh,
     take_in,
 )
@@ -198,6 +199,6 @@ def finish(
     forget(actions, known, i)
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
-    known.round[i] = min(rounds + 1, actions.memory)
+    next_round(actions, known, i)
     stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
     return not stale or refresh(actions, known, rule.most, 0, i, scratch)

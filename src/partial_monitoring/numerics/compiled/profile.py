@@ -63,7 +63,7 @@ class Table(NamedTuple):
     damping: float
     prior: np.ndarray
     keep: float
-    """What an observation weighs one round later, 1 if nothing is forgotten."""
+    """gamma, 1 if nothing is forgotten."""
     memory: int
     """The most rounds that are counted."""
     period: int
