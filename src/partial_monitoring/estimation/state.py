@@ -41,6 +41,8 @@ class Prior:
     """theta_0."""
     norm_bound: float | None = None
     """B."""
+    half_life: float | None = None
+    """After how many rounds an observation weighs half; None if nothing is forgotten."""
 
 
 class Pending(NamedTuple):

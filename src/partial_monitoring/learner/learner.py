@@ -273,6 +273,23 @@ class Learner(LearnerBase):
             events = list(self._storage.after())
             self._publish(*amend(self._spec, self._session, events, rows))
 
+    def reset(self) -> None:
+        """Forget what was learned, because the world has changed: the next ask starts anew.
+
+        The log stays, decisions stay open, and their answers will be learned from. For a world that
+        keeps changing, policies have ``half_life``.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.apple_tasting())
+        >>> learner.tell_past(["taste"] * 30, ["rotten"] * 30)
+        >>> learner.reset()
+        >>> learner.confidence_set().estimate, len(learner.events)
+        (array([[0.5, 0.5]]), 31)
+        """
+        with self._lock:
+            event = {"seq": self._session.seq + 1, "kind": "reset"}
+            self._publish(steps.fold(self._spec, self._session, event), [event])
+
     def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
         """Return the ids of open decisions, of which no two are the same; under the lock."""
         names = [open_decision(self._session, item).event["decision"] for item in decisions]

@@ -13,6 +13,7 @@ import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
@@ -55,6 +56,8 @@ class Session(NamedTuple):
     """Of the last decision whose time is known, in seconds since 1970."""
     oldest: int | None = None
     """No decision with a lower number is waiting to be due; None if that was not looked for."""
+    since: int = 0
+    """The number of observations before the last reset, which the state does not know of."""
 
     @property
     def round(self) -> int:
@@ -135,6 +138,20 @@ class Spec:
         if given not in self._contexts:
             self._contexts[given] = self.game.context(given)
         return self._contexts[given]
+
+    @property
+    def nowhere(self) -> Context:
+        """The context of an event that has none."""
+        return Context(self.game)
+
+    def counted(self, session: Session) -> int:
+        """Return how many observations the state of a session counts.
+
+        Those since the last reset, but no more than its policy remembers.
+        """
+        design = getattr(self.start.state, "design", None)
+        memory = getattr(design, "forgetting", REMEMBERING).memory
+        return min(session.told - session.since, memory - 1)
 
     def logged(self, context: Context) -> str | Unlisted | None:
         """Return a context as events have it: by its label, or as an unlisted one."""

@@ -143,7 +143,7 @@ def status_of(spec: Spec, session: Session, own: Context) -> Status:
     caveat = getattr(policy, "caveat", None)
     found = status(own.game, confidence, *decision, counts, doubtful=caveat is not None)
     warnings = found.warnings if caveat is None else [caveat, *found.warnings]
-    return replace(found, warnings=warnings, promise=spec.promise)
+    return replace(found, round=session.round, warnings=warnings, promise=spec.promise)
 
 
 def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
@@ -228,7 +228,7 @@ def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
         if _has_changed(tally, observed.middle, size):
             drifting.append(
                 f"what '{game.action_label(a)}' shows has changed over time; the truth may be "
-                f"drifting."
+                f"drifting: half_life= of the policy forgets gradually, learner.reset() at once."
             )
     spread = float(np.sqrt(squares / count)) if count else 0.0
     if spread > 1 + SUSPICIOUS / np.sqrt(2 * max(count, 1)):

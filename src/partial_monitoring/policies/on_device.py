@@ -15,7 +15,8 @@ from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.numerics.cuda import check_device
 from partial_monitoring.numerics.cuda.layout import LARGEST
-from partial_monitoring.policies.calibrated.calibrated import Calibrated, rule_for
+from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
@@ -89,6 +90,8 @@ class OnDevice:
         if replicates != 1:
             raise InvalidInput(f"device {self.device!r} plays one run at a time; got {replicates}.")
         rule = rule_of(self.inner, game)
+        if rule.half_life is not None:
+            raise InvalidInput(f"half_life must be None on a device; got {rule.half_life:g}.")
         number = self._number(rule)
         state = catalogue_state(game, rule.prior, capped=number == CAPPED)
         if rule.gap is gaps.relaxed and not state.design.cut.whole:
@@ -193,7 +196,7 @@ def _(policy: IDS, game: AnyGame) -> IDS:
 def _(policy: Calibrated, game: AnyGame) -> IDS:
     if policy.guard is not None:
         raise InvalidInput(f"guard must be None on a device; got {policy.guard:g}.")
-    return rule_for(game)  # type: ignore[return-value]
+    return gaussian_rule(game, policy.half_life)  # type: ignore[return-value]
 
 
 def on_device(policy: Policy[Any], device: str | None) -> Policy[Any]:

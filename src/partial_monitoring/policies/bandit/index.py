@@ -84,6 +84,7 @@ class LinearIndexPolicy(IndexPolicy):
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
     allow_partial: bool = False
+    half_life: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ LARGEST_LEVERAGE = 1e10
 """The prior is at least so strong that no row is larger than this many lambda."""
 
 
-def gaussian_rule(game: AnyGame) -> Policy[Any]:
+def gaussian_rule(game: AnyGame, half_life: float | None = None) -> Policy[Any]:
     """Return the rule for a game whose feedback counts as Gaussian."""
     lam = prior_weight(game)
     if game.traits.duels and not game.traits.contexts:
@@ -48,10 +48,12 @@ def gaussian_rule(game: AnyGame) -> Policy[Any]:
             confidence=SHOWN,
             regularization=lam,  # type: ignore[arg-type]
             missed=MISSED_BY_SIGNS if signs else 2.0,
+            half_life=half_life,
         )
     build = ContextualIDS if game.traits.contexts else IDS
     parts = {"gap": gaps.improvement, "information": information.improvement}
-    return build(**parts, confidence=SHOWN, regularization=lam)  # type: ignore[arg-type]
+    options = {"confidence": SHOWN, "regularization": lam, "half_life": half_life}
+    return build(**parts, **options)  # type: ignore[arg-type]
 
 
 def prior_weight(game: Any) -> float | None:

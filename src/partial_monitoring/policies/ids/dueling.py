@@ -37,7 +37,7 @@ class DuelingIDS(DuelPolicy):
 
     Parameters
     ----------
-    sampling, confidence, regularization, prior_mean, norm_bound
+    sampling, confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`.
 
     Examples
@@ -66,6 +66,7 @@ class DuelingIDS(DuelPolicy):
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
@@ -74,6 +75,7 @@ class DuelingIDS(DuelPolicy):
         """Return what is proven: considering only the greedy item's duels costs a factor of 4."""
         words: str = getattr(self.confidence, "promise", "")
         missing = [] if as_rule(self.sampling) == Generalized() else ["this sampling rule"]
+        missing += [] if self.half_life is None else ["forgetting"]
         return of_parts(words and f"{words}, with 4 times the information ratio", missing)
 
     def units(self, state: Any = None) -> Units:
