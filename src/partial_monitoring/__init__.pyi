@@ -41,6 +41,7 @@ from .learner.status import Status as Status
 from .learner.values import OffPolicy as OffPolicy
 from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame
+from .model.box_dueling import KernelBoxDuelingGame as KernelBoxDuelingGame
 from .model.contextual import ContextualGame as ContextualGame
 from .model.dueling import DuelingGame as DuelingGame
 from .model.files import load_game as load_game

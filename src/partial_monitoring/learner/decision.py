@@ -39,6 +39,10 @@ class Decision:
         The number of the action to play; in duels, of the pair of items.
     label
         Its label.
+    first, second
+        In duels, the two items: their labels, or over a box their settings by name.
+    settings
+        Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
     distribution
         mu_t, the probabilities from which it was drawn, shape (k,).
     probability
@@ -101,6 +105,9 @@ class Decision:
     probed: bool = False
     floor: float = 0.0
     promise: Promise | None = None
+    first: Any = None
+    second: Any = None
+    settings: Mapping[str, float] | None = None
 
     @classmethod
     def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
@@ -166,6 +173,8 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
+        parts = {name: getattr(self, name) for name in ("first", "second", "settings")}
+        row |= {name: value for name, value in parts.items() if value is not None}
         if self.floor > 0:
             row["probed"] = self.probed
         return row if self.context is None else row | {"context": written(self.context)}

@@ -82,6 +82,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
         "label": decision.label,
         "probability": decision.probability,
     }
+    event |= context.game.exact_form(decision.action)
     if choice.probed is not None:
         event["probed"] = decision.probed
     if context.name is not None:
@@ -112,6 +113,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         action = context.game.action_index(request["action"])
         label = context.game.action_label(action)
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
+        event |= context.game.exact_form(action)
         if context.name is not None:
             event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, seen)
@@ -166,6 +168,7 @@ def _decision(
         "probed": choice.probed is not None and bool(choice.probed[0]),
         "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
         "promise": spec.promise,
+        **game.described(action),
     }
     return Decision.later(known, partial(_reason, context, choice))
 
@@ -176,7 +179,7 @@ def _reason(context: Context, choice: Choices, name: str) -> Any:
     if name == "labels":
         if considered is None:
             return game.actions
-        return [game.action_label(number) for number in considered[0].tolist()]
+        return game.action_labels(considered[0])
     value = getattr(choice, name)
     if name in ("ratio", "beta"):
         return float("nan") if value is None else float(value[0])
@@ -297,12 +300,15 @@ def _check_ask(session: Session, event: Event) -> None:
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
-    Points of a box have numbers only: the number counts where it has that label.
+    Points of a box are named by their coordinates; in files of earlier versions they have numbers
+    only, which count where they have that label.
     """
     label, action = event["label"], event["action"]
     if not isinstance(label, str) or not is_whole(action):
         raise InvalidInput(f"event must name an action; got {brief(label)}, {brief(action)}.")
     context = spec.read_context(event.get("context"))
+    if "point" in event:
+        return context, context.game.from_exact_form(event)
     if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
     return context, action
@@ -373,7 +379,9 @@ def replay(
             name = spec.read_context(event.get("context")).name
             computed = plain(decide(spec, session, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
-            if any(_differ(event.get(name), value) for name, value in computed.items()):
+            old = {"point"} - event.keys()  # logs of earlier versions have none
+            named = [(event.get(name), computed[name]) for name in computed.keys() - old]
+            if any(_differ(*pair) for pair in named):
                 differences.append(Difference(event, computed))
         session = following
     return session, differences
