@@ -13,7 +13,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.kernels.readings import Reading, differences, sums
 from partial_monitoring.kernels.scales import warn_of_scales
 from partial_monitoring.model.any_game import Traits
-from partial_monitoring.model.dueling import Duels
+from partial_monitoring.model.dueling import BAR, Duels
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.lattice import Lattice
 from partial_monitoring.model.over_box import BoxTruths, GameOverBox, largest_value
@@ -83,6 +83,12 @@ class KernelBoxDuelingGame(Duels, GameOverBox):  # type: ignore[misc]  # actions
             raise InvalidInput(
                 f"low must have at most {MOST_DIMENSIONS} coordinates in duels; got {p}."
             )
+        for name in (*lattice.names, *lattice.units):
+            if BAR in name:
+                raise InvalidInput(
+                    f"names must not contain {BAR!r}, which is between the items of a duel; got "
+                    f"{validation.brief(name)}."
+                )
         self._fill(kernel, lattice, noise_std, norm_bound, noise)
         warn_of_scales(self.computed.kernel, self.low, self.high, lattice.axes)
 
