@@ -94,10 +94,11 @@ def test_a_log_survives_programs_that_round_large_numbers(build: Any, options: A
     game = machine(build, **options)
     learner = pm.Learner(game, seed=4)
     for answer in (0.5, 0.25, -0.5):
-        learner.tell(learner.ask(), answer)
+        decision = learner.ask()
+        learner.tell(decision, answer, action=decision.label)
     learner.tell_past([game.k - 2], [0.5])
     lossy = json.loads(json.dumps(learner.events), parse_int=lambda text: int(float(text)))
-    again = pm.Learner.replay(game, None, 4, lossy)
+    again = pm.Learner.replay(game, None, 4, lossy, check=True)
     assert again.ask().action == learner.ask().action
     exact = json.loads(json.dumps(learner.events))
     assert pm.Learner.replay(game, None, 4, exact, check=True).round == learner.round
