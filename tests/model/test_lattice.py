@@ -51,6 +51,10 @@ def test_labels_and_settings_have_names_and_units() -> None:
     assert game.action_index("temperature 93 °C, pressure 8.5 bar") == number
     assert game.described(number) == {"settings": {"temperature": 93.0, "pressure": 8.5}}
     assert "temperature (°C)" in str(game)
+    game = machine(levels=[41, 15])
+    number = int(game.nearest([[93.4, 8.4]])[0])
+    assert game.action_label(number) == "temperature 93.5 °C, pressure 8.5 bar"
+    assert (game.k, game.levels) == (41 * 15, (41, 15))
     for other in ("temperature 93.1 °C, pressure 8.5 bar", "93, 8.5", "temperature 93"):
         with pytest.raises(InvalidInput, match="action must be the number of a point"):
             game.action_index(other)
@@ -72,7 +76,7 @@ def test_decisions_have_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("build", [pm.KernelBoxGame, pm.KernelBoxDuelingGame])
-@pytest.mark.parametrize("options", [{}, {"levels": 9}, {"names": None, "units": None}])
+@pytest.mark.parametrize("options", [{}, {"levels": [9, 15]}, {"names": None, "units": None}])
 def test_files_keep_names_and_units(build: Any, options: Any, tmp_path: Path) -> None:
     game = machine(build, **options)
     for name in ("game.json", "game.toml"):
@@ -114,6 +118,9 @@ def test_bad_names_and_points_are_refused() -> None:
         (lambda: machine(names=["a", "a"]), "names must be different"),
         (lambda: machine(units=["a"]), "units must hold one entry per coordinate, 2; got 1"),
         (lambda: machine(levels=1), "levels must be"),
+        (lambda: machine(levels=[5]), "levels must hold one entry per coordinate"),
+        (lambda: machine(levels=[5, 2.5]), "levels must be"),
+        (lambda: machine(levels="ab"), "levels must be"),
         (lambda: machine(levels=2**21), "levels must be"),
         (lambda: machine(pm.KernelBoxDuelingGame, names=["a | b", "c"]), "names must not"),
         (lambda: game.from_exact_form({"point": [80.0, 5.00001]}), "point must be one of"),

@@ -49,7 +49,7 @@ class KernelBoxGame(GameOverBox):
     norm_bound
         B, the largest norm that the function may have.
     levels
-        The number of points along each axis, if a coarser lattice is wanted.
+        The number of points along each axis, or one for all, if a coarser lattice is wanted.
     names, units
         Of the coordinates, p each. ``decision.settings`` is a table by these names, and labels show
         both, with as many digits as distinguish all points. Without names and levels they have
@@ -77,7 +77,7 @@ class KernelBoxGame(GameOverBox):
         noise_std: float = 1.0,
         norm_bound: float = 1.0,
         noise: str = "gaussian",
-        levels: int | None = None,
+        levels: int | Iterable[int] | None = None,
         names: Iterable[object] | None = None,
         units: Iterable[object] | None = None,
     ) -> None:

@@ -74,7 +74,7 @@ class KernelBoxDuelingGame(Duels, GameOverBox):  # type: ignore[misc]  # actions
         noise_std: float = 1.0,
         norm_bound: float = 1.0,
         noise: str = "sign",
-        levels: int | None = None,
+        levels: int | Iterable[int] | None = None,
         names: Iterable[object] | None = None,
         units: Iterable[object] | None = None,
     ) -> None:

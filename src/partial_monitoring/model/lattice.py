@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,16 +37,16 @@ class Lattice:
     low: Array
     high: Array
     """The corners, shape (p,)."""
-    levels: int
-    """The number of points along each axis, all of them different doubles."""
+    along: tuple[int, ...]
+    """The number of points along each axis, all of them different doubles, p of them."""
     names: tuple[str, ...] = ()
     """Of the coordinates; none if they have no names."""
     units: tuple[str, ...] = ()
     """In which they are measured; none if they have no units, and "" for one that has none."""
     distinct: bool = True
     """Whether no two points have the same label."""
-    asked: int | None = None
-    """The number of levels that was asked for."""
+    asked: int | list[int] | None = None
+    """The levels that were asked for."""
 
     @classmethod
     def of(
@@ -53,7 +54,7 @@ class Lattice:
         low: ArrayLike,
         high: ArrayLike,
         bits: int,
-        levels: int | None = None,
+        levels: int | Iterable[int] | None = None,
         names: Iterable[object] | None = None,
         units: Iterable[object] | None = None,
         *,
@@ -70,17 +71,26 @@ class Lattice:
         apart = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))
         room = int(np.log2(((upper - lower) / apart).min()))
         most = int(2 ** max(1, min(MOST_BITS, bits // p, room - 1)))
-        if levels is not None:
-            most = validation.whole_number("levels", levels, at_least=2, at_most=most)
+        asked: Any = levels
+        if levels is not None and not validation.is_whole(levels):
+            asked = _each("levels", levels, p)
+        each = asked if isinstance(asked, list) else [most if asked is None else asked] * p
+        limits = {"at_least": 2, "at_most": most}
+        along = tuple(validation.whole_number("levels", own, **limits) for own in each)
         called = () if names is None else validation.labels("names", names, p)
-        measured = () if units is None else _units(units, p)
+        measured = () if units is None else tuple(map(str, _each("units", units, p)))
         distinct = not short or bool(called) or levels is not None
-        return cls(lower, upper, most, called, measured, distinct, levels)
+        return cls(lower, upper, along, called, measured, distinct, asked)
 
     @property
     def count(self) -> int:
         """The number of points."""
-        return int(self.levels ** len(self.low))
+        return prod(self.along)
+
+    @property
+    def levels(self) -> int | tuple[int, ...]:
+        """The number of points along each axis, one number if they are the same."""
+        return self.along[0] if len(set(self.along)) == 1 else self.along
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
@@ -113,9 +123,9 @@ class Lattice:
             )
         left = left.astype(np.int64)
         shares = np.empty((*left.shape, len(self.low)))
-        for axis in range(len(self.low)):
-            left, place = np.divmod(left, self.levels)
-            shares[..., axis] = place / (self.levels - 1)
+        for axis, count in enumerate(self.along):
+            left, place = np.divmod(left, count)
+            shares[..., axis] = place / (count - 1)
         inside = self.low + shares * (self.high - self.low)
         return np.minimum(inside, self.high)  # rounding must not leave the box
 
@@ -123,10 +133,10 @@ class Lattice:
         """Return the numbers (n,) of the lattice points nearest to points (n, p)."""
         x = validation.real_array("points", points, ("n", len(self.low)))
         shares = np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
-        places = np.round(shares * (self.levels - 1)).astype(np.int64)
+        places = np.round(shares * (np.array(self.along) - 1)).astype(np.int64)
         number = np.zeros(len(x), dtype=np.int64)
         for axis in reversed(range(len(self.low))):
-            number = number * self.levels + places[:, axis]
+            number = number * self.along[axis] + places[:, axis]
         return number
 
     def number_at(self, point: Any) -> int:
@@ -153,7 +163,7 @@ class Lattice:
         width, largest = self.high - self.low, np.maximum(np.abs(self.low), np.abs(self.high))
         leading = np.maximum(np.floor(-np.log10(width / largest)), 0)
         if self.distinct:
-            apart = width / (self.levels - 1)
+            apart = width / (np.array(self.along) - 1)
             needed = np.floor(np.log10(largest)) + 1 + np.ceil(-np.log10(apart / 2))
             return np.asarray(np.maximum(needed, LABEL_DIGITS), dtype=np.int64)
         return np.asarray(LABEL_DIGITS + leading, dtype=np.int64)
@@ -211,9 +221,9 @@ class Lattice:
         return f"{before}{text}" + (f" {quote(unit)}" if unit else "")
 
 
-def _units(units: Iterable[object], p: int) -> tuple[str, ...]:
-    """Return one unit per coordinate."""
-    given = tuple(map(str, validation.items("units", units)))
+def _each(name: str, value: Any, p: int) -> list[Any]:
+    """Return a list with one entry per coordinate."""
+    given = validation.items(name, value)
     if len(given) != p:
-        raise InvalidInput(f"units must hold one entry per coordinate, {p}; got {len(given)}.")
+        raise InvalidInput(f"{name} must hold one entry per coordinate, {p}; got {len(given)}.")
     return given

@@ -63,8 +63,8 @@ class GameOverBox(FunctionGame):
         )
 
     @property
-    def levels(self) -> int:
-        """The number of points of the lattice along each axis, all of them different doubles."""
+    def levels(self) -> int | tuple[int, ...]:
+        """The number of points of the lattice along each axis, one number if they are the same."""
         return self.lattice.levels
 
     @property
