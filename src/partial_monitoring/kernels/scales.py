@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from partial_monitoring.errors import DoubtfulInput, visible
 from partial_monitoring.kernels.base import Kernel
 from partial_monitoring.validation import Array
 
@@ -24,22 +25,19 @@ def warn_of_scales(kernel: Kernel, low: Array, high: Array, axes: Sequence[str])
     """
     width = high - low
     own = [np.broadcast_to(scales, width.shape) for scales in kernel.lengthscales]
-    if not own or not (width > 0).any():
+    if not own:
         return
     longest, shortest = np.max(own, axis=0), np.min(own, axis=0)
     for axis, edge in enumerate(width):
-        if edge <= 0:
-            continue
         if longest[axis] < FEWEST * edge:
             found, means = longest[axis], "points tell almost nothing of each other"
         elif shortest[axis] > MOST * edge:
             found, means = shortest[axis], f"{axes[axis]} makes almost no difference"
         else:
             continue
-        warnings.warn(
+        sentence = (
             f"the lengthscale {found:g} of {axes[axis]} does not fit its range of {edge:g}, so "
-            f"that {means}; take a tenth to the whole of the range, in its units.",
-            UserWarning,
-            stacklevel=ABOVE,
+            f"that {means}; take a tenth to the whole of the range, in its units."
         )
+        warnings.warn(visible(sentence), DoubtfulInput, stacklevel=ABOVE)
         return

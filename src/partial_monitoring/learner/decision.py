@@ -39,10 +39,6 @@ class Decision:
         The number of the action to play; in duels, of the pair of items.
     label
         Its label.
-    first, second
-        In duels, the two items: their labels, or over a box their settings by name.
-    settings
-        Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
     distribution
         mu_t, the probabilities from which it was drawn, shape (k,).
     probability
@@ -82,6 +78,12 @@ class Decision:
         The probability that probes give to every action that is available; 0 without probes.
     promise
         What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
+    first
+        In duels, the first item: its label, or over a box its settings by name.
+    second
+        In duels, the second item.
+    settings
+        Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
     """
 
     id: str | int

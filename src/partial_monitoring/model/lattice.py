@@ -78,7 +78,7 @@ class Lattice:
         limits = {"at_least": 2, "at_most": most}
         along = tuple(validation.whole_number("levels", own, **limits) for own in each)
         called = () if names is None else validation.labels("names", names, p)
-        measured = () if units is None else tuple(map(str, _each("units", units, p)))
+        measured = () if units is None else tuple(map(_unit, _each("units", units, p)))
         distinct = not short or bool(called) or levels is not None
         return cls(lower, upper, along, called, measured, distinct, asked)
 
@@ -227,3 +227,8 @@ def _each(name: str, value: Any, p: int) -> list[Any]:
     if len(given) != p:
         raise InvalidInput(f"{name} must hold one entry per coordinate, {p}; got {len(given)}.")
     return given
+
+
+def _unit(unit: object) -> str:
+    """Return a unit as text."""
+    return validation.labels("units", [unit], 1)[0]
