@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import (
     algorithms,
+    box_duels,
     certified,
     classification,
     contextual,
@@ -40,6 +41,7 @@ PARTS = {
     "contextual": contextual,
     "kernelized": kernelized,
     "preferences": preferences,
+    "box_duels": box_duels,
     "scaling": scaling,
     "certified": certified,
     "delays": delays,
@@ -49,7 +51,7 @@ PARTS = {
     "size": size,
 }
 
-SEEDED = ("regret_gaussian", "segments")
+SEEDED = ("box_duels", "regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}

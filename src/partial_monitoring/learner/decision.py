@@ -88,6 +88,12 @@ class Decision:
         The probability that probes give to every action that is available; 0 without probes.
     promise
         What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
+    first
+        In duels, the first item: its label, or over a box its settings by name.
+    second
+        In duels, the second item.
+    settings
+        Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
     """
 
     id: str | int
@@ -112,6 +118,9 @@ class Decision:
     probed: bool = False
     floor: float = 0.0
     promise: Promise | None = None
+    first: Any = None
+    second: Any = None
+    settings: Mapping[str, float] | None = None
 
     @classmethod
     def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
@@ -178,6 +187,8 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
+        parts = {name: getattr(self, name) for name in ("first", "second", "settings")}
+        row |= {name: value for name, value in parts.items() if value is not None}
         if self.floor > 0:
             row["probed"] = self.probed
         return row if self.context is None else row | {"context": written(self.context)}

@@ -210,12 +210,15 @@ def _check_ask(session: Session, event: Event) -> None:
 def played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
-    Points of a box have numbers only: the number counts where it has that label.
+    Points of a box are named by their coordinates; in logs of earlier versions they have numbers
+    only, which count where they have that label.
     """
     label, action = event["label"], event["action"]
     if not isinstance(label, str) or not is_whole(action):
         raise InvalidInput(f"event must name an action; got {brief(label)}, {brief(action)}.")
     context = spec.read_context(event.get("context"))
+    if "point" in event:
+        return context, context.game.from_exact_form(event)
     if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
     return context, action
@@ -305,6 +308,7 @@ def replay(
             name = spec.read_context(event.get("context")).name
             computed = plain(decide(spec, before, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
+            computed.pop("action" if "point" in event else "point", None)  # the other names it
             if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
     return session, differences

@@ -11,6 +11,7 @@ import numpy as np
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.kernel.box import shown_of
 from partial_monitoring.estimation.linear.design import design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
@@ -253,7 +254,14 @@ def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
     # The numbers of the estimate are values at points, among them all that were played.
     points = confidence.game.computed.points
     values = dict(zip(game.nearest(points).tolist(), confidence.center[0], strict=True))
-    return lambda a: np.array([values.get(a, np.nan)])
+
+    def shown(action: int) -> Array:
+        numbers, pairs = game.places_of(np.array([action]))
+        return shown_of(
+            pairs, np.array([values.get(number, np.nan) for number in numbers.tolist()])
+        )
+
+    return shown
 
 
 def observed_set(spec: Spec, session: Session) -> Ellipsoid:

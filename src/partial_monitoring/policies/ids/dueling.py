@@ -59,7 +59,7 @@ class DuelingIDS(DuelPolicy):
         "Kirschner and Krause (2021); Kirschner, Lattimore and Krause (2023)",
     )
 
-    needs: ClassVar[Needs] = Needs(duels=True, contexts=False)
+    needs: ClassVar[Needs] = Needs(listed=False, duels=True, contexts=False)
 
     sampling: SamplingRule = sampling_rules.exact
     confidence: Schedule = field(default_factory=schedules.paper)
