@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.forgetting import GAMES, HALF_LIFE, HORIZON, forgetting, regrets
 
 import partial_monitoring as pm
-from benchmarks.forgetting import GAMES, HALF_LIFE, HORIZON, forgetting, regrets
 
 
 def ratio(game: str, name: str, world: str, horizon: int, count: int, seeds: int) -> float:
