@@ -14,6 +14,7 @@ from benchmarks import (
     contextual,
     delays,
     engine,
+    forgetting,
     gpu,
     kernelized,
     live,
@@ -41,6 +42,7 @@ PARTS = {
     "scaling": scaling,
     "certified": certified,
     "delays": delays,
+    "forgetting": forgetting,
     "regret_gaussian": regret_gaussian,
     "segments": segments,
 }
