@@ -126,9 +126,9 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
     if step.event["kind"] == "reset":
-        seq, since = session.seq + 1, session.told
-        return session._replace(state=state, seq=seq, counts=Counts(), since=since)
-    _, seq, asked, told, waiting, counts, tokens, time, *others = session
+        anew = session._replace(state=state, counts=Counts(), since=session.told)
+        return anew._replace(seq=session.seq + 1)
+    _, seq, asked, told, waiting, counts, tokens, time, oldest, since = session
     event, context, action, vector, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
@@ -136,7 +136,8 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, *others)
+        known = counts, tokens, time, oldest, since
+        return Session(state, seq + 1, asked + 1, told, waiting, *known)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     if vector is not None:
@@ -145,7 +146,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         counts = counts.added(of_log(event.get("context"), context), action, shown)
     elif kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, *others)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest, since)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
