@@ -136,8 +136,6 @@ def _alone(data: Mapping[str, Any]) -> tuple[Spec, Session | None]:
 def _spec_and_arrays(data: Mapping[str, Any]) -> tuple[Spec, Any]:
     """Return the spec of a file, and the arrays of its state in the units of the spec, or None."""
     boolean("allow_hopeless", data["settings"]["allow_hopeless"])
-    if data["format"] == FORMAT and "pending" not in data["settings"]:
-        raise InvalidInput("its settings do not say what open decisions are to the policy.")
     spec = Spec.from_dict(data)
     same = game_to_dict(spec.game) == data["game"]
     return spec, data["snapshot"]["state"] if same else None
