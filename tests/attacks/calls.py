@@ -110,6 +110,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "parameters": SETS["Ball"],
     },
     "Instance": {"game": APPLES, "theta_star": [0.7, 0.3]},
+    "KernelBoxDuelingGame": {"kernel": KERNEL, "low": [0.0], "high": [1.0]},
     "KernelBoxGame": {"kernel": KERNEL, "low": [0.0], "high": [1.0]},
     "KernelDuelingGame": {"kernel": KERNEL, "points": POINTS},
     "KernelGame": {

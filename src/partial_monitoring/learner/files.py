@@ -109,7 +109,7 @@ def _with_events(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
         state = steps.learned(spec, session.state, step) if refolded else session.state
         session = steps.noted(session, step, state)
     if not refolded:
-        check_rounds(arrays, session.told)
+        check_rounds(arrays, spec.counted(session))
         session = session._replace(state=with_arrays(spec.start.state, arrays))
     found = steps.snapshot(spec, session)
     for name, value in found.items():

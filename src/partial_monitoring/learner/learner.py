@@ -273,6 +273,23 @@ class Learner(LearnerBase):
             events = list(self._storage.after())
             self._publish(*amend(self._spec, self._session, events, rows))
 
+    def reset(self) -> None:
+        """Forget what was learned, because the world has changed: the next ask starts anew.
+
+        The log stays, decisions stay open, and their answers will be learned from. For a world that
+        keeps changing, policies have ``half_life``.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.apple_tasting())
+        >>> learner.tell_past(["taste"] * 30, ["rotten"] * 30)
+        >>> learner.reset()
+        >>> learner.confidence_set().estimate, len(learner.events)
+        (array([[0.5, 0.5]]), 31)
+        """
+        with self._lock:
+            event = {"seq": self._session.seq + 1, "kind": "reset"}
+            self._publish(steps.fold(self._spec, self._session, event), [event])
+
     def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
         """Return the ids of open decisions, of which no two are the same; under the lock."""
         names = [open_decision(self._session, item).event["decision"] for item in decisions]
@@ -336,17 +353,16 @@ class Learner(LearnerBase):
         return confidence_of(self._spec, self._session, self._spec.context(context))
 
     def status(self, *, context: object = None) -> Status:
-        """Return which actions may still be best, what is at risk, and where data and model clash.
+        """Return what each action earns, which may still be best, and where data and model clash.
 
         In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
         >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
-        >>> print(learner.status())
-        Round 201: 'sell' looks best.
-        No other action can be best any more, if the model holds.
-        Certified: the bound of its expected regret holds, if the model does.
+        >>> status = learner.status()
+        >>> status.table["sell"].may_be_best, status.table["taste"].plays, status.plausible
+        (True, 200, ['sell'])
         """
         return status_of(self._spec, self._session, self._spec.context(context))
 

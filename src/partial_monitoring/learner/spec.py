@@ -13,6 +13,7 @@ import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
@@ -27,6 +28,7 @@ from partial_monitoring.policies.on_device import on_device, on_host
 from partial_monitoring.policies.policy import PENDING, Policy, is_policy, uniform_stream
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, brief, one_of
 
 MOST_UNCOMPILED = 10_000
@@ -54,6 +56,8 @@ class Session(NamedTuple):
     """Of the last decision whose time is known, in seconds since 1970."""
     oldest: int | None = None
     """No decision with a lower number is waiting to be due; None if that was not looked for."""
+    since: int = 0
+    """The number of observations before the last reset, which the state does not know of."""
 
     @property
     def round(self) -> int:
@@ -122,6 +126,11 @@ class Spec:
         """What the policy promises on the game."""
         return promise_of(self.policy, self.game)
 
+    @cached_property
+    def units(self) -> Units:
+        """What the policy measures gaps and information in, in words."""
+        return units_of(self.policy, self.start.state)
+
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""
         if given is not None and type(given) not in (str, int):
@@ -129,6 +138,20 @@ class Spec:
         if given not in self._contexts:
             self._contexts[given] = self.game.context(given)
         return self._contexts[given]
+
+    @property
+    def nowhere(self) -> Context:
+        """The context of an event that has none."""
+        return Context(self.game)
+
+    def counted(self, session: Session) -> int:
+        """Return how many observations the state of a session counts.
+
+        Those since the last reset, but no more than its policy remembers.
+        """
+        design = getattr(self.start.state, "design", None)
+        memory = getattr(design, "forgetting", REMEMBERING).memory
+        return min(session.told - session.since, memory - 1)
 
     def logged(self, context: Context) -> str | Unlisted | None:
         """Return a context as events have it: by its label, or as an unlisted one."""

@@ -36,7 +36,7 @@ class ContextualIDS(IDS):
 
     Parameters
     ----------
-    gap, information, confidence, regularization, prior_mean, norm_bound
+    gap, information, confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`.
     sampling
         ``pm.sampling.exact`` or ``.generalized(kappa)``, which say kappa. For E2D, which needs no
