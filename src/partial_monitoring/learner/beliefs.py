@@ -343,7 +343,8 @@ def _notes(
 ) -> tuple[str, ...]:
     """Say what the columns mean."""
     what = "the estimated reward per round"
-    share = f"share: of the latest {recent:,} plays; next: the probability of the next decision."
+    share = f"share: of the latest {recent:,} plays; " if recent else ""
+    share += "next: the probability of the next decision."
     if found.against:
         own = "an item" if found.noun == "item" else "a point"
         what = f"how much more than '{found.against}' {own} is estimated to earn per round"
