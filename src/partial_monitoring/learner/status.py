@@ -88,7 +88,11 @@ class Status:
 
     def explain(self) -> str:
         """Show the table of actions, and say the rest in plain sentences."""
-        table = [display.as_text([self.table.sheet()]).strip("\n")] if len(self.table) else []
+        table = (
+            [display.as_text([self.table.sheet()], width=140).strip("\n")]
+            if len(self.table)
+            else []
+        )
         return "\n".join([*table, *([""] if table else []), display.as_lines(self.sentences())])
 
     def sentences(self) -> list[str]:
