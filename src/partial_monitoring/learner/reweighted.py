@@ -171,10 +171,11 @@ class Reweighting:
 
     def _plays(self) -> dict[Any, Indices]:
         """Return how often each action was played, (k,), in listed contexts and in all others."""
-        most, found = max(place.context.game.k for place in self.places), {}
+        most = max(place.context.game.k for place in self.places)
+        found: dict[Any, Indices] = {}
         for place in self.places:
-            own = np.bincount(self.log.action[place.rows], minlength=most)
-            found[kind_of(place)] = found.get(kind_of(place), 0) + own
+            plays = found.setdefault(kind_of(place), np.zeros(most, dtype=np.int64))
+            plays += np.bincount(self.log.action[place.rows], minlength=most)
         return found
 
     def _averages(self) -> dict[tuple[Any, int], Array]:
