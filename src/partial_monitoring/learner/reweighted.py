@@ -246,7 +246,7 @@ class Reweighting:
         if self.log.distributions is None:
             return np.full(len(design), np.nan)
         means = game.observation_maps @ self.theta  # (k, m)
-        if game.traits.finite:
+        if game.traits.signals:
             rows = np.array(game.row_counts)[:, None]
             often = self.plays[kind_of(place)][: len(rows), None]
             shown = (np.arange(game.m) < rows) * PSEUDO / rows
@@ -298,7 +298,7 @@ class Reweighting:
             flat, factor = -(used * baseline).sum(axis=2), used
             if played is not None:
                 flat, factor = flat - played.offsets, used - played.weights
-            if game.traits.finite:  # one signal is shown: one entry is 1, the others are 0
+            if game.traits.signals:  # one signal is shown: one entry is 1, the others are 0
                 shown = np.arange(game.m) < np.array(game.row_counts)[:, None]
                 each = np.where(shown, factor, 0.0)
                 flat = flat - (factor * center).sum(axis=2)
