@@ -93,7 +93,8 @@ class Scores(NamedTuple):
     high: Array
     """Bounds of what the scores could have been, shape (n,); infinite without bounds of y."""
     variance: Array
-    """Their conditional variances at the estimated parameter, (n,); nan without distributions."""
+    """Their conditional variances at the estimated parameter, (n,), from how often actions were played
+    where distributions are not known; 0 if what the played action earned is subtracted."""
 
 
 class Reweighting:
@@ -233,7 +234,9 @@ class Reweighting:
             values -= played.offsets[action] + (played.weights[action] * shown).sum(axis=1)
         total = difference.offset[own] + total
         low, high = self._range(game, design, weights, baseline, total, played, bounds)
-        variance = self._variance(place, game, design, weights, baseline)
+        variance = np.zeros(len(design))
+        if played is None:
+            variance = self._variance(place, game, design, weights, baseline)
         return Scores(values, np.linalg.norm(used, axis=1), low, high, variance)
 
     def _variance(
@@ -243,8 +246,6 @@ class Reweighting:
 
         They know of rare actions that happened not to be played, as the scores themselves do not.
         """
-        if self.log.distributions is None:
-            return np.full(len(design), np.nan)
         means = game.observation_maps @ self.theta  # (k, m)
         if game.traits.signals:
             rows = np.array(game.row_counts)[:, None]
