@@ -93,8 +93,8 @@ class Scores(NamedTuple):
     high: Array
     """Bounds of what the scores could have been, shape (n,); infinite without bounds of y."""
     variance: Array
-    """Their conditional variances at the estimated parameter, (n,), from how often actions were played
-    where distributions are not known; 0 if what the played action earned is subtracted."""
+    """Their conditional variances at the estimated parameter, (n,), from how often actions were
+    played where distributions are not known; 0 if what the played action earned is subtracted."""
 
 
 class Reweighting:
