@@ -79,6 +79,25 @@ class EstimatingPolicy:
         """Return the state after one more observation."""
         return state.after(action, observation, context)
 
+    def update_often(
+        self,
+        state: Any,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Any:
+        """Return the state after each observation came often (n,) times with a weight (n,).
+
+        What is forgotten between them is forgotten one after the other.
+        """
+        own, forgets = getattr(state, "after_often", None), getattr(self, "half_life", None)
+        signals = getattr(self.confidence, "counts_signals", False)
+        if own is None or forgets is not None or (signals and (weight != 1.0).any()):
+            return None
+        return own(action, observation, often, weight, context)
+
     def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
         """Return the state as if open decisions had been answered with what is expected."""
         own = getattr(state, "expecting", None)

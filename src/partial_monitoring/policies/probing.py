@@ -158,6 +158,21 @@ class Probing:
         known = self.inner.update(state.known, action, observation, **options)
         return replace(state, known=known)
 
+    def update_often(
+        self,
+        state: ProbingState,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> ProbingState | None:
+        """Return the state after each observation came often (n,) times with a weight (n,)."""
+        own = getattr(self.inner, "update_often", None)
+        each = action, observation, often, weight
+        known = None if own is None else own(state.known, *each, **seen(context))
+        return None if known is None else replace(state, known=known)
+
     def expecting(
         self, state: ProbingState, pending: Pending, context: Context | None = None
     ) -> ProbingState:

@@ -61,8 +61,8 @@ class Estimate:
     sums: Array
     """Sums of its observations in the user's units, shape (n, k, m)."""
     triangle: Array
-    """Of policies that keep no plays: the orthogonal factor of all rows and what they showed, shape
-    (n, r, r + 1); of others empty."""
+    """Of policies that keep no plays, and where observations have weights: the orthogonal factor of
+    all rows and what they showed, shape (n, r, r + 1); of others empty."""
 
     @property
     def replicates(self) -> int:
@@ -272,13 +272,7 @@ def _refactored(estimate: Estimate, row: int) -> None:
     lam, r = design.regularization, design.rank
     factor = estimate.triangle[row]
     if factor.size == 0:
-        played = np.flatnonzero(estimate.plays[row])
-        weight = np.sqrt(estimate.plays[row, played])[:, None]
-        shown = estimate.sums[row, played] * design.whitening[played, None] / weight
-        right = (shown - weight * design.expected[played]).ravel()
-        rows = (weight[:, :, None] * design.maps[played]).reshape(-1, r)
-        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(design)])
-        factor = np.asarray(np.linalg.qr(every, mode="r"))
+        factor = orthogonal_factor(estimate, row)
     left, values, turn = np.linalg.svd(factor[:, :r], full_matrices=False)
     values = np.maximum(values, np.sqrt(lam))
     x = turn.T @ (left.T @ factor[:, r] / values)
@@ -292,6 +286,21 @@ def _refactored(estimate: Estimate, row: int) -> None:
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
     if design.shows_own_reward:  # the same up to rounding
         estimate.signals[row] = estimate.variances[row, :, None, None]
+
+
+def orthogonal_factor(estimate: Estimate, row: int) -> Array:
+    """Return the orthogonal factor of one replicate's data from its plays and sums.
+
+    It has r + 1 columns and at least r rows, of which those after the first r say nothing of x.
+    """
+    design = estimate.design
+    played = np.flatnonzero(estimate.plays[row])
+    weight = np.sqrt(estimate.plays[row, played])[:, None]
+    shown = estimate.sums[row, played] * design.whitening[played, None] / weight
+    right = (shown - weight * design.expected[played]).ravel()
+    rows = (weight[:, :, None] * design.maps[played]).reshape(-1, design.rank)
+    every = np.concatenate([np.column_stack([rows, right]), _prior_rows(design)])
+    return np.asarray(np.linalg.qr(every, mode="r"))
 
 
 def _prior_rows(design: Design) -> Array:
@@ -316,19 +325,20 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
         estimate.plays,
         estimate.sums,
     )
-    return _moved(estimate, rows, residual, plays, sums, estimate.triangle)
+    return _moved(replace(estimate, plays=plays, sums=sums), rows, residual)
 
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    triangle = compiled.linear.rotate_in(estimate.triangle, rows, residual)
-    return _moved(estimate, rows, residual, estimate.plays, estimate.sums, triangle)
+    return _moved(estimate, rows, residual)
 
 
-def _moved(
-    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array, triangle: Array
-) -> Estimate:
+def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
+    """Return the estimate after rows (n, m, r) and residuals (n, m) are taken in."""
     design = estimate.design
+    triangle = estimate.triangle
+    if triangle.size:
+        triangle = compiled.linear.rotate_in(triangle, rows, residual)
     # Of actions that show their own reward the variances say it all.
     shown = 0 if design.shows_own_reward else design.maps.shape[1]
     moved = compiled.linear.update(
@@ -351,7 +361,7 @@ def _moved(
     gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = moved
     if design.shows_own_reward:
         signals = variances[:, :, None, None]
-    of_actions = means, variances, signals, plays, sums
+    of_actions = means, variances, signals, estimate.plays, estimate.sums
     known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
     return _refresh_some(known, due) if due.any() else known
 

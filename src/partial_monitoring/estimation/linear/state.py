@@ -20,6 +20,7 @@ from partial_monitoring.estimation.linear.least_squares import (
     updated,
     updated_by_rows,
 )
+from partial_monitoring.estimation.linear.weighted import updated_by_rows_often, updated_often
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -51,6 +52,18 @@ class LinearState:
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         return type(self)(updated(self.estimate, action, observation))
 
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        return replace(
+            self, estimate=updated_often(self.estimate, action, observation, often, weight)
+        )
+
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         return replace(self, estimate=expecting_actions(self.estimate, *pending))
 
@@ -74,12 +87,27 @@ class DuelState(LinearState):
     """An estimate of the parameter from duels, seen through the items."""
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
+        estimate = updated_by_rows(self.estimate, *self._shown(action, observation))
+        return replace(self, estimate=estimate)
+
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        shown = self._shown(action, observation)
+        return replace(self, estimate=updated_by_rows_often(self.estimate, *shown, often, weight))
+
+    def _shown(self, action: Indices, observation: Array) -> tuple[Array, Array]:
+        """Return the rows (n, 1, r) of duels (n,) and what they showed beyond theta_0 (n, 1)."""
         items = self.design
         first, second = np.divmod(action, items.game.k)
         rows = items.observed_features[first] - items.observed_features[second]
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
-        estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
-        return replace(self, estimate=estimate)
+        return rows[:, None, :], residual[:, None]
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         features = self.design.observed_features

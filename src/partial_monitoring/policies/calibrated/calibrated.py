@@ -125,6 +125,22 @@ class Calibrated:
         known = state.rule.update(state.known, action, observation, **seen(context))
         return CalibratedState(state.game, state.rule, known)
 
+    def update_often(
+        self,
+        state: CalibratedState,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> CalibratedState | None:
+        """Return the state after each observation came often (n,) times with a weight (n,)."""
+        state = state.met(context)
+        own = getattr(state.rule, "update_often", None)
+        each = action, observation, often, weight
+        known = None if own is None else own(state.known, *each, **seen(context))
+        return None if known is None else CalibratedState(state.game, state.rule, known)
+
     def expecting(
         self, state: CalibratedState, pending: Pending, context: Context | None = None
     ) -> CalibratedState:
