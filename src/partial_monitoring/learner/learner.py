@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -14,14 +14,15 @@ import numpy as np
 from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files, forks
+from partial_monitoring.learner import files, forks, past
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import new_token
-from partial_monitoring.learner.observations import history_of, one_per_action
+from partial_monitoring.learner.observations import history_of
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
+from partial_monitoring.learner.votes import UNSAID, vote
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import PENDING, Policy
@@ -288,15 +289,27 @@ class Learner:
         return made[0].decision if count is None else [step.decision for step in made]
 
     def tell(
-        self, decision: Decision | str | int | Sequence[Decision | str | int], observation: Any
+        self,
+        decision: Decision | str | int | Sequence[Decision | str | int],
+        observation: Any = UNSAID,
+        *,
+        wins: int | None = None,
+        of: int | None = None,
     ) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
         (The ids of decisions that earlier versions saved are whole numbers.)
         In finite games it is the signal, in others a vector with the observations of the action
         (or one of full length, whose padding is ignored). For a list of decisions it is a list of
-        observations; either all of them are accepted or none.
+        observations; either all of them are accepted or none. In duels that show who won, ``wins``
+        says how many ``of`` several votes went to the first item.
         """
+        if wins is not None or of is not None:
+            with self._lock:
+                self._observe([vote(decision, observation, wins, of)])
+            return
+        if observation is UNSAID:
+            raise InvalidInput("observation must be given, or wins and of in a duel.")
         if isinstance(decision, (Decision, str)) or not isinstance(decision, Sequence):
             with self._lock:
                 self._observe([{"decision": decision, "observation": observation}])
@@ -319,23 +332,43 @@ class Learner:
 
     def tell_past(
         self,
-        actions: Iterable[int | str],
-        observations: Iterable[Any],
+        actions: Any,
+        observations: Iterable[Any] | None = None,
         contexts: Iterable[Any] | None = None,
+        *,
+        counts: Iterable[int] | None = None,
+        weights: Iterable[float] | None = None,
+        probabilities: Iterable[float] | None = None,
+        columns: Mapping[str, Any] | None = None,
     ) -> None:
         """Start from logged data: actions that were played before and what was observed after them.
 
-        In games with contexts, these are given as well, one per action.
+        Parameters
+        ----------
+        actions
+            What was played; or a table, a data frame or a dict of lists, with the columns action
+            and observation, and context, count, weight and probability if there are any.
+        observations
+            What each of them showed.
+        contexts
+            In games with contexts, those in which they were played.
+        counts
+            How often each row came: daily aggregates need not be expanded.
+        weights
+            By how much each row counts, for policies that learn by least squares: an average of n
+            observations has weight n.
+        probabilities
+            With which the actions were chosen, for policies and off-policy values that weight by
+            them.
+        columns
+            The names of the columns of a table that are called otherwise, as in
+            ``{"action": "price"}``; of an observation with several entries, a list of names.
         """
-        given: dict[str, Any] = {"actions": actions, "observations": observations}
-        lists = one_per_action(given if contexts is None else given | {"contexts": contexts})
-        where = lists.get("contexts", [None] * len(lists["actions"]))
-        rows = zip(lists["actions"], lists["observations"], where, strict=True)
+        given = {"actions": actions, "observations": observations, "contexts": contexts}
+        given |= {"counts": counts, "weights": weights, "probabilities": probabilities}
+        rows = past.read_rows(given, columns)
         with self._lock:
-            self._observe(
-                {"action": action, "observation": seen, "context": context}
-                for action, seen, context in rows
-            )
+            self._publish(*past.told(self._spec, self._session, rows))
 
     def _observe(self, requests: Iterable[Request]) -> None:
         """Accept all observations, or none of them if one is refused; under the lock."""

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import InvalidInput
-from partial_monitoring.validation import Array, items
+from partial_monitoring.validation import Array
+
+VOTES = ("wins", "of")
+"""What an answer says of votes."""
 
 
 def log_form(observation: Any, *, signal: bool = False) -> Any:
@@ -60,27 +62,21 @@ def symbols(game: Any, action: int) -> Sequence[Any]:
 
 
 def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the decisions of a log as rows of plain data, with what was observed."""
+    """Return the decisions of a log as rows of plain data, with what was observed.
+
+    Logged data of a time before the learner are rows, too, with the id None.
+    """
     rows: dict[Any, dict[str, Any]] = {}
     for event in events:
         match event:
+            case {"kind": "history", "seq": number}:
+                row = {key: event[key] for key in event if key not in ("seq", "kind")}
+                rows[None, number] = {"id": None} | row
             case {"kind": "ask", "decision": name}:
                 kept = ("round", "action", "label", "probability", "probed", "context")
                 row = {"id": name} | {key: event[key] for key in kept if key in event}
                 rows[name] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
-                rows[name]["observation"] = event["observation"]
+                answer = {key: event[key] for key in ("observation", *VOTES) if key in event}
+                rows[name] |= answer
     return list(rows.values())
-
-
-def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return lists of logged data, each as long as that of the actions."""
-    lists: dict[str, list[Any]] = {}
-    for name, value in given.items():
-        lists[name] = items(name, value)
-        count = len(lists["actions"])
-        if len(lists[name]) != count:
-            raise InvalidInput(
-                f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
-            )
-    return lists

@@ -6,8 +6,9 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given;
-- ``tell``: decision, observation;
-- ``history``: action, label, observation, of a time before the learner; context if there is one.
+- ``tell``: decision, observation; wins and of, if it was a vote;
+- ``history``: action, label, observation, of a time before the learner; context if there is one;
+  count, weight and probability if they were given.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
 from partial_monitoring.learner.observations import from_log, log_form
+from partial_monitoring.learner.several import Shown, fields_of, logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import Choices, check_choices, drawn_with, expecting
+from partial_monitoring.policies.repeated import update_often
 from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import Array, brief, is_whole, items
 
@@ -57,6 +60,13 @@ class Step(NamedTuple):
     """With its reasons, of an ask that was decided here."""
     probability: float | None = None
     """With which the action was drawn, of a tell."""
+    several: tuple[Shown, ...] = ()
+    """How often the observation came and with which weight, if not just once; of votes, both."""
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """What is to be learned from."""
+        return self.several if self.several or self.vector is None else (Shown(self.vector),)
 
 
 # -- requests to events ----------------------------------------------------------------------
@@ -102,7 +112,6 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     """Return the tell of an open decision, or the history of an action, that a request reports."""
     seen, seq = request["observation"], session.seq + 1
     event: Event
-    probability = None
     if "decision" in request:
         asked, context, action = open_decision(session, request["decision"])
         event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
@@ -114,9 +123,12 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         event = {"seq": seq, "kind": "history", "action": action, "label": label}
         if context.name is not None:
             event["context"] = spec.logged(context)
+        probability = logged_probability(request)
     vector = encoded(spec, context, action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
-    return Step(event, context, action, vector, None, probability)
+    event |= fields_of(request)
+    several = several_of(context, request, vector)
+    return Step(event, context, action, vector, None, probability, several)
 
 
 def open_decision(session: Session, decision: Any) -> Waiting:
@@ -231,7 +243,9 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     options = dict(context.options)
     if step.probability is not None and spec.pending is not None:
         options |= drawn_with(spec.policy, np.array([step.probability]))
-    return spec.policy.update(state, played, step.vector[None], **options)
+    for vector, often, weight in step.shown:
+        state = update_often(spec.policy, state, played, vector[None], often, weight, **options)
+    return state
 
 
 def noted(session: Session, step: Step, state: Any) -> Session:
@@ -247,9 +261,10 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     if event["kind"] == "tell":
         name = event["decision"]
         event, waiting = waiting[name].event, waiting.without(name)
-    shown = vector[: context.game.row_count(action)].tolist()
-    counts = counts.added(event.get("context"), action, shown)
-    return Session(state, seq + 1, asked, told + 1, waiting, counts, tokens)
+    for seen, often, _ in step.shown:
+        shown = seen[: context.game.row_count(action)].tolist()
+        counts, told = counts.added(event.get("context"), action, shown, often), told + often
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -273,13 +288,15 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 probability = own.event["probability"]
             case "history":
                 context, action = _played(spec, event)
+                probability = logged_probability(event)
             case other:
                 raise InvalidInput(f"event must be an ask, a tell or history; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
     vector = encoded(spec, context, action, seen)
-    return Step(event, context, action, vector, None, probability)
+    several = several_of(context, event, vector)
+    return Step(event, context, action, vector, None, probability, several)
 
 
 def _check_ask(session: Session, event: Event) -> None:
