@@ -109,7 +109,7 @@ def _restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
 def _check_names(spec: Spec, step: Step) -> None:
     """Refuse an event whose action or context has another name in the game of the file."""
     event, context = step.event, step.context
-    if event["kind"] == "tell":
+    if event["kind"] not in ("ask", "history"):
         return
     if event["action"] != step.action or event.get("context") != written(context.name):
         raise InvalidInput(f"event {event['seq']} has another action or context than it says.")

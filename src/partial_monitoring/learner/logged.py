@@ -93,7 +93,7 @@ def read_log(history: Any, game: AnyGame | str | None) -> Log:
 def decisions(events: Iterable[Any]) -> list[dict[str, Any]]:
     """Return one row per decision in the events of a learner, as in its ``history``.
 
-    The answer of a decision is its last one; cancelled decisions have none.
+    The answer of a decision is its last one; cancelled decisions are left out.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for event in events:
@@ -102,6 +102,8 @@ def decisions(events: Iterable[Any]) -> list[dict[str, Any]]:
             continue  # logged before there were probabilities
         if event["kind"] == "ask":
             rows[name] = {"id": name} | dict(event)
+        elif event["kind"] == "cancel":
+            rows.pop(name, None)
         elif name in rows and "observation" in event:
             rows[name]["observation"] = event["observation"]
     return list(rows.values())

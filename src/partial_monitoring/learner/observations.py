@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.validation import Array
-
-VOTES = ("wins", "of")
-"""What an answer says of votes."""
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.votes import Votes
+from partial_monitoring.validation import Array, items
 
 
 def log_form(observation: Any, *, signal: bool = False) -> Any:
@@ -37,11 +36,13 @@ def log_form(observation: Any, *, signal: bool = False) -> Any:
         return observation
     if isinstance(observation, Real):
         return log_form(float(observation), signal=signal)
-    return str(observation)
+    return observation.to_dict() if isinstance(observation, Votes) else str(observation)
 
 
 def from_log(game: Any, action: int, observation: Any) -> Any:
     """Return an observation as it was reported, from the form in which it was logged."""
+    if isinstance(observation, Mapping) and observation.keys() == {"wins", "of"}:
+        return Votes(observation["wins"], observation["of"])
     own = symbols(game, action)
     for signal in (True, False):  # files of format 2 have None for signals that are not finite
         for symbol in own:
@@ -64,7 +65,8 @@ def symbols(game: Any, action: int) -> Sequence[Any]:
 def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the decisions of a log as rows of plain data, with what was observed.
 
-    Logged data of a time before the learner are rows, too, with the id None.
+    Those that were cancelled are left out: their actions were never taken. Logged data of a time
+    before the learner are rows, too, with the id None.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for event in events:
@@ -77,6 +79,21 @@ def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 row = {"id": name} | {key: event[key] for key in kept if key in event}
                 rows[name] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
-                answer = {key: event[key] for key in ("observation", *VOTES) if key in event}
-                rows[name] |= answer
+                rows[name]["observation"] = event["observation"]
+            case {"kind": "cancel", "decision": name}:
+                del rows[name]
     return list(rows.values())
+
+
+def one_per_decision(decisions: list[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is reported of several decisions, one row for each."""
+    rows = [{"decision": decision} for decision in decisions]
+    for name, value in given.items():
+        entries = items(name, value, ", one entry per decision")
+        if len(entries) != len(rows):
+            raise InvalidInput(
+                f"{name} must hold one entry per decision, {len(rows)}; got {len(entries)}."
+            )
+        for row, entry in zip(rows, entries, strict=True):
+            row[name] = entry
+    return rows

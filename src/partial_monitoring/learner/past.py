@@ -92,7 +92,7 @@ def _blamed(spec: Spec, row: Request, error: InvalidInput) -> str:
         name = "probability"
         logged_probability(row)
         name = "weight" if "weight" in str(error) else "count"
-        several_of(context, row, vector)
+        several_of(row, row["observation"], vector)
     except InvalidInput:
         pass
     return ARGUMENTS[name]

@@ -5,8 +5,10 @@ session moves on. Events are plain data. They name actions and contexts by label
 observation as it was reported, so that a log can be folded again, by another version as well:
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
-  available if they were given;
-- ``tell``: decision, observation; wins and of, if it was a vote;
+  available if they were given; time, in seconds since 1970, never earlier than those before;
+- ``tell``: decision, observation, of votes as a table with wins and of;
+- ``lapse``: decision, which is closed because no answer will come;
+- ``cancel``: decision, which is closed because its action was never taken;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
   count, weight and probability if they were given.
 """
@@ -14,212 +16,51 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.answers import cancel, encoded, observe, open_decision
+from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
-from partial_monitoring.learner.observations import from_log, log_form
-from partial_monitoring.learner.several import Shown, fields_of, logged_probability, several_of
+from partial_monitoring.learner.deciding import available_actions, decide, deciding
+from partial_monitoring.learner.identity import decision_id, token_of, with_token
+from partial_monitoring.learner.observations import from_log
+from partial_monitoring.learner.several import logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
+from partial_monitoring.learner.step import ROUNDING, Request, Step
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
-from partial_monitoring.policies.policy import Choices, check_choices, drawn_with, expecting
+from partial_monitoring.policies.policy import drawn_with
 from partial_monitoring.policies.repeated import update_often
 from partial_monitoring.storage.base import Event, Snapshot, plain
-from partial_monitoring.validation import Array, brief, is_whole, items
+from partial_monitoring.validation import brief, is_whole
 
-ROUNDING = 1e-9
-"""By how much a probability may exceed 1."""
+__all__ = [
+    "Difference",
+    "Request",
+    "Step",
+    "advance",
+    "available_actions",
+    "cancel",
+    "decide",
+    "deciding",
+    "encoded",
+    "event_step",
+    "fold",
+    "learned",
+    "noted",
+    "observe",
+    "open_decision",
+    "replay",
+    "restore",
+    "snapshot",
+]
 
-MOST_MASKED = 10**8
-"""Largest number of actions among which ``available`` may be given."""
-
-Request = Mapping[str, Any]
-"""What is asked or reported: ``context``, ``available`` and the ``token`` of the id of an ask,
-``decision`` and ``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged
-data."""
-
-
-class Step(NamedTuple):
-    """An event, with what was computed or looked up on the way to it."""
-
-    event: Event
-    context: Context
-    action: int
-    vector: Array | None = None
-    """The observation as a vector (m,), of a tell and of history."""
-    decision: Decision | None = None
-    """With its reasons, of an ask that was decided here."""
-    probability: float | None = None
-    """With which the action was drawn, of a tell."""
-    several: tuple[Shown, ...] = ()
-    """How often the observation came and with which weight, if not just once; of votes, both."""
-
-    @property
-    def shown(self) -> tuple[Shown, ...]:
-        """What is to be learned from."""
-        return self.several if self.several or self.vector is None else (Shown(self.vector),)
-
-
-# -- requests to events ----------------------------------------------------------------------
-
-
-def decide(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the ask that answers a request: what the policy chooses."""
-    context = spec.context(request.get("context"))
-    available, mask, offered = request.get("available"), None, None
-    if available is not None:
-        mask, offered = available_actions(spec, context, available)
-    uniforms = spec.uniforms(session.asked)
-    choice = spec.policy.decide(deciding(spec, session), uniforms, mask, **context.options)
-    if spec.foreign:
-        check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
-    decision = _decision(spec, session, request.get("token"), context, choice, mask)
-    event = {
-        "seq": session.seq + 1,
-        "kind": "ask",
-        "decision": decision.id,
-        "round": decision.round,
-        "action": decision.action,
-        "label": decision.label,
-        "probability": decision.probability,
-    }
-    if choice.probed is not None:
-        event["probed"] = decision.probed
-    if context.name is not None:
-        event["context"] = spec.logged(context)
-    if offered is not None:
-        event["available"] = offered
-    return Step(event, context, decision.action, None, decision)
-
-
-def deciding(spec: Spec, session: Session) -> Any:
-    """Return the state from which the policy decides: with open decisions, as it expects them."""
-    if spec.pending != "expected" or not session.open:
-        return session.state
-    return expecting(spec.policy, session.state, session.open.pending())
-
-
-def observe(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the tell of an open decision, or the history of an action, that a request reports."""
-    seen, seq = request["observation"], session.seq + 1
-    event: Event
-    if "decision" in request:
-        asked, context, action = open_decision(session, request["decision"])
-        event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
-        probability = asked["probability"]
-    else:
-        context = spec.context(request.get("context"))
-        action = context.game.action_index(request["action"])
-        label = context.game.action_label(action)
-        event = {"seq": seq, "kind": "history", "action": action, "label": label}
-        if context.name is not None:
-            event["context"] = spec.logged(context)
-        probability = logged_probability(request)
-    vector = encoded(spec, context, action, seen)
-    event["observation"] = log_form(seen, signal=spec.signals)
-    event |= fields_of(request)
-    several = several_of(context, request, vector)
-    return Step(event, context, action, vector, None, probability, several)
-
-
-def open_decision(session: Session, decision: Any) -> Waiting:
-    """Return an open decision, given itself or by its id."""
-    given = decision.id if isinstance(decision, Decision) else decision
-    if isinstance(given, str) or is_whole(given):
-        own: Waiting | None = session.open.get(given)
-        if own is not None:
-            return own
-        if was_given_out(session.tokens, session.asked, given):
-            raise InvalidInput(f"decision {brief(given)} has been told already.")
-    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
-
-
-def _decision(
-    spec: Spec, session: Session, token: str | None, context: Context, choice: Choices, mask: Any
-) -> Decision:
-    """Return what a policy chose, and why."""
-    chosen = int(choice.action[0])
-    action, game = context.local(chosen), context.game
-    if mask is not None and not mask[chosen]:
-        raise InvalidInput(
-            f"a policy must choose an action that is available; got "
-            f"{brief(game.action_label(action))}."
-        )
-    where, considered = action, None
-    if choice.candidates is not None:
-        where, considered = context.local(int(choice.positions[0])), choice.candidates[0]
-    if mask is not None:
-        mask = mask if context.positions is None else mask[context.positions]
-        mask = mask if considered is None else mask[considered]
-    probability = float(choice.distribution[0][context.outer(where)])
-    if not 0 <= probability <= 1 + ROUNDING:
-        raise InvalidInput(f"a policy must choose with a probability; got {probability}.")
-    known = {
-        "id": decision_id(token, session.asked),
-        "round": session.round,
-        "action": action,
-        "label": game.action_label(action),
-        "probability": probability,
-        "place": where,
-        "index": None if choice.index is None else context.own(choice.index),
-        "context": context.name,
-        "decided_by": choice.decided_by,
-        "considered": considered,
-        "available": mask,
-        "probed": choice.probed is not None and bool(choice.probed[0]),
-        "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
-        "promise": spec.promise,
-    }
-    return Decision.later(known, partial(_reason, context, choice))
-
-
-def _reason(context: Context, choice: Choices, name: str) -> Any:
-    """Return one of the fields of a decision that say why, which few ask for."""
-    game, considered = context.game, choice.candidates
-    if name == "labels":
-        if considered is None:
-            return game.actions
-        return [game.action_label(number) for number in considered[0].tolist()]
-    value = getattr(choice, name)
-    if name in ("ratio", "beta"):
-        return float("nan") if value is None else float(value[0])
-    if value is None:
-        return None
-    return value[0] if name == "estimate" else context.own(value)
-
-
-def available_actions(
-    spec: Spec, context: Context, available: Iterable[int | str]
-) -> tuple[Any, list[str]]:
-    """Return the mask of the actions that can be played (k,), and their labels."""
-    given = items("available", available, " of actions")
-    if context.game.k > MOST_MASKED:
-        raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
-    mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
-    chosen = [context.game.action_index(action) for action in given]
-    if not chosen:
-        raise InvalidInput("available must hold at least one action; got none.")
-    mask[[context.outer(action) for action in chosen]] = True
-    return mask, [context.game.action_label(action) for action in chosen]
-
-
-def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
-    """Return what an action of a context showed as a vector (m,), or refuse it."""
-    for item in observation if isinstance(observation, (list, tuple)) else (observation,):
-        if isinstance(item, MaskedArray) and is_masked(item):
-            raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
-    length = max(spec.game.m, context.game.m)
-    return context.feedback.encode(context.game, action, observation, length)
-
+KINDS = "an ask, a tell, a lapse, a cancel or history"
 
 # -- events to sessions ----------------------------------------------------------------------
 
@@ -250,21 +91,21 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
-    _, seq, asked, told, waiting, counts, tokens = session
-    event, context, action, vector, *_ = step
-    if vector is None:
-        name = event["decision"]
-        waiting = waiting.with_item(name, Waiting(event, context, action))
+    _, seq, asked, told, waiting, counts, tokens, time = session
+    event, context, action, *_ = step
+    kind, name = event["kind"], event.get("decision")
+    if kind == "ask":
+        waiting = waiting.with_item(event["decision"], Waiting(event, context, action))
         if not tokens or name != decision_id(tokens[-1][0], asked):
-            tokens = with_token(tokens, name, asked)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens)
-    if event["kind"] == "tell":
-        name = event["decision"]
-        event, waiting = waiting[name].event, waiting.without(name)
-    for seen, often, _ in step.shown:
-        shown = seen[: context.game.row_count(action)].tolist()
-        counts, told = counts.added(event.get("context"), action, shown, often), told + often
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens)
+            tokens = with_token(tokens, event["decision"], asked)
+        time = event.get("time", time)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
+    if kind != "history":
+        event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
+    for vector, often, _ in step.shown:
+        shown = vector[: context.game.row_count(action)].tolist()
+        told, counts = told + often, counts.added(event.get("context"), action, shown, often)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -286,16 +127,19 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 own = open_decision(session, event["decision"])
                 context, action = own.context, own.action
                 probability = own.event["probability"]
+            case "lapse" | "cancel":
+                own = open_decision(session, event["decision"])
+                return Step(event, own.context, own.action)
             case "history":
                 context, action = _played(spec, event)
                 probability = logged_probability(event)
             case other:
-                raise InvalidInput(f"event must be an ask, a tell or history; got {brief(other)}.")
+                raise InvalidInput(f"event must be {KINDS}; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
     vector = encoded(spec, context, action, seen)
-    several = several_of(context, event, vector)
+    several = several_of(event, seen, vector)
     return Step(event, context, action, vector, None, probability, several)
 
 
@@ -309,6 +153,9 @@ def _check_ask(session: Session, event: Event) -> None:
         raise InvalidInput(f"event must have a probability; got {brief(probability)}.")
     if type(event.get("probed", False)) is not bool:
         raise InvalidInput(f"event must be a probe or not; got {brief(event['probed'])}.")
+    time = event.get("time", 0.0)
+    if not is_time(time) or ("time" in event and time < (session.time or 0.0)):
+        raise InvalidInput(f"event must not be earlier than those before it; got {brief(time)}.")
 
 
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:
@@ -330,7 +177,7 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
 
 def snapshot(spec: Spec, session: Session) -> Snapshot:
     """Return a session as plain data, without its state if that is made again from events."""
-    return {
+    kept = {
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
@@ -339,6 +186,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
+    return kept if session.time is None else kept | {"time": session.time}
 
 
 def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ()) -> Session:
@@ -360,6 +208,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 OpenDecisions.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
+                snapshot.get("time"),
             )
     for event in events:
         if event["seq"] > session.seq:

@@ -1,7 +1,7 @@
 """Observations that came more than once, or count for more or less than one.
 
-Events of logged data may have a ``count`` (the observation came as often) and a ``weight`` (by
-which its squared residual counts); answers of votes have ``wins`` and ``of``.
+Logged data may have a ``count`` (the observation came as often) and a ``weight`` (by which its
+squared residual counts); an answer may be :class:`Votes`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.votes import votes_of
-from partial_monitoring.model.any_game import Context
+from partial_monitoring.learner.votes import Votes
 from partial_monitoring.validation import Array, brief, positive_number, whole_number
 
-KEPT = {"wins": int, "of": int, "count": int, "weight": float, "probability": float}
-"""What an event keeps of a request beside its observation."""
+KEPT = {"count": int, "weight": float, "probability": float}
+"""What an event of logged data keeps of a request beside its observation."""
 
 MOST = 10**12
 """Largest number of equal observations."""
@@ -30,20 +29,18 @@ class Shown(NamedTuple):
     weight: float = 1.0
 
 
-def several_of(context: Context, given: Mapping[str, Any], vector: Array) -> tuple[Shown, ...]:
-    """Return what a request or an event says of how often its observation (m,) came.
+def several_of(given: Mapping[str, Any], observation: Any, vector: Array) -> tuple[Shown, ...]:
+    """Return how often an observation came that a request or an event has, also as a vector (m,).
 
     It is empty if it came once and has no weight.
     """
-    if "wins" in given:
-        sides = votes_of(context, given["wins"], given["of"], vector)
-        return tuple(Shown(*side) for side in sides)
-    if given.get("count") is None and given.get("weight") is None:
-        return ()
+    if isinstance(observation, Votes):
+        return tuple(Shown(*side) for side in observation.sides(len(vector)))
     often, weight = given.get("count"), given.get("weight")
+    if often is None and weight is None:
+        return ()
     often = 1 if often is None else whole_number("count", often, at_least=1, at_most=MOST)
-    weight = 1.0 if weight is None else positive_number("weight", weight)
-    return (Shown(vector, often, weight),)
+    return (Shown(vector, often, 1.0 if weight is None else positive_number("weight", weight)),)
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
