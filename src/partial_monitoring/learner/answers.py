@@ -8,7 +8,7 @@ from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import was_given_out
+from partial_monitoring.learner.identity import DecisionId, was_given_out
 from partial_monitoring.learner.observations import log_form, symbols
 from partial_monitoring.learner.several import fields_of, logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
@@ -74,6 +74,17 @@ def open_decision(session: Session, decision: Any) -> Waiting:
             return own
         if was_given_out(session.tokens, session.asked, given):
             raise InvalidInput(f"decision {brief(given)} has been told or closed already.")
+    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
+
+
+def check_closed(session: Session, decision: Any) -> DecisionId:
+    """Return the id of a decision that is closed, given itself or by its id."""
+    given = decision_name(decision)
+    if isinstance(given, str) or is_whole(given):
+        if session.open.get(given) is not None:
+            raise InvalidInput(f"decision {brief(given)} is still open: tell it instead.")
+        if was_given_out(session.tokens, session.asked, given):
+            return given if isinstance(given, str) else int(given)
     raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
 
 

@@ -13,8 +13,8 @@ from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import forks
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.amending import has_amendments, history_of
 from partial_monitoring.learner.identity import new_token
-from partial_monitoring.learner.observations import history_of
 from partial_monitoring.learner.open import OpenDecision, open_decisions
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.model.any_game import AnyGame
@@ -156,10 +156,10 @@ class LearnerBase:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row of plain data per decision: what it was, and the observation.
+        """One row of plain data per decision: what it was, and the observation, as amended.
 
         The observation is None while it is awaited and if no answer came. Cancelled decisions are
-        left out.
+        left out. What was told by ``tell_past`` is there, too, with the id None.
         """
         return history_of(self.events)
 
@@ -177,5 +177,9 @@ class LearnerBase:
 
     def _catch_up(self) -> None:
         """Move on to the session after all events that are stored."""
-        for event in self._storage.after(self._session.seq):
+        rows = list(self._storage.after(self._session.seq))
+        if has_amendments(rows):
+            self._session = steps.folded(self._spec, self._storage.after())
+            return
+        for event in rows:
             self._session = steps.fold(self._spec, self._session, event)

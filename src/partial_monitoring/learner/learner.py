@@ -245,6 +245,29 @@ class Learner(LearnerOfPast):
         with self._lock:
             self._observe([{"decision": name} for name in self._named(given)], steps.cancel)
 
+    def amend(self, decision: Named | Sequence[Named], observation: Any) -> None:
+        """Correct the answer to a decision that is closed, or to several of them.
+
+        What is known is then exactly as if this observation (None: no answer) had been told in the
+        first place; decisions that were made in between stay what they were. It takes as long as to
+        learn from all events again, and needs them all.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
+        >>> decision = learner.ask()
+        >>> learner.tell(decision, "no")
+        >>> learner.amend(decision, "yes")
+        >>> [row["observation"] for row in learner.history]
+        ['yes']
+        """
+        if _are_several(decision):
+            rows = one_per_decision(list(decision), {"observation": observation})
+        else:
+            rows = [{"decision": decision, "observation": observation}]
+        with self._lock, self._spec.patience:
+            events = list(self._storage.after())
+            self._publish(*steps.amend(self._spec, self._session, events, rows))
+
     def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
         """Return the ids of open decisions, of which no two are the same; under the lock."""
         names = [open_decision(self._session, item).event["decision"] for item in decisions]

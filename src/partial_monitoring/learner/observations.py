@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -60,29 +60,6 @@ def from_vector(game: Any, action: int, vector: Array) -> Any:
 def symbols(game: Any, action: int) -> Sequence[Any]:
     """Return the signals that an action may show; none if it shows numbers."""
     return game.symbols[action] if game.traits.signals else ()
-
-
-def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the decisions of a log as rows of plain data, with what was observed.
-
-    Those that were cancelled are left out: their actions were never taken. Logged data of a time
-    before the learner are rows, too, with the id None.
-    """
-    rows: dict[Any, dict[str, Any]] = {}
-    for event in events:
-        match event:
-            case {"kind": "history", "seq": number}:
-                row = {key: event[key] for key in event if key not in ("seq", "kind")}
-                rows[None, number] = {"id": None} | row
-            case {"kind": "ask", "decision": name}:
-                kept = ("round", "action", "label", "probability", "probed", "context")
-                row = {"id": name} | {key: event[key] for key in kept if key in event}
-                rows[name] = row | {"observation": None}
-            case {"kind": "tell", "decision": name}:
-                rows[name]["observation"] = event["observation"]
-            case {"kind": "cancel", "decision": name}:
-                del rows[name]
-    return list(rows.values())
 
 
 def one_per_decision(decisions: list[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:

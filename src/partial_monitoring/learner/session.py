@@ -9,25 +9,35 @@ observation as it was reported, so that a log can be folded again, by another ve
 - ``tell``: decision, observation, of votes as a table with wins and of;
 - ``lapse``: decision, which is closed because no answer will come;
 - ``cancel``: decision, which is closed because its action was never taken;
+- ``amend``: decision with its action, label and context, and the observation that should have been
+  told, or none; see ``amending.py``;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
   count, weight and probability if they were given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.answers import cancel, encoded, observe, open_decision
+from partial_monitoring.learner.amending import CLOSING, amended, has_amendments
+from partial_monitoring.learner.answers import (
+    cancel,
+    check_closed,
+    encoded,
+    is_no_answer,
+    observe,
+    open_decision,
+)
 from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
-from partial_monitoring.learner.observations import from_log
+from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.several import logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
@@ -44,6 +54,9 @@ __all__ = [
     "Request",
     "Step",
     "advance",
+    "along",
+    "amend",
+    "amended",
     "available_actions",
     "cancel",
     "decide",
@@ -51,6 +64,7 @@ __all__ = [
     "encoded",
     "event_step",
     "fold",
+    "folded",
     "learned",
     "noted",
     "observe",
@@ -60,14 +74,38 @@ __all__ = [
     "snapshot",
 ]
 
-KINDS = "an ask, a tell, a lapse, a cancel or history"
+KINDS = "an ask, a tell, a lapse, a cancel, an amend or history"
 
 # -- events to sessions ----------------------------------------------------------------------
 
 
 def fold(spec: Spec, session: Session, event: Event) -> Session:
-    """Return the session after one more event; an ask is taken as it is, not computed again."""
-    return advance(spec, session, event_step(spec, session, event))
+    """Return the session after one more event; an ask is taken as it is, not computed again.
+
+    A log with amendments is folded as a whole, see ``folded``.
+    """
+    step = event_step(spec, session, event)
+    if step.event["kind"] == "amend":
+        raise InvalidInput(f"event {event['seq']} amends another one: all must be folded again.")
+    return advance(spec, session, step)
+
+
+def folded(spec: Spec, events: Iterable[Event]) -> Session:
+    """Return the session after all events of a log, each answer as it was last amended."""
+    session = spec.start
+    for event in amended(events):
+        session = advance(spec, session, event_step(spec, session, event))
+    return session
+
+
+def along(spec: Spec, events: Iterable[Event]) -> Iterator[tuple[Event, Session, Session]]:
+    """Yield the events of a log, each with what was known before it and after it."""
+    session, rows = spec.start, list(events)
+    for place, event in enumerate(rows):
+        amends = has_amendments([event])
+        following = folded(spec, rows[: place + 1]) if amends else fold(spec, session, event)
+        yield event, session, following
+        session = following
 
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
@@ -100,7 +138,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
         return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
-    if kind != "history":
+    if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     for vector, often, _ in step.shown:
         shown = vector[: context.game.row_count(action)].tolist()
@@ -130,6 +168,9 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "lapse" | "cancel":
                 own = open_decision(session, event["decision"])
                 return Step(event, own.context, own.action)
+            case "amend":
+                check_closed(session, event["decision"])
+                return Step(event, *_played(spec, event))
             case "history":
                 context, action = _played(spec, event)
                 probability = logged_probability(event)
@@ -172,6 +213,34 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     return context, action
 
 
+def amend(
+    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
+) -> tuple[Session, list[Event]]:
+    """Return the session as if answers had been told right, and the events that say so.
+
+    A request is the ``decision``, which must be closed, and the ``observation``; ``events`` are all
+    that happened so far.
+    """
+    if len(events) != session.seq:
+        raise InvalidInput(
+            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
+            f"{len(events):,}."
+        )
+    asks = {event["decision"]: event for event in events if event["kind"] == "ask"}
+    new: list[Event] = []
+    for request in requests:
+        ask = asks[check_closed(session, request["decision"])]
+        kept = ("decision", "action", "label", "context")
+        event: Event = {"seq": session.seq + len(new) + 1, "kind": "amend"}
+        event |= {key: ask[key] for key in kept if key in ask}
+        context, action = _played(spec, ask)
+        if not is_no_answer(context, action, request["observation"]):
+            encoded(spec, context, action, request["observation"])
+            event["observation"] = log_form(request["observation"], signal=spec.signals)
+        new.append(event)
+    return folded(spec, [*events, *new]), new
+
+
 # -- snapshots and replay --------------------------------------------------------------------
 
 
@@ -194,7 +263,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
 
     All events are needed without a snapshot, or with one that does not hold the state.
     """
-    session, last = spec.start, 0
+    session, last, rows = spec.start, 0, list(events)
     if snapshot is not None:
         last = snapshot["seq"]
         if snapshot["state"] is not None:
@@ -210,8 +279,11 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
             )
-    for event in events:
-        if event["seq"] > session.seq:
+    later = [event for event in rows if event["seq"] > session.seq]
+    if has_amendments(later):
+        session = folded(spec, rows)
+    else:
+        for event in later:
             session = fold(spec, session, event)
     if session.seq < last:
         raise InvalidInput(
@@ -232,16 +304,17 @@ def replay(
     spec: Spec, events: Iterable[Event], *, check: bool = True
 ) -> tuple[Session, list[Difference]]:
     """Return the session after all events, and (``check``) the asks that come out differently."""
+    if not check:
+        return folded(spec, events), []
     session, differences = spec.start, []
-    for event in events:
-        following = fold(spec, session, event)
-        if check and event["kind"] == "ask":
+    for event, before, after in along(spec, events):
+        session = after
+        if event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
-            computed = plain(decide(spec, session, event | {"context": name}).event)
+            computed = plain(decide(spec, before, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
             if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
-        session = following
     return session, differences
 
 
