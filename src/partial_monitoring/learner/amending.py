@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from partial_monitoring.learner.beginning import asked_in
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import is_whole
+
+SHOWN = ("round", "action", "label", "probability", "probed", "context")
+"""What the history shows of an ask."""
 
 CLOSING = ("tell", "lapse", "cancel")
 """The kinds of events that close a decision."""
@@ -88,10 +92,10 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
             case {"kind": "history", "seq": number}:
                 row = {key: event[key] for key in event if key not in ("seq", "kind")}
                 rows[None, number] = {"id": None} | row
-            case {"kind": "ask", "decision": name}:
-                kept = ("round", "action", "label", "probability", "probed", "context")
-                row = {"id": name} | {key: event[key] for key in kept if key in event}
-                rows[name] = row | {"observation": None}
+            case {"kind": "ask"} | {"kind": "moved"}:
+                for ask in asked_in([event]):
+                    row = {"id": ask["decision"]} | {key: ask[key] for key in SHOWN if key in ask}
+                    rows[ask["decision"]] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
                 rows[name]["observation"] = event["observation"]
             case {"kind": "cancel", "decision": name}:

@@ -11,6 +11,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
+- ``moved``: the first event of a learner that was moved to another game, see ``moved.py``;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
   count, weight and probability if they were given.
 """
@@ -33,6 +34,7 @@ from partial_monitoring.learner.answers import (
     observe,
     open_decision,
 )
+from partial_monitoring.learner.beginning import asked_in, begun
 from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
@@ -74,7 +76,7 @@ __all__ = [
     "snapshot",
 ]
 
-KINDS = "an ask, a tell, a lapse, a cancel, an amend or history"
+KINDS = "an ask, a tell, a lapse, a cancel, an amend, a move or history"
 
 # -- events to sessions ----------------------------------------------------------------------
 
@@ -129,6 +131,8 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
+    if step.begun is not None:
+        return step.begun
     _, seq, asked, told, waiting, counts, tokens, time = session
     event, context, action, *_ = step
     kind, name = event["kind"], event.get("decision")
@@ -171,6 +175,11 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "amend":
                 check_closed(session, event["decision"])
                 return Step(event, *_played(spec, event))
+            case "moved":
+                waiting = {
+                    own["decision"]: Waiting(own, *_played(spec, own)) for own in event["open"]
+                }
+                return Step(event, Context(spec.game), -1, begun=begun(session, event, waiting))
             case "history":
                 context, action = _played(spec, event)
                 probability = logged_probability(event)
@@ -226,10 +235,16 @@ def amend(
             f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
             f"{len(events):,}."
         )
-    asks = {event["decision"]: event for event in events if event["kind"] == "ask"}
+    asks = {event["decision"]: event for event in asked_in(events)}
     new: list[Event] = []
     for request in requests:
-        ask = asks[check_closed(session, request["decision"])]
+        name = check_closed(session, request["decision"])
+        if name not in asks:
+            raise InvalidInput(
+                f"decision {brief(name)} was told before the learner was moved to this game, and "
+                f"can be amended no more."
+            )
+        ask = asks[name]
         kept = ("decision", "action", "label", "context")
         event: Event = {"seq": session.seq + len(new) + 1, "kind": "amend"}
         event |= {key: ask[key] for key in kept if key in ask}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.several import Shown
+from partial_monitoring.learner.spec import Session
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array
@@ -34,6 +35,8 @@ class Step(NamedTuple):
     """With which the action was drawn, of a tell, and of history if it is known."""
     several: tuple[Shown, ...] = ()
     """How often the observation came and with which weight, if not just once; of votes, both."""
+    begun: Session | None = None
+    """What a learner begins with that moved from another game."""
 
     @property
     def shown(self) -> tuple[Shown, ...]:

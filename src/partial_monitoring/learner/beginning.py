@@ -1,0 +1,47 @@
+"""How a learner begins that moved from another game: with decisions that were made there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.clock import is_time
+from partial_monitoring.learner.identity import DecisionId, was_given_out
+from partial_monitoring.learner.spec import Session
+from partial_monitoring.learner.step import ROUNDING
+from partial_monitoring.learner.waiting import OpenDecisions, Waiting
+from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import brief, is_whole
+
+
+def begun(session: Session, event: Event, waiting: Mapping[DecisionId, Waiting]) -> Session:
+    """Return the session after the event ``moved``, the first of a log, with its open decisions."""
+    if session.seq or not is_whole(event["asked"]) or event["asked"] < 1:
+        raise InvalidInput(f"event must move a learner that begins; got {brief(event)}.")
+    asked, last, tokens = event["asked"], -1, []
+    for token, first in event["tokens"]:
+        named = token is None or (isinstance(token, str) and token.isascii() and token.isalnum())
+        if not (named and is_whole(first) and last < first < asked):
+            raise InvalidInput(f"event must have the tokens of ids; got {brief(event['tokens'])}.")
+        last = first
+        tokens.append((token, first))
+    for name, own in waiting.items():
+        chance, number = own.event["probability"], own.event["round"]
+        fits = type(chance) in (int, float) and 0 <= chance <= 1 + ROUNDING and is_whole(number)
+        if not fits or not was_given_out(tuple(tokens), asked, name):
+            raise InvalidInput(f"event must have decisions that are open; got {brief(own.event)}.")
+    time = event.get("time")
+    if len(waiting) != len(event["open"]) or not (time is None or is_time(time)):
+        raise InvalidInput(f"event must have each decision once, and a time; got {brief(event)}.")
+    return session._replace(
+        seq=1, asked=asked, open=OpenDecisions.of(waiting.items()), tokens=tuple(tokens), time=time
+    )
+
+
+def asked_in(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the asks of a log, with those that were open when its learner was moved."""
+    for event in events:
+        if event["kind"] == "ask":
+            yield event
+        elif event["kind"] == "moved":
+            yield from event["open"]
