@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from partial_monitoring.learner.beginning import asked_in
+from partial_monitoring.learner.several import KEPT
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import is_whole
 
@@ -92,6 +93,9 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
             case {"kind": "history", "seq": number}:
                 row = {key: event[key] for key in event if key not in ("seq", "kind")}
                 rows[None, number] = {"id": None} | row
+            case {"kind": "shown", "seq": number, "name": label}:
+                row = {key: event[key] for key in ("observation", *KEPT) if key in event}
+                rows[None, number] = {"id": None, "action": None, "label": label} | row
             case {"kind": "ask"} | {"kind": "moved"}:
                 for ask in asked_in([event]):
                     row = {"id": ask["decision"]} | {key: ask[key] for key in SHOWN if key in ask}

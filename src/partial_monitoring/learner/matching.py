@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.contextual import ContextualGame
@@ -59,6 +60,17 @@ class Matching:
         two = games_of(self.new.game).get(there.name, there.game)
         stays = _shows_the_same(one, action, two, number)
         return Match(STAYS if stays else CHANGED, there, number)
+
+    def rows_of(self, seen: Context, action: int) -> Rows | None:
+        """Return what an action of the old game showed of the unknown, if that is the same in both.
+
+        Then it says something about the new game, whatever became of the action.
+        """
+        old, new = self.old.game, self.new.game
+        if old.traits.function or old.d != new.d or unknown_of(old) != unknown_of(new):
+            return None
+        noise = np.ravel(seen.game.noise_std)
+        return Rows(np.asarray(seen.game.rows(action)), float(noise[action % len(noise)]))
 
     def names(self) -> tuple[list[str], list[str]]:
         """Return the actions (of duels, the items) that were added, and those that are gone."""

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partial_monitoring import display
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.identity import DecisionId
-from partial_monitoring.learner.matching import CHANGED, STAYS, Matching
+from partial_monitoring.learner.matching import CHANGED, GONE, STAYS, Matching
 from partial_monitoring.learner.observations import from_log, from_vector, symbols
-from partial_monitoring.learner.several import Shown
+from partial_monitoring.learner.several import Shown, fields_of
 from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.step import Step
 from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event, plain
@@ -91,6 +93,7 @@ class Seen(NamedTuple):
     action: int
     shown: Shown
     probability: float | None = None
+    label: str = ""
 
 
 def moved(
@@ -100,46 +103,84 @@ def moved(
 
     Without the events, sufficient statistics are told.
     """
-    matching, told = Matching(old, new), []
-    kept, lost, changed = dict[str, int](), dict[str, int](), dict[str, None]()
-    known = from_counts(old, session) if events is None else from_events(old, events)
-    for context, action, shown, drawn in known:
-        fate, there, number = matching(context, action)
-        label = context.game.action_label(action)
-        counted = kept if fate == STAYS else lost
-        counted[label] = counted.get(label, 0) + shown.often
-        if fate == CHANGED:
-            changed[label] = None
-        if fate == STAYS and there is not None:
-            told.append(_request(context, action, shown, drawn, there, number))
+    matching = Matching(old, new)
     going, cancelled = _open(matching, session)
-    rows: list[Event] = []
-    following = new.start
-    if session.asked:
-        rows.append(_beginning(session, going))
-        following = steps.fold(new, following, rows[0])
+    rows = [_beginning(session, going)] if session.asked else []
+    following = steps.fold(new, new.start, rows[0]) if rows else new.start
+    kept, lost = dict[str, int](), dict[str, int]()
+    carried, changed = dict[str, None](), dict[str, None]()
+    known = from_counts(old, session) if events is None else from_events(old, events)
     with new.patience:
-        for request in told:
-            step = steps.observe(new, following, request)
-            following = steps.advance(new, following, step)
-            rows.append(step.event)
+        for seen in known:
+            step, fate = _told_again(matching, following, seen)
+            counted = lost if step is None else kept
+            counted[seen.label] = counted.get(seen.label, 0) + seen.shown.often
+            if fate == CHANGED:
+                changed[seen.label] = None
+            if step is not None:
+                following = steps.advance(new, following, step)
+                rows.append(step.event)
+                if step.several and step.several[0].of is not None:
+                    carried[seen.label] = None
     added, removed = matching.names()
     notes = matching.notes + ([] if events is not None else [_without_log(session)])
-    return (
-        following,
-        rows,
-        Moved(
-            sum(kept.values()),
-            kept,
-            lost,
-            tuple(added),
-            tuple(removed),
-            tuple(changed),
-            len(going),
-            cancelled,
-            tuple(notes),
-        ),
+    if carried:
+        notes.append(
+            f"What {_listed(carried)} showed says something of the unknowns, and still counts"
+        )
+    report = Moved(
+        kept=sum(kept.values()),
+        observed=kept,
+        left_out=lost,
+        added=tuple(added),
+        removed=tuple(removed),
+        changed=tuple(changed),
+        open=len(going),
+        cancelled=cancelled,
+        notes=tuple(notes),
     )
+    return following, rows, report
+
+
+def _told_again(matching: Matching, session: Session, seen: Seen) -> tuple[Step | None, str]:
+    """Return the step in which what was seen is told to the new learner, if it means anything.
+
+    It is that of the same action; or, if that is gone or shows something else, of what it showed of
+    the unknowns, where the policy can learn from that.
+    """
+    fate, there, number = GONE, None, -1
+    if seen.shown.of is None:
+        fate, there, number = matching(seen.context, seen.action)
+        if fate == STAYS and there is not None:
+            request = _request(seen, there, number)
+            return steps.observe(matching.new, session, request), fate
+    event = _shown(matching, session, seen)
+    if event is None:
+        return None, fate
+    step = steps.event_step(matching.new, session, event)
+    try:
+        steps.learned(matching.new, session.state, step)
+    except InvalidInput:
+        return None, fate
+    return step, fate
+
+
+def _shown(matching: Matching, session: Session, seen: Seen) -> Event | None:
+    """Return what was seen as rows of the unknowns, if these are the same in both games."""
+    shown, of = seen.shown, seen.shown.of
+    if of is None:
+        of = matching.rows_of(seen.context, seen.action)
+    if of is None or len(of.rows) == 0 or of.rows.shape[1] != matching.new.game.d:
+        return None
+    event = {
+        "seq": session.seq + 1,
+        "kind": "shown",
+        "name": seen.label,
+        "rows": of.rows.tolist(),
+        "noise": of.noise,
+        "observation": shown.vector[: len(of.rows)].tolist(),
+    }
+    return event | fields_of({"count": shown.often, "weight": shown.weight})
 
 
 # -- what was learned from ------------------------------------------------------------------
@@ -151,7 +192,8 @@ def from_events(spec: Spec, events: Iterable[Event]) -> Iterator[Seen]:
     for event in steps.amended(events):
         step = steps.event_step(spec, session, event)
         for shown in step.shown:
-            yield Seen(step.context, step.action, shown, step.probability)
+            label = event["name"] if shown.of else step.context.game.action_label(step.action)
+            yield Seen(step.context, step.action, shown, step.probability, label)
         session = steps.noted(session, step, session.state)
 
 
@@ -164,15 +206,16 @@ def from_counts(spec: Spec, session: Session) -> Iterator[Seen]:
         context = spec.context(name)
         length = max(spec.game.m, context.game.m)
         for action, tally in sorted(tallies.actions.items()):
+            label = context.game.action_label(action)
             if symbols(context.game, action):
                 for place, count in enumerate(tally.total):
                     if round(count):
                         shown = Shown(np.eye(1, length, place)[0], round(count))
-                        yield Seen(context, action, shown)
+                        yield Seen(context, action, shown, None, label)
                 continue
             mean = np.zeros(length)
             mean[: len(tally.total)] = np.array(tally.total) / tally.plays
-            yield Seen(context, action, Shown(mean, tally.plays))
+            yield Seen(context, action, Shown(mean, tally.plays), None, label)
 
 
 def _without_log(session: Session) -> str:
@@ -183,23 +226,17 @@ def _without_log(session: Session) -> str:
     )
 
 
-def _request(
-    context: Context,
-    action: int,
-    shown: Shown,
-    drawn: float | None,
-    there: Context,
-    number: int,
-) -> dict[str, Any]:
+def _request(seen: Seen, there: Context, number: int) -> dict[str, Any]:
     """Return what was observed as logged data of an action of the new game."""
-    logged = from_vector(context.game, action, shown.vector)
+    shown = seen.shown
+    logged = from_vector(seen.context.game, seen.action, shown.vector)
     return {
         "action": number,
         "observation": from_log(there.game, number, logged),
         "context": there.name,
         "count": None if shown.often == 1 else shown.often,
         "weight": None if shown.weight == 1.0 else shown.weight,
-        "probability": drawn,
+        "probability": seen.probability,
     }
 
 

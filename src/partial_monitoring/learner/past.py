@@ -115,7 +115,7 @@ def _columns_of(table: Any, columns: Any) -> dict[str, list[Any]]:
     for name in renamed:
         if name not in ARGUMENTS:
             raise unknown_name("columns", name, list(ARGUMENTS))
-    present = list(table) if isinstance(table, Mapping) else list(_names(table))
+    present = list(table) if isinstance(table, Mapping) else _names(table)
     found: dict[str, list[Any]] = {}
     for name in ARGUMENTS:
         own = renamed.get(name, name)
@@ -130,9 +130,9 @@ def _columns_of(table: Any, columns: Any) -> dict[str, list[Any]]:
     return found
 
 
-def _names(table: Any) -> Iterable[Any]:
+def _names(table: Any) -> list[Any]:
     """Return the names of the columns of a data frame."""
-    return getattr(table, "column_names", None) or table.columns
+    return list(getattr(table, "column_names", None) or table.columns)
 
 
 def _column(table: Any, present: list[Any], name: Any) -> list[Any]:

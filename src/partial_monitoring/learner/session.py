@@ -12,6 +12,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
 - ``moved``: the first event of a learner that was moved to another game, see ``moved.py``;
+- ``shown``: name, rows of theta, noise and observation of an action that the game before had;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
   count, weight and probability if they were given.
 """
@@ -40,14 +41,14 @@ from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
 from partial_monitoring.learner.observations import from_log, log_form
-from partial_monitoring.learner.several import logged_probability, several_of
+from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.step import ROUNDING, Request, Step
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import drawn_with
-from partial_monitoring.policies.repeated import update_often
+from partial_monitoring.policies.repeated import update_often, update_rows
 from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import brief, is_whole
 
@@ -124,8 +125,14 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     options = dict(context.options)
     if step.probability is not None and spec.pending is not None:
         options |= drawn_with(spec.policy, np.array([step.probability]))
-    for vector, often, weight in step.shown:
-        state = update_often(spec.policy, state, played, vector[None], often, weight, **options)
+    for vector, often, weight, of in step.shown:
+        if of is None:
+            seen = played, vector[None], often, weight
+            state = update_often(spec.policy, state, *seen, **options)
+        else:
+            state = update_rows(spec.policy, state, of, vector, often, weight)
+    if state is None:
+        raise InvalidInput("event must show something that an action of the game shows, too.")
     return state
 
 
@@ -144,9 +151,11 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
-    for vector, often, _ in step.shown:
-        shown = vector[: context.game.row_count(action)].tolist()
-        told, counts = told + often, counts.added(event.get("context"), action, shown, often)
+    for vector, often, _, of in step.shown:
+        told += often
+        if of is None:
+            shown = vector[: context.game.row_count(action)].tolist()
+            counts = counts.added(event.get("context"), action, shown, often)
     return Session(state, seq + 1, asked, told, waiting, counts, tokens, time)
 
 
@@ -180,6 +189,9 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                     own["decision"]: Waiting(own, *_played(spec, own)) for own in event["open"]
                 }
                 return Step(event, Context(spec.game), -1, begun=begun(session, event, waiting))
+            case "shown":
+                carried = read_rows(event, spec.game.d)
+                return Step(event, Context(spec.game), -1, carried.vector, several=(carried,))
             case "history":
                 context, action = _played(spec, event)
                 probability = logged_probability(event)

@@ -10,8 +10,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.learner.votes import Votes
-from partial_monitoring.validation import Array, brief, positive_number, whole_number
+from partial_monitoring.validation import (
+    Array,
+    brief,
+    positive_number,
+    real_array,
+    whole_number,
+    written,
+)
 
 KEPT = {"count": int, "weight": float, "probability": float}
 """What an event of logged data keeps of a request beside its observation."""
@@ -27,6 +35,8 @@ class Shown(NamedTuple):
     """The observation as a vector (m,)."""
     often: int = 1
     weight: float = 1.0
+    of: Rows | None = None
+    """What it was of, if not of an action of the game."""
 
 
 def several_of(given: Mapping[str, Any], observation: Any, vector: Array) -> tuple[Shown, ...]:
@@ -57,3 +67,13 @@ def logged_probability(given: Mapping[str, Any]) -> float | None:
     if found > 1:
         raise InvalidInput(f"probability must be at most 1; got {brief(value)}.")
     return found
+
+
+def read_rows(event: Mapping[str, Any], d: int) -> Shown:
+    """Return what an event ``shown`` says, of an action that its game does not have."""
+    written("name", event["name"])
+    rows = real_array("rows", event["rows"], ("m", d))
+    noise = positive_number("noise", event["noise"])
+    observed = real_array("observation", event["observation"], (len(rows),))
+    (found,) = several_of({"count": 1} | dict(event), None, observed)
+    return found._replace(of=Rows(rows, noise))

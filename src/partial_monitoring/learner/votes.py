@@ -77,7 +77,7 @@ class Votes:
             raise InvalidInput(
                 "wins and of are for duels that show who won; tell what was observed instead."
             )
-        return np.eye(1, length)[0] * ((2 * self.wins - self.of) / self.of)
+        return np.asarray(np.eye(1, length)[0] * ((2 * self.wins - self.of) / self.of))
 
     def sides(self, length: int) -> list[tuple[Array, int]]:
         """Return what was shown, as vectors of a given length, and how often.

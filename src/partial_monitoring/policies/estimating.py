@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -97,6 +98,15 @@ class EstimatingPolicy:
         if own is None or forgets is not None or (signals and (weight != 1.0).any()):
             return None
         return own(action, observation, often, weight, context)
+
+    def update_rows(
+        self, state: Any, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Any:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own, forgets = getattr(state, "after_rows", None), getattr(self, "half_life", None)
+        if own is None or forgets is not None or getattr(self.confidence, "counts_signals", False):
+            return None
+        return own(shown, observed, often, weight)
 
     def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
         """Return the state as if open decisions had been answered with what is expected."""

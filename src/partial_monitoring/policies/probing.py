@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.state import Context, Pending, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
@@ -171,6 +172,14 @@ class Probing:
         own = getattr(self.inner, "update_often", None)
         each = action, observation, often, weight
         known = None if own is None else own(state.known, *each, **seen(context))
+        return None if known is None else replace(state, known=known)
+
+    def update_rows(
+        self, state: ProbingState, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> ProbingState | None:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own = getattr(self.inner, "update_rows", None)
+        known = None if own is None else own(state.known, shown, observed, often, weight)
         return None if known is None else replace(state, known=known)
 
     def expecting(

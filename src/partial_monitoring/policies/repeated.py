@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.validation import Array, Indices
 
@@ -54,3 +55,16 @@ def update_often(
     for _ in range(often):
         state = policy.update(state, action, observation, **options)
     return state
+
+
+def update_rows(
+    policy: Policy[Any], state: Any, shown: Rows, observed: Array, often: int, weight: float
+) -> Any:
+    """Return the state of one replicate after rows of theta showed values (m,).
+
+    It is None if the policy has no ``update_rows``, which learns from what belongs to no action of
+    its game, or cannot take these.
+    """
+    own = getattr(policy, "update_rows", None)
+    each = np.array([often], dtype=np.int64), np.array([float(weight)])
+    return None if own is None else own(state, shown, observed, *each)

@@ -22,7 +22,11 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
 from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
 from partial_monitoring.estimation.linear.state import linear_design
-from partial_monitoring.estimation.linear.weighted import updated_by_rows_often
+from partial_monitoring.estimation.linear.weighted import (
+    Rows,
+    updated_by_rows_often,
+    updated_by_shown,
+)
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -95,6 +99,16 @@ class ContextualState:
                 design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
         return estimate, rows, residual
+
+    def after_rows(
+        self, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Self | None:
+        """Return the state after rows of theta showed values (m,), whatever action it was.
+
+        They did so often (n,) times with a weight (n,); None if no action shows anything of them.
+        """
+        estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
+        return None if estimate is None else replace(self, estimate=estimate)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         (met,) = self.met(context)

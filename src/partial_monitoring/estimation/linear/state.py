@@ -20,7 +20,12 @@ from partial_monitoring.estimation.linear.least_squares import (
     updated,
     updated_by_rows,
 )
-from partial_monitoring.estimation.linear.weighted import updated_by_rows_often, updated_often
+from partial_monitoring.estimation.linear.weighted import (
+    Rows,
+    updated_by_rows_often,
+    updated_by_shown,
+    updated_often,
+)
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -63,6 +68,16 @@ class LinearState:
         return replace(
             self, estimate=updated_often(self.estimate, action, observation, often, weight)
         )
+
+    def after_rows(
+        self, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Self | None:
+        """Return the state after rows of theta showed values (m,), whatever action it was.
+
+        They did so often (n,) times with a weight (n,); None if no action shows anything of them.
+        """
+        estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
+        return None if estimate is None else replace(self, estimate=estimate)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         return replace(self, estimate=expecting_actions(self.estimate, *pending))

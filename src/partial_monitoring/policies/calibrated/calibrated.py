@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, Pending, is_unlisted
@@ -140,6 +141,14 @@ class Calibrated:
         each = action, observation, often, weight
         known = None if own is None else own(state.known, *each, **seen(context))
         return None if known is None else CalibratedState(state.game, state.rule, known)
+
+    def update_rows(
+        self, state: CalibratedState, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> CalibratedState | None:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own = getattr(state.rule, "update_rows", None)
+        known = None if own is None else own(state.known, shown, observed, often, weight)
+        return None if known is None else replace(state, known=known)
 
     def expecting(
         self, state: CalibratedState, pending: Pending, context: Context | None = None
