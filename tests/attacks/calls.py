@@ -121,6 +121,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "Learner": {"game": APPLES},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
+    "Votes": {"wins": 4, "of": 5},
     "advise": {"game": APPLES},
     "alignment": {"game": APPLES},
     "analyze": {"game": APPLES},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.experiments.files import experiment_from_dict
 from partial_monitoring.experiments.store import open_store, stored_comparisons
 from partial_monitoring.report.leaderboard import leaderboard
 from partial_monitoring.report.significance import pairs
@@ -137,8 +139,11 @@ def test_bad_numbers_of_seeds_are_refused() -> None:
 # -- the file ---------------------------------------------------------------------------------
 
 
+LEADERBOARD = Path(__file__).parents[2] / "leaderboard.toml"
+
+
 def test_the_leaderboard_has_all_policies_and_many_games() -> None:
-    experiment = pm.load_experiment(Path(__file__).parents[2] / "leaderboard.toml")
+    experiment = pm.load_experiment(LEADERBOARD)
     kinds = {type(policy) for policy in experiment.policies.values()}
     missing = {name for name, own in pm.policies.POLICIES.items() if own not in kinds}
     assert missing == {"probing", "refitted", "dueling_ts"}  # wrappers, and duels over functions
@@ -146,3 +151,22 @@ def test_the_leaderboard_has_all_policies_and_many_games() -> None:
     assert (experiment.horizon, len(experiment.seeds)) == (10_000, 200)
     against = {setting.truth.against for setting in experiment.settings}
     assert len(against) >= 3  # outcomes drawn at random, moving truths, opponents
+
+
+def test_a_short_leaderboard_plays_all_policies_on_the_first_instance_of_every_game() -> None:
+    """The whole takes hours; this is the same file with few rounds, seeds and instances."""
+    data = tomllib.loads(LEADERBOARD.read_text(encoding="utf-8"))
+    data |= {"horizon": 40, "seeds": 2, "checkpoints": [20]}
+    for policy in data["policies"].values():
+        policy.pop("seeds", None)
+    for game in data["games"].values():
+        if "instances" in game:
+            game["instances"] = dict(list(game["instances"].items())[:1])
+    comparisons = experiment_from_dict(data).compare()
+    table = {place.policy: place for place in leaderboard(sections(comparisons))}
+    assert set(table) == set(data["policies"])
+    assert all(place.ratio >= 1 for place in table.values() if place.instances)
+    for comparison in comparisons:
+        for name, regret in comparison.result.regret.items():
+            assert regret.shape == (2, 2), name
+            assert (np.diff(regret, axis=1) >= -1e-9).all(), (comparison.game, name)

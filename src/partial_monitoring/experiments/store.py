@@ -140,6 +140,7 @@ class Store:
         return self._checked[path]
 
 
+@cache
 def libraries() -> dict[str, str]:
     """Return the versions that numbers may depend on in their last digits."""
     named = {name: version(name) for name in ("numpy", "scipy", "numba")}

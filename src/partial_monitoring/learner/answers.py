@@ -73,7 +73,7 @@ def open_decision(session: Session, decision: Any) -> Waiting:
         if own is not None:
             return own
         if was_given_out(session.tokens, session.asked, given):
-            raise InvalidInput(f"decision {brief(given)} has been told or closed already.")
+            raise InvalidInput(f"decision {brief(given)} has been told already, or closed.")
     raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
 
 

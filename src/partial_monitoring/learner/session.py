@@ -77,8 +77,6 @@ __all__ = [
     "snapshot",
 ]
 
-KINDS = "an ask, a tell, a lapse, a cancel, an amend, a move or history"
-
 # -- events to sessions ----------------------------------------------------------------------
 
 
@@ -196,7 +194,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 context, action = _played(spec, event)
                 probability = logged_probability(event)
             case other:
-                raise InvalidInput(f"event must be {KINDS}; got {brief(other)}.")
+                raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
