@@ -122,6 +122,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
     "Votes": {"wins": 4, "of": 5},
+    "Window": {"days": 30, "unanswered": "good"},
     "advise": {"game": APPLES},
     "alignment": {"game": APPLES},
     "analyze": {"game": APPLES},

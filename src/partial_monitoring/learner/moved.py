@@ -105,8 +105,10 @@ def moved(
     """
     matching = Matching(old, new)
     going, cancelled = _open(matching, session)
-    rows = [_beginning(session, going)] if session.asked else []
-    following = steps.fold(new, new.start, rows[0]) if rows else new.start
+    rows = _beginning(session, going) if session.asked else []
+    following = new.start
+    for event in rows:
+        following = steps.fold(new, following, event)
     kept, lost = dict[str, int](), dict[str, int]()
     carried, changed = dict[str, None](), dict[str, None]()
     known = from_counts(old, session) if events is None else from_events(old, events)
@@ -264,11 +266,16 @@ def _number(own: Waiting) -> int:
     return found
 
 
-def _beginning(session: Session, going: list[Event]) -> Event:
-    """Return the first event of a learner that moved."""
+def _beginning(session: Session, going: list[Event]) -> list[Event]:
+    """Return the first events of a learner that moved: open decisions, and answers that wait."""
     tokens = [list(pair) for pair in session.tokens]
     event = {"seq": 1, "kind": "moved", "asked": session.asked, "tokens": tokens, "open": going}
-    return event if session.time is None else event | {"time": session.time}
+    rows = [event if session.time is None else event | {"time": session.time}]
+    for ask in going:
+        answer = session.open[ask["decision"]].answer
+        if answer is not None:
+            rows.append(plain(answer) | {"seq": len(rows) + 1})
+    return rows
 
 
 def _by_action(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,10 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given; time, in seconds since 1970, never earlier than those before;
-- ``tell``: decision, observation, of votes as a table with wins and of;
+- ``tell``: decision, observation, of votes as a table with wins and of; unanswered if it was due
+  without an answer;
+- ``answer``: decision, observation, which counts when the decision is due, by a tell; without an
+  observation, that there is no answer after all;
 - ``lapse``: decision, which is closed because no answer will come;
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
@@ -19,7 +22,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -31,16 +34,15 @@ from partial_monitoring.learner.answers import (
     cancel,
     check_closed,
     encoded,
-    is_no_answer,
     observe,
     open_decision,
 )
-from partial_monitoring.learner.beginning import asked_in, begun
+from partial_monitoring.learner.beginning import begun
 from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
-from partial_monitoring.learner.observations import from_log, log_form
+from partial_monitoring.learner.observations import from_log
 from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
@@ -58,7 +60,6 @@ __all__ = [
     "Step",
     "advance",
     "along",
-    "amend",
     "amended",
     "available_actions",
     "cancel",
@@ -68,10 +69,12 @@ __all__ = [
     "event_step",
     "fold",
     "folded",
+    "has_amendments",
     "learned",
     "noted",
     "observe",
     "open_decision",
+    "played",
     "replay",
     "restore",
     "snapshot",
@@ -138,7 +141,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
     if step.begun is not None:
         return step.begun
-    _, seq, asked, told, waiting, counts, tokens, time = session
+    _, seq, asked, told, waiting, counts, tokens, time, oldest = session
     event, context, action, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
@@ -146,7 +149,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, oldest)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     for vector, often, _, of in step.shown:
@@ -154,7 +157,9 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if of is None:
             shown = vector[: context.game.row_count(action)].tolist()
             counts = counts.added(event.get("context"), action, shown, often)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time)
+    if kind == "answer":
+        waiting = waiting.answered(event["decision"], event if "observation" in event else None)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -171,7 +176,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
         match event["kind"]:
             case "ask":
                 _check_ask(session, event)
-                return Step(event, *_played(spec, event))
+                return Step(event, *played(spec, event))
             case "tell":
                 own = open_decision(session, event["decision"])
                 context, action = own.context, own.action
@@ -179,19 +184,25 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "lapse" | "cancel":
                 own = open_decision(session, event["decision"])
                 return Step(event, own.context, own.action)
+            case "answer":
+                own = open_decision(session, event["decision"])
+                if "observation" in event:
+                    seen = from_log(own.context.game, own.action, event["observation"])
+                    encoded(spec, own.context, own.action, seen)
+                return Step(event, own.context, own.action)
             case "amend":
                 check_closed(session, event["decision"])
-                return Step(event, *_played(spec, event))
+                return Step(event, *played(spec, event))
             case "moved":
                 waiting = {
-                    own["decision"]: Waiting(own, *_played(spec, own)) for own in event["open"]
+                    own["decision"]: Waiting(own, *played(spec, own)) for own in event["open"]
                 }
                 return Step(event, Context(spec.game), -1, begun=begun(session, event, waiting))
             case "shown":
                 carried = read_rows(event, spec.game.d)
                 return Step(event, Context(spec.game), -1, carried.vector, several=(carried,))
             case "history":
-                context, action = _played(spec, event)
+                context, action = played(spec, event)
                 probability = logged_probability(event)
             case other:
                 raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
@@ -218,7 +229,7 @@ def _check_ask(session: Session, event: Event) -> None:
         raise InvalidInput(f"event must not be earlier than those before it; got {brief(time)}.")
 
 
-def _played(spec: Spec, event: Event) -> tuple[Context, int]:
+def played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
     Points of a box have numbers only: the number counts where it has that label.
@@ -232,40 +243,6 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     return context, action
 
 
-def amend(
-    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
-) -> tuple[Session, list[Event]]:
-    """Return the session as if answers had been told right, and the events that say so.
-
-    A request is the ``decision``, which must be closed, and the ``observation``; ``events`` are all
-    that happened so far.
-    """
-    if len(events) != session.seq:
-        raise InvalidInput(
-            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
-            f"{len(events):,}."
-        )
-    asks = {event["decision"]: event for event in asked_in(events)}
-    new: list[Event] = []
-    for request in requests:
-        name = check_closed(session, request["decision"])
-        if name not in asks:
-            raise InvalidInput(
-                f"decision {brief(name)} was told before the learner was moved to this game, and "
-                f"can be amended no more."
-            )
-        ask = asks[name]
-        kept = ("decision", "action", "label", "context")
-        event: Event = {"seq": session.seq + len(new) + 1, "kind": "amend"}
-        event |= {key: ask[key] for key in kept if key in ask}
-        context, action = _played(spec, ask)
-        if not is_no_answer(context, action, request["observation"]):
-            encoded(spec, context, action, request["observation"])
-            event["observation"] = log_form(request["observation"], signal=spec.signals)
-        new.append(event)
-    return folded(spec, [*events, *new]), new
-
-
 # -- snapshots and replay --------------------------------------------------------------------
 
 
@@ -275,7 +252,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": sorted((plain(own.event) for own in session.open.values()), key=itemgetter("seq")),
+        "open": sorted(map(_waiting_to_dict, session.open.values()), key=itemgetter("seq")),
         "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
@@ -299,7 +276,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 last,
                 asked,
                 snapshot["told"],
-                OpenDecisions.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
+                OpenDecisions.of((x["decision"], _waiting_from_dict(spec, x)) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
@@ -316,6 +293,16 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
             f"{type(spec.policy).__name__} is made again from them; got {session.seq}."
         )
     return session
+
+
+def _waiting_to_dict(own: Waiting) -> dict[str, Any]:
+    asked = plain(own.event)
+    return asked if own.answer is None else asked | {"answer": own.answer}
+
+
+def _waiting_from_dict(spec: Spec, data: Mapping[str, Any]) -> Waiting:
+    asked = {key: value for key, value in data.items() if key != "answer"}
+    return Waiting(asked, *played(spec, asked), data.get("answer"))
 
 
 class Difference(NamedTuple):
