@@ -51,9 +51,11 @@ class Matching:
         return self._found[key]
 
     def _match(self, context: Context, action: int) -> Match:
+        label, number = context.game.action_label(action), action
         try:
             there = self.new.context(context.name)
-            number = there.game.action_index(context.game.action_label(action))
+            if action >= there.game.k or not there.game.is_called(action, label):
+                number = there.game.action_index(label)
         except InvalidInput:
             return Match(GONE)
         one = games_of(self.old.game).get(context.name, context.game)
