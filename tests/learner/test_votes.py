@@ -31,7 +31,7 @@ def kernel_duels(policy: Any = None) -> pm.Learner:
         (duels, None),
         (duels, "dueling_ids"),
         (duels, "ids"),
-        (duels, "dueling_ts"),
+        (kernel_duels, "dueling_ts"),
         (kernel_duels, None),
     ],
 )

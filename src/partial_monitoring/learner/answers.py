@@ -37,8 +37,8 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     vector = encoded(spec, context, action, request["observation"])
     event["observation"] = log_form(request["observation"], signal=spec.signals)
     several = several_of(request, request["observation"], vector)
-    event, drawn = event | fields_of(request), logged_probability(request)
-    return Step(event, context, action, vector, None, drawn, several)
+    drawn = logged_probability(request)
+    return Step(event | fields_of(request), context, action, vector, None, drawn, several)
 
 
 def told(spec: Spec, session: Session, request: Request) -> Step:
