@@ -25,6 +25,7 @@ from benchmarks import (
     regret_gaussian,
     scaling,
     segments,
+    windows,
 )
 
 PARTS = {
@@ -43,6 +44,7 @@ PARTS = {
     "delays": delays,
     "regret_gaussian": regret_gaussian,
     "segments": segments,
+    "windows": windows,
 }
 
 SEEDED = ("regret_gaussian", "segments")
