@@ -182,7 +182,13 @@ def _shown(matching: Matching, session: Session, seen: Seen) -> Event | None:
         "noise": of.noise,
         "observation": shown.vector[: len(of.rows)].tolist(),
     }
-    return event | fields_of({"count": shown.often, "weight": shown.weight})
+    return event | fields_of(_multiple(shown))
+
+
+def _multiple(shown: Shown) -> dict[str, Any]:
+    """Return how often something was shown and with which weight, None where that is 1."""
+    count, weight = shown.often, shown.weight
+    return {"count": None if count == 1 else count, "weight": None if weight == 1.0 else weight}
 
 
 # -- what was learned from ------------------------------------------------------------------
@@ -236,9 +242,8 @@ def _request(seen: Seen, there: Context, number: int) -> dict[str, Any]:
         "action": number,
         "observation": from_log(there.game, number, logged),
         "context": there.name,
-        "count": None if shown.often == 1 else shown.often,
-        "weight": None if shown.weight == 1.0 else shown.weight,
         "probability": seen.probability,
+        **_multiple(shown),
     }
 
 
