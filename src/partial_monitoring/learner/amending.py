@@ -15,7 +15,7 @@ from partial_monitoring.learner.several import KEPT
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import is_whole
 
-SHOWN = ("round", "action", "label", "probability", "probed", "context")
+SHOWN = ("round", "action", "label", "point", "probability", "probed", "context")
 """What the history shows of an ask."""
 
 CLOSING = ("tell", "lapse", "cancel")

@@ -111,7 +111,9 @@ def moved(
         following = steps.fold(new, following, event)
     kept, lost = dict[str, int](), dict[str, int]()
     carried, changed = dict[str, None](), dict[str, None]()
-    known = from_counts(old, session) if events is None else from_events(old, events)
+    known: Iterable[Seen] = from_counts(old, session)
+    if events is not None:
+        known = from_events(old, events)
     with new.patience:
         for seen in known:
             step, fate = _told_again(matching, following, seen)
@@ -194,15 +196,18 @@ def _multiple(shown: Shown) -> dict[str, Any]:
 # -- what was learned from ------------------------------------------------------------------
 
 
-def from_events(spec: Spec, events: Iterable[Event]) -> Iterator[Seen]:
-    """Yield what a learner has learned from, in order, from all its events."""
-    session = spec.start
+def from_events(spec: Spec, events: Iterable[Event]) -> list[Seen]:
+    """Return what a learner has learned from since it was last reset, in order, from its events."""
+    session, found = spec.start, list[Seen]()
     for event in steps.amended(events):
         step = steps.event_step(spec, session, event)
         for shown in step.shown:
             label = event["name"] if shown.of else step.context.game.action_label(step.action)
-            yield Seen(step.context, step.action, shown, step.probability, label)
+            found.append(Seen(step.context, step.action, shown, step.probability, label))
+        if event["kind"] == "reset":
+            found.clear()
         session = steps.noted(session, step, session.state)
+    return found
 
 
 def from_counts(spec: Spec, session: Session) -> Iterator[Seen]:

@@ -17,7 +17,8 @@ observation as it was reported, so that a log can be folded again, by another ve
 - ``moved``: the first event of a learner that was moved to another game, see ``moved.py``;
 - ``shown``: name, rows of theta, noise and observation of an action that the game before had;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
-  count, weight and probability if they were given.
+  count, weight and probability if they were given;
+- ``reset``: what was learned before is forgotten; decisions stay open.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from partial_monitoring.learner.answers import (
 )
 from partial_monitoring.learner.beginning import begun
 from partial_monitoring.learner.clock import is_time
+from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
@@ -114,14 +116,13 @@ def along(spec: Spec, events: Iterable[Event]) -> Iterator[tuple[Event, Session,
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
     """Return the session after one more step."""
-    state = session.state if step.vector is None else learned(spec, session.state, step)
-    return noted(session, step, state)
+    return noted(session, step, learned(spec, session.state, step))
 
 
 def learned(spec: Spec, state: Any, step: Step) -> Any:
     """Return the state of the policy after one more step."""
     if step.vector is None:
-        return state
+        return spec.start.state if step.event["kind"] == "reset" else state
     context, played = step.context, np.array([step.context.outer(step.action)])
     options = dict(context.options)
     if step.probability is not None and spec.pending is not None:
@@ -141,7 +142,10 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
     if step.begun is not None:
         return step.begun
-    _, seq, asked, told, waiting, counts, tokens, time, oldest = session
+    if step.event["kind"] == "reset":
+        seq, since = session.seq + 1, session.told
+        return session._replace(state=state, seq=seq, counts=Counts(), since=since)
+    _, seq, asked, told, waiting, counts, tokens, time, *others = session
     event, context, action, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
@@ -149,17 +153,17 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, oldest)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, *others)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     for vector, often, _, of in step.shown:
         told += often
         if of is None:
-            shown = vector[: context.game.row_count(action)].tolist()
-            counts = counts.added(event.get("context"), action, shown, often)
+            shown, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
+            counts = counts.added(of_log(where, context), action, shown, often)
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, *others)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -197,10 +201,12 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 waiting = {
                     own["decision"]: Waiting(own, *played(spec, own)) for own in event["open"]
                 }
-                return Step(event, Context(spec.game), -1, begun=begun(session, event, waiting))
+                return Step(event, spec.nowhere, -1, begun=begun(session, event, waiting))
             case "shown":
                 carried = read_rows(event, spec.game.d)
-                return Step(event, Context(spec.game), -1, carried.vector, several=(carried,))
+                return Step(event, spec.nowhere, -1, carried.vector, several=(carried,))
+            case "reset":
+                return Step(event, spec.nowhere, -1)
             case "history":
                 context, action = played(spec, event)
                 probability = logged_probability(event)
@@ -232,12 +238,15 @@ def _check_ask(session: Session, event: Event) -> None:
 def played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
-    Points of a box have numbers only: the number counts where it has that label.
+    Points of a box are named by their coordinates; in logs of earlier versions they have numbers
+    only, which count where they have that label.
     """
     label, action = event["label"], event["action"]
     if not isinstance(label, str) or not is_whole(action):
         raise InvalidInput(f"event must name an action; got {brief(label)}, {brief(action)}.")
     context = spec.read_context(event.get("context"))
+    if "point" in event:
+        return context, context.game.from_exact_form(event)
     if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
     return context, action
@@ -257,6 +266,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
+    kept |= {"since": session.since} if session.since else {}
     return kept if session.time is None else kept | {"time": session.time}
 
 
@@ -280,6 +290,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
+                since=snapshot.get("since", 0),
             )
     later = [event for event in rows if event["seq"] > session.seq]
     if has_amendments(later):
@@ -325,6 +336,7 @@ def replay(
             name = spec.read_context(event.get("context")).name
             computed = plain(decide(spec, before, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
+            computed.pop("action" if "point" in event else "point", None)  # the other names it
             if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
     return session, differences

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.linear.weighted import Rows
@@ -41,11 +42,13 @@ class EstimatingPolicy:
     regularization: float | None
     prior_mean: ArrayLike | None
     norm_bound: float | None
+    half_life: float | None = None
+    """After how many rounds an observation weighs half, of policies that have this option."""
 
     @property
     def prior(self) -> Prior:
         """What is assumed before the first round."""
-        return Prior(self.regularization, self.prior_mean, self.norm_bound)
+        return Prior(self.regularization, self.prior_mean, self.norm_bound, self.half_life)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         """Decide among the actions of a view, for all its replicates."""
@@ -54,10 +57,20 @@ class EstimatingPolicy:
     def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
         refuse(self, game)
+        self.refuse_to_forget(game)
         state = initial_state(
             game, replicates, self.prior, functions=self.kernelized, draws=self.drawing
         )
         return state_for(self.confidence, state, game.traits)
+
+    def refuse_to_forget(self, game: AnyGame) -> None:
+        """Refuse a half-life where all observations are kept and none of them has a weight."""
+        if self.half_life is None:
+            return
+        counts = game.traits.finite and getattr(self.confidence, "counts_signals", False)
+        if counts or (game.traits.function and self.kernelized):
+            what = "sets of likely distributions" if counts else "estimates of functions"
+            raise InvalidInput(f"half_life must be None with {what}; got {self.half_life:g}.")
 
     def decide(
         self,
@@ -93,9 +106,9 @@ class EstimatingPolicy:
 
         What is forgotten between them is forgotten one after the other.
         """
-        own, forgets = getattr(state, "after_often", None), getattr(self, "half_life", None)
+        own, forgets = getattr(state, "after_often", None), self.half_life not in (None, inf)
         signals = getattr(self.confidence, "counts_signals", False)
-        if own is None or forgets is not None or (signals and (weight != 1.0).any()):
+        if own is None or forgets or (signals and (weight != 1.0).any()):
             return None
         return own(action, observation, often, weight, context)
 
@@ -103,8 +116,8 @@ class EstimatingPolicy:
         self, state: Any, shown: Rows, observed: Array, often: Indices, weight: Array
     ) -> Any:
         """Return the state after rows of theta showed values (m,); None if it cannot take them."""
-        own, forgets = getattr(state, "after_rows", None), getattr(self, "half_life", None)
-        if own is None or forgets is not None or getattr(self.confidence, "counts_signals", False):
+        own, forgets = getattr(state, "after_rows", None), self.half_life not in (None, inf)
+        if own is None or forgets or getattr(self.confidence, "counts_signals", False):
             return None
         return own(shown, observed, often, weight)
 
