@@ -1,16 +1,14 @@
 """Which policy: regret and time of the sensible candidates, by kind of game, size, delay and world.
 
-``python -m benchmarks which`` prints the tables of docs/which-policy.md, and with ``--write`` writes
-them there. All seeds are 0, 1, ..., and all policies of a row meet the same truths and noise.
+``python -m benchmarks which`` prints the tables of docs/which-policy.md; ``--write`` puts them
+there. All seeds are 0, 1, ..., and all policies of a row meet the same truths and noise.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -18,111 +16,13 @@ from rich.table import Table
 
 import partial_monitoring as pm
 from benchmarks.regret_gaussian import unit
+from benchmarks.settings import Array, Setting, Unlisted, anywhere, described, in_contexts
 from benchmarks.timing import one_thread, show
 
-Array = np.ndarray
 Row = tuple[str, ...]
-Live = Callable[[Any, np.random.Generator], tuple[Any, Callable[[int], Any]]]
-"""Draws what happens in a live round: the context (or None), and what each action shows there."""
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
 MARKED = re.compile(r"(<!-- which: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-LIVE_ROUNDS, LIVE_SECONDS = 300, 3.0
-"""How many rounds a decision is timed for, and after how many seconds that ends."""
-
-
-def noise(game: Any, rng: np.random.Generator) -> tuple[None, Callable[[int], Any]]:
-    """Show noise after every action: where nothing depends on what is true."""
-    return None, lambda action: [0.1 * rng.standard_normal()]
-
-
-def listed(game: Any, rng: np.random.Generator) -> tuple[None, Callable[[int], Any]]:
-    """Show what actions show if the truth is in the middle."""
-    instance = pm.Instance(game, game.parameters.center)
-    return None, lambda action: instance.observe(action, rng)
-
-
-def in_contexts(game: Any, rng: np.random.Generator) -> tuple[int, Callable[[int], Any]]:
-    """Draw a listed context, and show what actions show there."""
-    context = int(rng.integers(len(game.contexts)))
-    instance = pm.ContextualInstance(game, game.parameters.center).at(context)
-    return context, lambda action: instance.observe(action, rng)
-
-
-def described(game: Any, rng: np.random.Generator) -> tuple[pm.Game, Callable[[int], Any]]:
-    """Draw the features of ten actions, as they come with every question."""
-    features = unit(int(rng.integers(2**31)), 10, game.parameters.d)
-    return pm.Game(features, features[:, None], game.parameters), noise(game, rng)[1]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A game with its truths, and the policies that are worth considering, the first one first."""
-
-    name: str
-    game: Callable[[], Any]
-    policies: Mapping[str, Any]
-    horizon: int
-    seeds: int
-    theta: Any = "random"
-    live: Live = listed
-    late: Mapping[str, Any] = field(default_factory=dict)
-
-    def regrets(self) -> dict[str, Array]:
-        """Return the regret of every policy after all rounds, one number per seed (seeds,)."""
-        options = {"horizon": self.horizon, "seeds": self.seeds, "checkpoints": [self.horizon]}
-        result = pm.simulate(self.game(), dict(self.policies), self.theta, **options, **self.late)
-        return {name: regret[:, -1] for name, regret in result.regret.items()}
-
-    def times(self, policy: Any) -> tuple[float, float]:
-        """Return the time until the first decision and the median of one ask and its tell.
-
-        The learner is made twice, so that compiling is not counted.
-        """
-        game = self.game()
-        for _ in range(2):
-            rng, start = np.random.default_rng(0), process_time()
-            learner = pm.Learner(game, policy, seed=0)
-            round_of(learner, *self.live(game, rng))
-            first = process_time() - start
-        taken, begun = [], perf_counter()
-        while len(taken) < LIVE_ROUNDS and perf_counter() - begun < LIVE_SECONDS:
-            context, shown = self.live(game, rng)
-            start = process_time()
-            round_of(learner, context, shown)
-            taken.append(process_time() - start)
-        return first, float(np.median(taken))
-
-
-@dataclass(frozen=True)
-class Unlisted(Setting):
-    """A linear bandit whose ten actions have new features in every round."""
-
-    def regrets(self) -> dict[str, Array]:
-        return {
-            name: np.array([self.played(policy, seed) for seed in range(self.seeds)])
-            for name, policy in self.policies.items()
-        }
-
-    def played(self, policy: Any, seed: int) -> float:
-        """Return the regret of one live learner."""
-        game, rng, lost = self.game(), np.random.default_rng(seed), 0.0
-        theta = unit(seed, game.parameters.d)
-        learner = pm.Learner(game, policy, seed=seed)
-        for _ in range(self.horizon):
-            features = unit(int(rng.integers(2**31)), 10, game.parameters.d)
-            context, rewards = pm.Game(features, features[:, None], game.parameters), features @ theta
-            decision = learner.ask(context=context)
-            learner.tell(decision, [rewards[decision.action] + rng.standard_normal()])
-            lost += rewards.max() - rewards[decision.action]
-        return lost
-
-
-def round_of(learner: pm.Learner, context: Any, shown: Callable[[int], Any]) -> None:
-    """Play one live round."""
-    decision = learner.ask() if context is None else learner.ask(context=context)
-    learner.tell(decision, shown(decision.action))
 
 
 def named(*names: str) -> dict[str, str]:
@@ -245,9 +145,13 @@ KINDS = (
         300,
         20,
     ),
-    Setting("a box of settings in the plane", box, FUNCTIONS, 60, 6, live=noise),
+    Setting("a box of settings in the plane", box, FUNCTIONS, 60, 6, live=anywhere),
     Setting(
-        "actions behind an oracle: matchings of 10 and 10", lambda: pm.games.matching(10), SWEEPS, 2000, 20
+        "actions behind an oracle: matchings of 10 and 10",
+        lambda: pm.games.matching(10),
+        SWEEPS,
+        2000,
+        20,
     ),
 )
 """One of each kind of game."""
@@ -258,7 +162,9 @@ SIZES = (
         for n, horizon, seeds in ((3, 5000, 50), (10, 5000, 20), (30, 1000, 4))
     ),
     *(
-        Setting(f"{k:,} actions, 10 features", linear(k), named("ids", "lints", "linucb"), 1000, seeds)
+        Setting(
+            f"{k:,} actions, 10 features", linear(k), named("ids", "lints", "linucb"), 1000, seeds
+        )
         for k, seeds in ((10, 50), (100, 20), (1000, 10), (10_000, 4))
     ),
 )
@@ -266,9 +172,7 @@ SIZES = (
 
 BATCHES = {"batch 1": {}, "batch 30": {"batch": 30}, "batch 300": {"batch": 300}}
 DELAYS = tuple(
-    tuple(
-        Setting(name, game, policies, 3000, seeds, late=late) for late in BATCHES.values()
-    )
+    tuple(Setting(name, game, policies, 3000, seeds, late=late) for late in BATCHES.values())
     for name, game, policies, seeds in (
         ("5 prices (hard)", prices(5), named("ids", "randcbp", "cbp"), 50),
         ("apple tasting (easy)", pm.games.apple_tasting, named("ids", "randcbp", "tspm"), 50),
