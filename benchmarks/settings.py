@@ -1,4 +1,4 @@
-"""A game with its truths and the policies that play it: their regret, and the time of a decision."""
+"""Games with truths and the policies that play them: their regret, and the time of a decision."""
 
 from __future__ import annotations
 
