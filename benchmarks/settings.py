@@ -75,7 +75,11 @@ class Setting:
 
     def regrets(self) -> dict[str, Array]:
         """Return the regret of every policy after all rounds, one number per seed (seeds,)."""
-        options = {"horizon": self.horizon, "seeds": self.seeds, "checkpoints": [self.horizon]}
+        options: dict[str, Any] = {
+            "horizon": self.horizon,
+            "seeds": self.seeds,
+            "checkpoints": [self.horizon],
+        }
         result = pm.simulate(self.game(), dict(self.policies), self.theta, **options, **self.late)
         return {name: regret[:, -1] for name, regret in result.regret.items()}
 
@@ -92,7 +96,8 @@ class Setting:
             learner = pm.Learner(game, policy, seed=0)
             round_of(learner, context, shown)
             first = process_time() - start
-        taken, begun = [], perf_counter()
+        taken: list[float] = []
+        begun = perf_counter()
         while len(taken) < LIVE_ROUNDS and perf_counter() - begun < LIVE_SECONDS:
             context, shown = world()
             start = process_time()
