@@ -37,6 +37,7 @@ from .kernels import readings as readings
 from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
 from .learner.off_policy import off_policy as off_policy
+from .learner.open import OpenDecision as OpenDecision
 from .learner.status import Status as Status
 from .learner.values import OffPolicy as OffPolicy
 from .model.any_game import AnyGame as AnyGame

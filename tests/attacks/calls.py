@@ -39,6 +39,7 @@ MADE_BY_THE_LIBRARY = {
         "Decision",
         "DuelAnalysis",
         "Halfspaces",
+        "OpenDecision",
         "RegretMap",
         "Result",
         "Status",

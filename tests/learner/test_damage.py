@@ -182,7 +182,7 @@ def test_tampered_files_are_refused_or_right(case: tuple[str, str], tmp_path: Pa
         found = loaded(path)
         if found is not None and fingerprint(found) != right:
             accepted.append(name)
-        if number % 10 == 0:
+        if number % 10 == 0 and json.dumps(data) != json.dumps(json.loads(original)):
             path.write_text(json.dumps(data))
             assert loaded(path) is None
     assert accepted == []

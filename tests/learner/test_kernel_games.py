@@ -166,7 +166,7 @@ def test_answers_are_checked() -> None:
     game = GAMES["two rows"]()
     learner = pm.Learner(game)
     decision = learner.ask()
-    for wrong in ([0.1], [0.1, np.nan], [0.1, 0.2, 0.3], "yes", None, [[0.1, 0.2]]):
+    for wrong in ([0.1], [0.1, np.nan], [0.1, 0.2, 0.3], "yes", [None], [[0.1, 0.2]]):
         with pytest.raises(InvalidInput, match="observation"):
             learner.tell(decision, wrong)
     learner.tell(decision, [0.1, 0.2])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.learner import session
+from partial_monitoring.learner import deciding
 from partial_monitoring.learner.decision import REASONS
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.storage.memory import Memory
@@ -32,13 +32,13 @@ def told(learner: pm.Learner, rounds: int) -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_nothing_is_computed_at_ask(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    own = session._reason
+    own = deciding._reason
 
     def counted(context: Any, choice: Any, name: str) -> Any:
         asked.append(name)
         return own(context, choice, name)
 
-    monkeypatch.setattr(session, "_reason", counted)
+    monkeypatch.setattr(deciding, "_reason", counted)
     learner = pm.Learner(bandit(), POLICIES[name]())
     decision = learner.ask()
     learner.tell(decision, [0.1])
@@ -121,8 +121,8 @@ def test_unlisted_contexts_are_written_when_they_are_read() -> None:
     game = pm.ContextualGame([bandit()])
     learners = [pm.Learner(game, storage=storage) for storage in (None, Plain())]
     for learner in learners:
-        learner.tell(learner.ask(context=context(0.1)), [0.2])
-        learner.ask(context=context(0.2))
+        learner.tell(learner.ask(context=context(0.1), now=0), [0.2])
+        learner.ask(context=context(0.2), now=0)
     one, two = ([event | {"decision": 0} for event in own.events] for own in learners)
     assert one == two == json.loads(json.dumps(one))
     assert [len(event["context"]["features"]) for event in one if event["kind"] == "ask"] == [6, 6]

@@ -114,7 +114,8 @@ def test_a_learner_is_the_fold_of_its_events() -> None:
     events = learner.events
     assert [event["kind"] for event in events] == ["ask", "ask", "history", "history", "tell"]
     asked = without_id(first.to_dict())
-    assert events[0] == {"seq": 1, "kind": "ask", **asked, "decision": first.id}
+    asked |= {"decision": first.id, "time": learner.open[0].since.timestamp()}
+    assert events[0] == {"seq": 1, "kind": "ask", **asked}
     assert events[1]["available"] == ["$1", "$2"]
     assert events[2] == {
         "seq": 3, "kind": "history", "action": 1, "label": "$2", "observation": "yes"
@@ -197,7 +198,7 @@ HISTORY = {"seq": 1, "kind": "history", "action": 0, "label": "$1", "observation
 BAD: dict[str, tuple[list[Any], str]] = {
     "a gap": ([HISTORY | {"seq": 2}], "event must be the one after number 0; got number 2"),
     "twice": ([HISTORY, HISTORY], "event must be the one after number 1; got number 1"),
-    "a kind": ([HISTORY | {"kind": "pause"}], "event must be an ask, a tell or history; got"),
+    "a kind": ([HISTORY | {"kind": "pause"}], "event must be of a kind learners log; got"),
     "a number": ([ASK | {"decision": 3}], "event must ask for decision 0; got 3"),
     "not asked": (
         [{"seq": 1, "kind": "tell", "decision": 0, "observation": "yes"}],

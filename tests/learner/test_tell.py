@@ -116,7 +116,7 @@ BAD_VECTORS: dict[str, Any] = {
     "nan number": np.nan,
     "infinite": [np.inf],
     "a word": "yes",
-    "none": None,
+    "none in a list": [None],
     "complex": [1j],
     "a dict": {"y": 1},
     "a word in a list": ["yes"],
@@ -131,7 +131,7 @@ def test_a_bad_observation_is_refused(observation: Any) -> None:
     learner.tell(decision, [0.1])
 
 
-@pytest.mark.parametrize("signal", ["maybe", None, 1, np.nan, ["yes"], {"a": 1}, ("yes",), "YES"])
+@pytest.mark.parametrize("signal", ["maybe", [None], 1, np.nan, ["yes"], {"a": 1}, ("yes",), "YES"])
 def test_an_unknown_signal_is_refused(signal: Any) -> None:
     learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
     decision = learner.ask()

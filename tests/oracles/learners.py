@@ -46,8 +46,8 @@ def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
 
 
 def without_id(row: dict[str, Any]) -> dict[str, Any]:
-    """What is the same for every learner with a seed: all but the ids of its decisions."""
-    return {name: value for name, value in row.items() if name not in ("id", "decision")}
+    """What is the same for every learner with a seed: all but ids and times of decisions."""
+    return {name: value for name, value in row.items() if name not in ("id", "decision", "time")}
 
 
 def fingerprint(learner: pm.Learner) -> tuple[Any, ...]:

@@ -89,7 +89,7 @@ def _restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
     # A state is in the units of the game as it was written.
     arrays: Any = kept["state"] if game_to_dict(spec.game) == data["game"] else None
     refolded, session = arrays is None or len(events) <= REFOLDED, spec.start
-    for event in events:
+    for event in steps.amended(events):
         step = steps.event_step(spec, session, event)
         _check_names(spec, step)
         state = steps.learned(spec, session.state, step) if refolded else session.state
@@ -109,7 +109,7 @@ def _restored(data: Mapping[str, Any]) -> tuple[Spec, Session, list[Event]]:
 def _check_names(spec: Spec, step: Step) -> None:
     """Refuse an event whose action or context has another name in the game of the file."""
     event, context = step.event, step.context
-    if event["kind"] == "tell":
+    if "label" not in event:
         return
     if event["action"] != step.action or event.get("context") != written(context.name):
         raise InvalidInput(f"event {event['seq']} has another action or context than it says.")

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from threading import RLock
-from typing import Any, overload
+from typing import Any, TypeGuard, overload
 
-import numpy as np
-
-from partial_monitoring import display
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files, forks
+from partial_monitoring.learner import files
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.base import LearnerBase
+from partial_monitoring.learner.clock import Now, seconds
 from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import new_token
-from partial_monitoring.learner.observations import history_of, one_per_action
+from partial_monitoring.learner.identity import DecisionId
+from partial_monitoring.learner.observations import one_per_action, one_per_decision
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import PENDING, Policy
-from partial_monitoring.storage.base import Event, Storage, plain
+from partial_monitoring.storage.base import Event, Storage
 from partial_monitoring.storage.memory import Memory
-from partial_monitoring.validation import Array, boolean, brief, items, one_of, whole_number
+from partial_monitoring.validation import boolean, brief, items, one_of, whole_number
 
 STORAGE = ("append", "after", "keep", "latest")
 """The methods of a storage."""
 
 Available = Iterable[int | str] | None
 
+Named = Decision | str | int
+"""A decision, or its id."""
+
+StepOf = Callable[[Spec, Session, Request], steps.Step]
+
 MOST_ASKED = 1_000_000
 """Largest number of decisions that are made at once."""
 
 
-class Learner:
+class Learner(LearnerBase):
     """A policy that learns from one live problem; threads may share it.
 
     Parameters
@@ -99,119 +99,6 @@ class Learner:
             )
         self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
 
-    def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
-        self._spec, self._session, self._storage = spec, session, storage
-        self._open()
-
-    def _open(self) -> None:
-        """Start to decide, under a token and with a lock of its own."""
-        self._lock, self._token = RLock(), new_token()
-        self._defers = bool(getattr(self._storage, "defers", False))
-        forks.remember(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            return {name: self.__dict__[name] for name in ("_spec", "_session", "_storage")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-        self._catch_up()  # the storage may have been copied later than the session
-
-    def __copy__(self) -> Learner:
-        return deepcopy(self)  # two learners must not write to one log
-
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={value}" for name, value in self._facts().items())
-        return f"Learner({facts})"
-
-    def _repr_html_(self) -> str:
-        rows = [(display.TableCell(x), display.TableCell(y)) for x, y in self._facts().items()]
-        return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
-
-    def _facts(self) -> dict[str, str]:
-        return {
-            "game": brief(self.game),
-            "policy": name_of(self.policy),
-            "round": str(self.round),
-            "open": str(len(self._session.open)),
-        }
-
-    # -- what it uses ------------------------------------------------------------------------
-
-    @property
-    def game(self) -> AnyGame:
-        """The game."""
-        return self._spec.game
-
-    @property
-    def policy(self) -> Policy[Any]:
-        """What decides; with probes, a :class:`partial_monitoring.Probing`."""
-        return self._spec.policy
-
-    @property
-    def seed(self) -> int:
-        """What everything random follows from."""
-        return self._spec.seed
-
-    @property
-    def allow_hopeless(self) -> bool:
-        """Whether a game in which the best action cannot be identified was allowed."""
-        return bool(self._spec.settings["allow_hopeless"])
-
-    @property
-    def round(self) -> int:
-        """t: one more than the number of observations."""
-        return self._session.round
-
-    @property
-    def regularization(self) -> float:
-        """lambda, as used."""
-        return float(self._model.regularization)
-
-    @property
-    def prior_mean(self) -> Array:
-        """theta_0, as used."""
-        return np.asarray(self._model.prior_mean)
-
-    @property
-    def norm_bound(self) -> float:
-        """B, as used."""
-        return float(self._model.norm_bound)
-
-    @property
-    def noise_std(self) -> float:
-        """rho, as used; 1 if the noise depends on the action."""
-        return float(self._model.noise_std)
-
-    @property
-    def _model(self) -> Any:
-        """The model of the state, or of its estimate."""
-        found = getattr(self._session.state, "design", None)
-        if found is None:
-            raise InvalidInput(f"{type(self.policy).__name__} has no model whose options to show.")
-        return found
-
-    # -- its log -----------------------------------------------------------------------------
-
-    @property
-    def events(self) -> list[Event]:
-        """All that happened, in order, as plain rows; rows are only ever added.
-
-        >>> import partial_monitoring as pm
-        >>> learner = pm.Learner(pm.games.apple_tasting(), seed=1)
-        >>> learner.tell_past(["taste"], ["good"])
-        >>> learner.events
-        [{'seq': 1, 'kind': 'history', 'action': 0, 'label': 'taste', 'observation': 'good'}]
-        """
-        with self._lock:
-            return list(self._storage.after())
-
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """One row of plain data per decision: what it was, and the observation."""
-        return history_of(self.events)
-
     @classmethod
     def replay(
         cls,
@@ -253,13 +140,20 @@ class Learner:
     # -- ask and tell ------------------------------------------------------------------------
 
     @overload
-    def ask(self, *, context: object = None, available: Available = None) -> Decision: ...
+    def ask(
+        self, *, context: object = None, available: Available = None, now: Now = None
+    ) -> Decision: ...
     @overload
     def ask(
-        self, *, context: object = None, available: Available = None, count: int
+        self, *, context: object = None, available: Available = None, count: int, now: Now = None
     ) -> list[Decision]: ...
     def ask(
-        self, *, context: object = None, available: Available = None, count: int | None = None
+        self,
+        *,
+        context: object = None,
+        available: Available = None,
+        count: int | None = None,
+        now: Now = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of the next ones.
 
@@ -273,6 +167,9 @@ class Learner:
             The actions that can be played this time; all of them unless given.
         count
             How many decisions to make at once, as by asking as often; all are stored, or none.
+        now
+            The time of the decision, a ``datetime`` with a zone or seconds since 1970; that of the
+            system's clock unless given. A time before that of an earlier decision counts as that.
         """
         if count is not None:
             whole_number("count", count, at_least=1, at_most=MOST_ASKED)
@@ -280,7 +177,8 @@ class Learner:
             available = items("available", available, " of actions")
         made: list[Any] = []
         with self._lock, self._spec.patience:
-            request, session = {"context": context, "available": available}, self._session
+            request = {"context": context, "available": available, "now": seconds(now)}
+            session = self._session
             for _ in range(count or 1):
                 made.append(steps.decide(self._spec, session, {**request, "token": self._token}))
                 session = steps.advance(self._spec, session, made[-1])
@@ -288,34 +186,80 @@ class Learner:
         return made[0].decision if count is None else [step.decision for step in made]
 
     def tell(
-        self, decision: Decision | str | int | Sequence[Decision | str | int], observation: Any
+        self, decision: Named | Sequence[Named], observation: Any, *, action: Any = None
     ) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
-        (The ids of decisions that earlier versions saved are whole numbers.)
-        In finite games it is the signal, in others a vector with the observations of the action
-        (or one of full length, whose padding is ignored). For a list of decisions it is a list of
-        observations; either all of them are accepted or none.
+        For a list of decisions, ``observation`` and ``action`` are lists as well; either all of
+        them are accepted or none. (The ids of decisions that earlier versions saved are whole
+        numbers.)
+
+        Parameters
+        ----------
+        decision
+            The decision, or its id.
+        observation
+            In finite games the signal, in others a vector with the observations of the action (or
+            one of full length, whose padding is ignored). None if no answer will come: the decision
+            is closed and nothing is learned. (Of an action that shows nothing, and of one with a
+            signal None, None is the observation.)
+        action
+            The action that was taken, by label or number: if it is given, and not that of the
+            decision, the answer is refused.
         """
-        if isinstance(decision, (Decision, str)) or not isinstance(decision, Sequence):
+        if not _are_several(decision):
             with self._lock:
-                self._observe([{"decision": decision, "observation": observation}])
+                told = {"decision": decision, "observation": observation, "action": action}
+                self._observe([told])
             return
-        observations = items("observation", observation, ", one entry per decision")
-        decisions = list(decision)
-        if len(decisions) != len(observations):
-            raise InvalidInput(
-                f"observation must hold one entry per decision, {len(decisions)}; got "
-                f"{len(observations)}."
-            )
+        given = {"observation": observation} | ({} if action is None else {"action": action})
+        rows = one_per_decision(list(decision), given)
         with self._lock:
-            names = [open_decision(self._session, item).event["decision"] for item in decisions]
-            if len(set(names)) < len(names):
-                raise InvalidInput("decision must not name the same decision twice.")
-            self._observe(
-                {"decision": name, "observation": seen}
-                for name, seen in zip(names, observations, strict=True)
-            )
+            names = self._named([row["decision"] for row in rows])
+            self._observe(row | {"decision": name} for row, name in zip(rows, names, strict=True))
+
+    def cancel(self, decision: Named | Sequence[Named]) -> None:
+        """Close a decision, or a list of them, whose action was never taken: it does not count.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
+        >>> learner.cancel(learner.ask())
+        >>> learner.open, learner.history
+        ([], [])
+        """
+        given = list(decision) if _are_several(decision) else [decision]
+        with self._lock:
+            self._observe([{"decision": name} for name in self._named(given)], steps.cancel)
+
+    def amend(self, decision: Named | Sequence[Named], observation: Any) -> None:
+        """Correct the answer to a decision that is closed, or to several of them.
+
+        What is known is then exactly as if this observation (None: no answer) had been told in the
+        first place; decisions that were made in between stay what they were. It takes as long as to
+        learn from all events again, and needs them all.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
+        >>> decision = learner.ask()
+        >>> learner.tell(decision, "no")
+        >>> learner.amend(decision, "yes")
+        >>> [row["observation"] for row in learner.history]
+        ['yes']
+        """
+        if _are_several(decision):
+            rows = one_per_decision(list(decision), {"observation": observation})
+        else:
+            rows = [{"decision": decision, "observation": observation}]
+        with self._lock, self._spec.patience:
+            events = list(self._storage.after())
+            self._publish(*steps.amend(self._spec, self._session, events, rows))
+
+    def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
+        """Return the ids of open decisions, of which no two are the same; under the lock."""
+        names = [open_decision(self._session, item).event["decision"] for item in decisions]
+        if len(set(names)) < len(names):
+            raise InvalidInput("decision must not name the same decision twice.")
+        return names
 
     def tell_past(
         self,
@@ -337,30 +281,15 @@ class Learner:
                 for action, seen, context in rows
             )
 
-    def _observe(self, requests: Iterable[Request]) -> None:
-        """Accept all observations, or none of them if one is refused; under the lock."""
+    def _observe(self, requests: Iterable[Request], step_of: StepOf = steps.observe) -> None:
+        """Accept all that is reported, or nothing of it if a part is refused; under the lock."""
         session, events = self._session, []
         with self._spec.patience:
             for request in requests:
-                step = steps.observe(self._spec, session, request)
+                step = step_of(self._spec, session, request)
                 session = steps.advance(self._spec, session, step)
                 events.append(step.event)
         self._publish(session, events)
-
-    def _publish(self, session: Session, events: list[Event]) -> None:
-        """Move on to a session, after the events that lead to it are stored."""
-        try:
-            self._storage.append(events if self._defers else list(map(plain, events)))
-            self._session = session
-        except BaseException:  # an interruption may come when they are stored already
-            with suppress(Exception):
-                self._catch_up()
-            raise
-
-    def _catch_up(self) -> None:
-        """Move on to the session after all events that are stored."""
-        for event in self._storage.after(self._session.seq):
-            self._session = steps.fold(self._spec, self._session, event)
 
     # -- what it knows -----------------------------------------------------------------------
 
@@ -398,3 +327,8 @@ class Learner:
         learner = cls.__new__(cls)
         learner._begin(spec, session, Memory(events))
         return learner
+
+
+def _are_several(decision: Any) -> TypeGuard[Sequence[Named]]:
+    """Whether decisions are given as a list."""
+    return isinstance(decision, Sequence) and not isinstance(decision, (Decision, str))

@@ -93,16 +93,18 @@ def read_log(history: Any, game: AnyGame | str | None) -> Log:
 def decisions(events: Iterable[Any]) -> list[dict[str, Any]]:
     """Return one row per decision in the events of a learner, as in its ``history``.
 
-    The answer of a decision is its last one; cancelled decisions have none.
+    The answer of a decision is its last one; cancelled decisions are left out.
     """
     rows: dict[Any, dict[str, Any]] = {}
-    for event in events:
+    for event in steps.amended(events):
         name = event.get("decision") if isinstance(event, Mapping) else None
         if name is None or "kind" not in event:
             continue  # logged before there were probabilities
         if event["kind"] == "ask":
             rows[name] = {"id": name} | dict(event)
-        elif name in rows and "observation" in event:
+        elif event["kind"] == "cancel":
+            rows.pop(name, None)
+        elif name in rows and event["kind"] == "tell":
             rows[name]["observation"] = event["observation"]
     return list(rows.values())
 
@@ -238,9 +240,8 @@ def _recomputed(learner: Learner, events: list[Any]) -> dict[Any, Array]:
     None of them if one comes out differently, as after a change of the policy.
     """
     spec, found = learner._spec, {}
-    session = spec.start
     with spec.patience:
-        for event in events:
+        for event, session, _ in steps.along(spec, events):
             if event["kind"] == "ask":
                 context = spec.read_context(event.get("context"))
                 request = dict(event) | {"context": context.name}
@@ -255,5 +256,4 @@ def _recomputed(learner: Learner, events: list[Any]) -> dict[Any, Array]:
                     over[decision.considered[real]] = distribution[real]
                     distribution = over
                 found[event["decision"]] = distribution
-            session = steps.fold(spec, session, event)
     return found

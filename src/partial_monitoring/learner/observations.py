@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -59,20 +59,6 @@ def symbols(game: Any, action: int) -> Sequence[Any]:
     return game.symbols[action] if game.traits.signals else ()
 
 
-def history_of(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the decisions of a log as rows of plain data, with what was observed."""
-    rows: dict[Any, dict[str, Any]] = {}
-    for event in events:
-        match event:
-            case {"kind": "ask", "decision": name}:
-                kept = ("round", "action", "label", "probability", "probed", "context")
-                row = {"id": name} | {key: event[key] for key in kept if key in event}
-                rows[name] = row | {"observation": None}
-            case {"kind": "tell", "decision": name}:
-                rows[name]["observation"] = event["observation"]
-    return list(rows.values())
-
-
 def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return lists of logged data, each as long as that of the actions."""
     lists: dict[str, list[Any]] = {}
@@ -84,3 +70,17 @@ def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
                 f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
             )
     return lists
+
+
+def one_per_decision(decisions: list[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is reported of several decisions, one row for each."""
+    rows = [{"decision": decision} for decision in decisions]
+    for name, value in given.items():
+        entries = items(name, value, ", one entry per decision")
+        if len(entries) != len(rows):
+            raise InvalidInput(
+                f"{name} must hold one entry per decision, {len(rows)}; got {len(entries)}."
+            )
+        for row, entry in zip(rows, entries, strict=True):
+            row[name] = entry
+    return rows

@@ -5,216 +5,102 @@ session moves on. Events are plain data. They name actions and contexts by label
 observation as it was reported, so that a log can be folded again, by another version as well:
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
-  available if they were given;
+  available if they were given; time, in seconds since 1970, never earlier than those before;
 - ``tell``: decision, observation;
+- ``lapse``: decision, which is closed because no answer will come;
+- ``cancel``: decision, which is closed because its action was never taken;
+- ``amend``: decision with its action, label and context, and the observation that should have been
+  told, or none; see ``amending.py``;
 - ``history``: action, label, observation, of a time before the learner; context if there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.amending import CLOSING, amended, has_amendments
+from partial_monitoring.learner.answers import (
+    cancel,
+    check_closed,
+    encoded,
+    is_no_answer,
+    observe,
+    open_decision,
+)
+from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
-from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import decision_id, token_of, was_given_out, with_token
+from partial_monitoring.learner.deciding import available_actions, decide, deciding
+from partial_monitoring.learner.identity import decision_id, token_of, with_token
 from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
+from partial_monitoring.learner.step import ROUNDING, Request, Step
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
-from partial_monitoring.policies.policy import Choices, check_choices, drawn_with, expecting
+from partial_monitoring.policies.policy import drawn_with
 from partial_monitoring.storage.base import Event, Snapshot, plain
-from partial_monitoring.validation import Array, brief, is_whole, items
+from partial_monitoring.validation import brief, is_whole
 
-ROUNDING = 1e-9
-"""By how much a probability may exceed 1."""
-
-MOST_MASKED = 10**8
-"""Largest number of actions among which ``available`` may be given."""
-
-Request = Mapping[str, Any]
-"""What is asked or reported: ``context``, ``available`` and the ``token`` of the id of an ask,
-``decision`` and ``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged
-data."""
-
-
-class Step(NamedTuple):
-    """An event, with what was computed or looked up on the way to it."""
-
-    event: Event
-    context: Context
-    action: int
-    vector: Array | None = None
-    """The observation as a vector (m,), of a tell and of history."""
-    decision: Decision | None = None
-    """With its reasons, of an ask that was decided here."""
-    probability: float | None = None
-    """With which the action was drawn, of a tell."""
-
-
-# -- requests to events ----------------------------------------------------------------------
-
-
-def decide(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the ask that answers a request: what the policy chooses."""
-    context = spec.context(request.get("context"))
-    available, mask, offered = request.get("available"), None, None
-    if available is not None:
-        mask, offered = available_actions(spec, context, available)
-    uniforms = spec.uniforms(session.asked)
-    choice = spec.policy.decide(deciding(spec, session), uniforms, mask, **context.options)
-    if spec.foreign:
-        check_choices(choice, context.game.k if context.positions is None else spec.game.k, 1)
-    decision = _decision(spec, session, request.get("token"), context, choice, mask)
-    event = {
-        "seq": session.seq + 1,
-        "kind": "ask",
-        "decision": decision.id,
-        "round": decision.round,
-        "action": decision.action,
-        "label": decision.label,
-        "probability": decision.probability,
-    }
-    if choice.probed is not None:
-        event["probed"] = decision.probed
-    if context.name is not None:
-        event["context"] = spec.logged(context)
-    if offered is not None:
-        event["available"] = offered
-    return Step(event, context, decision.action, None, decision)
-
-
-def deciding(spec: Spec, session: Session) -> Any:
-    """Return the state from which the policy decides: with open decisions, as it expects them."""
-    if spec.pending != "expected" or not session.open:
-        return session.state
-    return expecting(spec.policy, session.state, session.open.pending())
-
-
-def observe(spec: Spec, session: Session, request: Request) -> Step:
-    """Return the tell of an open decision, or the history of an action, that a request reports."""
-    seen, seq = request["observation"], session.seq + 1
-    event: Event
-    probability = None
-    if "decision" in request:
-        asked, context, action = open_decision(session, request["decision"])
-        event = {"seq": seq, "kind": "tell", "decision": asked["decision"]}
-        probability = asked["probability"]
-    else:
-        context = spec.context(request.get("context"))
-        action = context.game.action_index(request["action"])
-        label = context.game.action_label(action)
-        event = {"seq": seq, "kind": "history", "action": action, "label": label}
-        if context.name is not None:
-            event["context"] = spec.logged(context)
-    vector = encoded(spec, context, action, seen)
-    event["observation"] = log_form(seen, signal=spec.signals)
-    return Step(event, context, action, vector, None, probability)
-
-
-def open_decision(session: Session, decision: Any) -> Waiting:
-    """Return an open decision, given itself or by its id."""
-    given = decision.id if isinstance(decision, Decision) else decision
-    if isinstance(given, str) or is_whole(given):
-        own: Waiting | None = session.open.get(given)
-        if own is not None:
-            return own
-        if was_given_out(session.tokens, session.asked, given):
-            raise InvalidInput(f"decision {brief(given)} has been told already.")
-    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
-
-
-def _decision(
-    spec: Spec, session: Session, token: str | None, context: Context, choice: Choices, mask: Any
-) -> Decision:
-    """Return what a policy chose, and why."""
-    chosen = int(choice.action[0])
-    action, game = context.local(chosen), context.game
-    if mask is not None and not mask[chosen]:
-        raise InvalidInput(
-            f"a policy must choose an action that is available; got "
-            f"{brief(game.action_label(action))}."
-        )
-    where, considered = action, None
-    if choice.candidates is not None:
-        where, considered = context.local(int(choice.positions[0])), choice.candidates[0]
-    if mask is not None:
-        mask = mask if context.positions is None else mask[context.positions]
-        mask = mask if considered is None else mask[considered]
-    probability = float(choice.distribution[0][context.outer(where)])
-    if not 0 <= probability <= 1 + ROUNDING:
-        raise InvalidInput(f"a policy must choose with a probability; got {probability}.")
-    known = {
-        "id": decision_id(token, session.asked),
-        "round": session.round,
-        "action": action,
-        "label": game.action_label(action),
-        "probability": probability,
-        "place": where,
-        "index": None if choice.index is None else context.own(choice.index),
-        "context": context.name,
-        "decided_by": choice.decided_by,
-        "considered": considered,
-        "available": mask,
-        "probed": choice.probed is not None and bool(choice.probed[0]),
-        "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
-        "promise": spec.promise,
-    }
-    return Decision.later(known, partial(_reason, context, choice))
-
-
-def _reason(context: Context, choice: Choices, name: str) -> Any:
-    """Return one of the fields of a decision that say why, which few ask for."""
-    game, considered = context.game, choice.candidates
-    if name == "labels":
-        if considered is None:
-            return game.actions
-        return [game.action_label(number) for number in considered[0].tolist()]
-    value = getattr(choice, name)
-    if name in ("ratio", "beta"):
-        return float("nan") if value is None else float(value[0])
-    if value is None:
-        return None
-    return value[0] if name == "estimate" else context.own(value)
-
-
-def available_actions(
-    spec: Spec, context: Context, available: Iterable[int | str]
-) -> tuple[Any, list[str]]:
-    """Return the mask of the actions that can be played (k,), and their labels."""
-    given = items("available", available, " of actions")
-    if context.game.k > MOST_MASKED:
-        raise InvalidInput(f"available cannot be given among {context.game.k} actions.")
-    mask = np.zeros(context.game.k if context.positions is None else spec.game.k, dtype=bool)
-    chosen = [context.game.action_index(action) for action in given]
-    if not chosen:
-        raise InvalidInput("available must hold at least one action; got none.")
-    mask[[context.outer(action) for action in chosen]] = True
-    return mask, [context.game.action_label(action) for action in chosen]
-
-
-def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
-    """Return what an action of a context showed as a vector (m,), or refuse it."""
-    for item in observation if isinstance(observation, (list, tuple)) else (observation,):
-        if isinstance(item, MaskedArray) and is_masked(item):
-            raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
-    length = max(spec.game.m, context.game.m)
-    return context.feedback.encode(context.game, action, observation, length)
-
+__all__ = [
+    "Difference",
+    "Request",
+    "Step",
+    "advance",
+    "along",
+    "amend",
+    "amended",
+    "available_actions",
+    "cancel",
+    "decide",
+    "deciding",
+    "encoded",
+    "event_step",
+    "fold",
+    "folded",
+    "learned",
+    "noted",
+    "observe",
+    "open_decision",
+    "replay",
+    "restore",
+    "snapshot",
+]
 
 # -- events to sessions ----------------------------------------------------------------------
 
 
 def fold(spec: Spec, session: Session, event: Event) -> Session:
-    """Return the session after one more event; an ask is taken as it is, not computed again."""
-    return advance(spec, session, event_step(spec, session, event))
+    """Return the session after one more event; an ask is taken as it is, not computed again.
+
+    A log with amendments is folded as a whole, see ``folded``.
+    """
+    step = event_step(spec, session, event)
+    if step.event["kind"] == "amend":
+        raise InvalidInput(f"event {event['seq']} amends another one: all must be folded again.")
+    return advance(spec, session, step)
+
+
+def folded(spec: Spec, events: Iterable[Event]) -> Session:
+    """Return the session after all events of a log, each answer as it was last amended."""
+    session = spec.start
+    for event in amended(events):
+        session = advance(spec, session, event_step(spec, session, event))
+    return session
+
+
+def along(spec: Spec, events: Iterable[Event]) -> Iterator[tuple[Event, Session, Session]]:
+    """Yield the events of a log, each with what was known before it and after it."""
+    session, rows = spec.start, list(events)
+    for place, event in enumerate(rows):
+        amends = has_amendments([event])
+        following = folded(spec, rows[: place + 1]) if amends else fold(spec, session, event)
+        yield event, session, following
+        session = following
 
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
@@ -236,20 +122,21 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
-    _, seq, asked, told, waiting, counts, tokens = session
+    _, seq, asked, told, waiting, counts, tokens, time = session
     event, context, action, vector, *_ = step
-    if vector is None:
-        name = event["decision"]
-        waiting = waiting.with_item(name, Waiting(event, context, action))
+    kind, name = event["kind"], event.get("decision")
+    if kind == "ask":
+        waiting = waiting.with_item(event["decision"], Waiting(event, context, action))
         if not tokens or name != decision_id(tokens[-1][0], asked):
-            tokens = with_token(tokens, name, asked)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens)
-    if event["kind"] == "tell":
-        name = event["decision"]
-        event, waiting = waiting[name].event, waiting.without(name)
-    shown = vector[: context.game.row_count(action)].tolist()
-    counts = counts.added(event.get("context"), action, shown)
-    return Session(state, seq + 1, asked, told + 1, waiting, counts, tokens)
+            tokens = with_token(tokens, event["decision"], asked)
+        time = event.get("time", time)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
+    if kind in CLOSING:
+        event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
+    if vector is not None:
+        shown = vector[: context.game.row_count(action)].tolist()
+        told, counts = told + 1, counts.added(event.get("context"), action, shown)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -271,10 +158,16 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 own = open_decision(session, event["decision"])
                 context, action = own.context, own.action
                 probability = own.event["probability"]
+            case "lapse" | "cancel":
+                own = open_decision(session, event["decision"])
+                return Step(event, own.context, own.action)
+            case "amend":
+                check_closed(session, event["decision"])
+                return Step(event, *_played(spec, event))
             case "history":
                 context, action = _played(spec, event)
             case other:
-                raise InvalidInput(f"event must be an ask, a tell or history; got {brief(other)}.")
+                raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
@@ -292,6 +185,9 @@ def _check_ask(session: Session, event: Event) -> None:
         raise InvalidInput(f"event must have a probability; got {brief(probability)}.")
     if type(event.get("probed", False)) is not bool:
         raise InvalidInput(f"event must be a probe or not; got {brief(event['probed'])}.")
+    time = event.get("time", 0.0)
+    if not is_time(time) or ("time" in event and time < (session.time or 0.0)):
+        raise InvalidInput(f"event must not be earlier than those before it; got {brief(time)}.")
 
 
 def _played(spec: Spec, event: Event) -> tuple[Context, int]:
@@ -308,12 +204,40 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     return context, action
 
 
+def amend(
+    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
+) -> tuple[Session, list[Event]]:
+    """Return the session as if answers had been told right, and the events that say so.
+
+    A request is the ``decision``, which must be closed, and the ``observation``; ``events`` are all
+    that happened so far.
+    """
+    if len(events) != session.seq:
+        raise InvalidInput(
+            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
+            f"{len(events):,}."
+        )
+    asks = {event["decision"]: event for event in events if event["kind"] == "ask"}
+    new: list[Event] = []
+    for request in requests:
+        ask = asks[check_closed(session, request["decision"])]
+        kept = ("decision", "action", "label", "context")
+        event: Event = {"seq": session.seq + len(new) + 1, "kind": "amend"}
+        event |= {key: ask[key] for key in kept if key in ask}
+        context, action = _played(spec, ask)
+        if not is_no_answer(context, action, request["observation"]):
+            encoded(spec, context, action, request["observation"])
+            event["observation"] = log_form(request["observation"], signal=spec.signals)
+        new.append(event)
+    return folded(spec, [*events, *new]), new
+
+
 # -- snapshots and replay --------------------------------------------------------------------
 
 
 def snapshot(spec: Spec, session: Session) -> Snapshot:
     """Return a session as plain data, without its state if that is made again from events."""
-    return {
+    kept = {
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
@@ -322,6 +246,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
+    return kept if session.time is None else kept | {"time": session.time}
 
 
 def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ()) -> Session:
@@ -329,7 +254,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
 
     All events are needed without a snapshot, or with one that does not hold the state.
     """
-    session, last = spec.start, 0
+    session, last, rows = spec.start, 0, list(events)
     if snapshot is not None:
         last = snapshot["seq"]
         if snapshot["state"] is not None:
@@ -343,9 +268,13 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 OpenDecisions.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
+                snapshot.get("time"),
             )
-    for event in events:
-        if event["seq"] > session.seq:
+    later = [event for event in rows if event["seq"] > session.seq]
+    if has_amendments(later):
+        session = folded(spec, rows)
+    else:
+        for event in later:
             session = fold(spec, session, event)
     if session.seq < last:
         raise InvalidInput(
@@ -366,16 +295,17 @@ def replay(
     spec: Spec, events: Iterable[Event], *, check: bool = True
 ) -> tuple[Session, list[Difference]]:
     """Return the session after all events, and (``check``) the asks that come out differently."""
+    if not check:
+        return folded(spec, events), []
     session, differences = spec.start, []
-    for event in events:
-        following = fold(spec, session, event)
-        if check and event["kind"] == "ask":
+    for event, before, after in along(spec, events):
+        session = after
+        if event["kind"] == "ask":
             name = spec.read_context(event.get("context")).name
-            computed = plain(decide(spec, session, event | {"context": name}).event)
+            computed = plain(decide(spec, before, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
             if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
-        session = following
     return session, differences
 
 

@@ -48,6 +48,8 @@ class Session(NamedTuple):
     """The decisions whose observations are still to come, by id."""
     counts: Counts = Counts()
     tokens: Tokens = ()
+    time: float | None = None
+    """Of the last decision whose time is known, in seconds since 1970."""
 
     @property
     def round(self) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 from partial_monitoring import games
 from partial_monitoring.errors import InvalidInput, brief
 from partial_monitoring.estimation.kernel.append_only import AppendOnly
+from partial_monitoring.learner.deciding import MOST_MASKED
 from partial_monitoring.learner.learner import Learner
-from partial_monitoring.learner.session import MOST_MASKED
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import (

@@ -1,0 +1,118 @@
+"""What is reported of decisions that were made, as events. No input or output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.ma import MaskedArray, is_masked
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.decision import Decision
+from partial_monitoring.learner.identity import DecisionId, was_given_out
+from partial_monitoring.learner.observations import log_form, symbols
+from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.step import Request, Step
+from partial_monitoring.learner.waiting import Waiting
+from partial_monitoring.model.any_game import Context
+from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import Array, brief, is_whole
+
+
+def observe(spec: Spec, session: Session, request: Request) -> Step:
+    """Return what a request reports: of an open decision, or history of an action."""
+    if "decision" in request:
+        return told(spec, session, request)
+    context = spec.context(request.get("context"))
+    action = context.game.action_index(request["action"])
+    label, seq = context.game.action_label(action), session.seq + 1
+    event: Event = {"seq": seq, "kind": "history", "action": action, "label": label}
+    if context.name is not None:
+        event["context"] = spec.logged(context)
+    vector = encoded(spec, context, action, request["observation"])
+    event["observation"] = log_form(request["observation"], signal=spec.signals)
+    return Step(event, context, action, vector)
+
+
+def told(spec: Spec, session: Session, request: Request) -> Step:
+    """Return the tell of an open decision, or its lapse if no answer will come.
+
+    ``action`` in the request is the one that the answer is believed to belong to.
+    """
+    own, seen = open_decision(session, request["decision"]), request["observation"]
+    if request.get("action") is not None:
+        check_action(own, request["action"])
+    if is_no_answer(own.context, own.action, seen):
+        return closed(session, own, "lapse")
+    event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
+    vector = encoded(spec, own.context, own.action, seen)
+    event["observation"] = log_form(seen, signal=spec.signals)
+    return Step(event, own.context, own.action, vector, None, own.event["probability"])
+
+
+def cancel(spec: Spec, session: Session, request: Request) -> Step:
+    """Return that the action of an open decision was never taken."""
+    return closed(session, open_decision(session, request["decision"]), "cancel")
+
+
+def closed(session: Session, own: Waiting, kind: str) -> Step:
+    """Return that an open decision is closed, and nothing learned of it."""
+    event = {"seq": session.seq + 1, "kind": kind, "decision": own.event["decision"]}
+    return Step(event, own.context, own.action)
+
+
+def open_decision(session: Session, decision: Any) -> Waiting:
+    """Return an open decision, given itself or by its id."""
+    given = decision_name(decision)
+    if isinstance(given, str) or is_whole(given):
+        own: Waiting | None = session.open.get(given)
+        if own is not None:
+            return own
+        if was_given_out(session.tokens, session.asked, given):
+            raise InvalidInput(f"decision {brief(given)} has been told already, or closed.")
+    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
+
+
+def check_closed(session: Session, decision: Any) -> DecisionId:
+    """Return the id of a decision that is closed, given itself or by its id."""
+    given = decision_name(decision)
+    if isinstance(given, str) or is_whole(given):
+        if session.open.get(given) is not None:
+            raise InvalidInput(f"decision {brief(given)} is still open: tell it instead.")
+        if was_given_out(session.tokens, session.asked, given):
+            return given if isinstance(given, str) else int(given)
+    raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
+
+
+def decision_name(decision: Any) -> Any:
+    """Return the id of a decision, given itself or by its id."""
+    return decision.id if isinstance(decision, Decision) else decision
+
+
+def check_action(own: Waiting, believed: Any) -> None:
+    """Refuse an answer that is believed to belong to another action than the one of a decision."""
+    game = own.context.game
+    if game.action_index(believed) != own.action:
+        raise InvalidInput(
+            f"action must be that of decision {brief(own.event['decision'])}, "
+            f"{brief(game.action_label(own.action))}; got {brief(believed)}."
+        )
+
+
+def is_no_answer(context: Context, action: int, observation: Any) -> bool:
+    """Whether an observation says that no answer will come.
+
+    None does, except where it has always been an observation: as a signal that is called None, and
+    of an action that shows nothing.
+    """
+    if observation is not None or not context.game.row_count(action):
+        return False
+    return all(symbol is not None for symbol in symbols(context.game, action))
+
+
+def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+    """Return what an action of a context showed as a vector (m,), or refuse it."""
+    for item in observation if isinstance(observation, (list, tuple)) else (observation,):
+        if isinstance(item, MaskedArray) and is_masked(item):
+            raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
+    length = max(spec.game.m, context.game.m)
+    return context.feedback.encode(context.game, action, observation, length)

@@ -1,0 +1,33 @@
+"""A step of a session: one event, with what was computed on the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from partial_monitoring.learner.decision import Decision
+from partial_monitoring.model.any_game import Context
+from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import Array
+
+ROUNDING = 1e-9
+"""By how much a probability may exceed 1."""
+
+Request = Mapping[str, Any]
+"""What is asked or reported: ``context``, ``available`` and the ``token`` of the id of an ask,
+``decision`` and ``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged
+data."""
+
+
+class Step(NamedTuple):
+    """An event, with what was computed or looked up on the way to it."""
+
+    event: Event
+    context: Context
+    action: int
+    vector: Array | None = None
+    """The observation as a vector (m,), of a tell and of history."""
+    decision: Decision | None = None
+    """With its reasons, of an ask that was decided here."""
+    probability: float | None = None
+    """With which the action was drawn, of a tell."""
