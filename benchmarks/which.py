@@ -158,7 +158,7 @@ KINDS = (
 SIZES = (
     *(
         Setting(f"{n} prices (hard)", prices(n), named("ids", "randcbp"), horizon, seeds)
-        for n, horizon, seeds in ((3, 5000, 50), (10, 5000, 20), (30, 1000, 4))
+        for n, horizon, seeds in ((3, 5000, 50), (10, 5000, 20), (30, 500, 4))
     ),
     *(
         Setting(
@@ -186,7 +186,7 @@ CHANGED = {
     "3 actions (hard)": [[0.9, 0.1], [0.1, 0.9]],
     "3 arms": [[0, 0, 0, 0, 0.8, 0, 0, 0.2], [0, 0.8, 0, 0, 0, 0, 0, 0.2]],
 }
-WORLD_ROUNDS = 4000
+WORLD_ROUNDS = 2000
 WORLDS = {
     "one truth": lambda moves: "random",
     "a switch": lambda moves: pm.truths.switching(moves, at=[WORLD_ROUNDS // 2]),
