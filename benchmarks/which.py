@@ -53,8 +53,9 @@ def prices(count: int) -> Callable[[], pm.FiniteGame]:
     return lambda: pm.games.dynamic_pricing([float(price) for price in range(1, count + 1)])
 
 
+LINEAR = named("lints", "linucb") | {"ids, mean gaps": pm.IDS(gap=pm.gaps.mean)}
 FUNCTIONS = named("ids", "expected_improvement", "gp_ucb")
-SWEEPS = {"etc": "etc", "pege": "pege", "gcb, alpha=1": pm.GCB(alpha=1), "gcb": "gcb"}
+SWEEPS = {"etc": "etc", "pege": "pege", "gcb": "gcb"}
 
 KINDS = (
     Setting(
@@ -161,9 +162,7 @@ SIZES = (
         for n, horizon, seeds in ((3, 5000, 50), (10, 5000, 20), (30, 500, 4))
     ),
     *(
-        Setting(
-            f"{k:,} actions, 10 features", linear(k), named("ids", "lints", "linucb"), 1000, seeds
-        )
+        Setting(f"{k:,} actions, 10 features", linear(k), LINEAR, 1000, seeds)
         for k, seeds in ((10, 50), (100, 20), (1000, 10), (10_000, 4))
     ),
 )
@@ -186,7 +185,7 @@ CHANGED = {
     "3 actions (hard)": [[0.9, 0.1], [0.1, 0.9]],
     "3 arms": [[0, 0, 0, 0, 0.8, 0, 0, 0.2], [0, 0.8, 0, 0, 0, 0, 0, 0.2]],
 }
-WORLD_ROUNDS = 2000
+WORLD_ROUNDS = 10_000
 WORLDS = {
     "one truth": lambda moves: "random",
     "a switch": lambda moves: pm.truths.switching(moves, at=[WORLD_ROUNDS // 2]),
