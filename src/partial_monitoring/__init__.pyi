@@ -40,6 +40,7 @@ from .learner.off_policy import off_policy as off_policy
 from .learner.open import OpenDecision as OpenDecision
 from .learner.status import Status as Status
 from .learner.values import OffPolicy as OffPolicy
+from .learner.window import Window as Window
 from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame
 from .model.contextual import ContextualGame as ContextualGame

@@ -120,6 +120,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "Learner": {"game": APPLES},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
+    "Window": {"days": 30, "unanswered": "good"},
     "advise": {"game": APPLES},
     "alignment": {"game": APPLES},
     "analyze": {"game": APPLES},

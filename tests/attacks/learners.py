@@ -91,6 +91,32 @@ def tell_that(learner: pm.Learner, value: Any) -> None:
     twin.tell(twin.ask(**options(twin)), value)
 
 
+def tell_by(learner: pm.Learner, value: Any) -> None:
+    twin = deepcopy(learner)
+    decision = twin.ask(**options(twin))
+    twin.tell(decision, answer(twin, decision), action=value)
+
+
+def ask_at(learner: pm.Learner, value: Any) -> None:
+    learner.ask(**options(learner), now=value)
+
+
+def settle_at(learner: pm.Learner, value: Any) -> None:
+    learner.settle(now=value)
+
+
+def cancelled(learner: pm.Learner, value: Any) -> None:
+    learner.cancel(value)
+
+
+def amended(learner: pm.Learner, value: Any) -> None:
+    learner.amend(value, None)
+
+
+def amended_to(learner: pm.Learner, value: Any) -> None:
+    learner.amend(learner.history[0]["id"], value)
+
+
 def past_actions(learner: pm.Learner, value: Any) -> None:
     learner.tell_past(value, [[0.25], [0.25]], *([[0, 0]] if options(learner) else []))
 
@@ -121,6 +147,12 @@ USES: dict[str, Callable[[pm.Learner, Any], None]] = {
     "ask(context": ask_in,
     "tell(decision": tell_of,
     "tell(observation": tell_that,
+    "tell(action": tell_by,
+    "ask(now": ask_at,
+    "settle(now": settle_at,
+    "cancel(decision": cancelled,
+    "amend(decision": amended,
+    "amend(observation": amended_to,
     "tell_past(actions": past_actions,
     "tell_past(observations": past_answers,
     "tell_past(contexts": past_contexts,

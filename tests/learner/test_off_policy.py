@@ -283,7 +283,7 @@ def test_tables_pictures_and_notes() -> None:
     open_one = learner.ask()
     found = pm.off_policy(learner, interval="bernstein")
     assert open_one.id not in {row["id"] for row in learner.history if row["observation"]}
-    assert "1 decisions without an answer are left out." in found.notes
+    assert "1 decision without an answer is left out." in found.notes
     assert "<table>" in found._repr_html_()
     assert "effective" in str(found)
     assert found.plot().axes[0].get_xlabel().startswith("earned more per round")

@@ -9,13 +9,17 @@ from numpy.ma import MaskedArray, is_masked
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import DecisionId, was_given_out
-from partial_monitoring.learner.observations import log_form, symbols
+from partial_monitoring.learner.observations import from_log, log_form, symbols
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request, Step
 from partial_monitoring.learner.waiting import Waiting
+from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array, brief, is_whole
+
+MOST_CHECKED = 1000
+"""Largest number of actions of a context that are searched for one that can show something."""
 
 
 def observe(spec: Spec, session: Session, request: Request) -> Step:
@@ -36,17 +40,39 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
 def told(spec: Spec, session: Session, request: Request) -> Step:
     """Return the tell of an open decision, or its lapse if no answer will come.
 
-    ``action`` in the request is the one that the answer is believed to belong to.
+    With a window, an ``answer`` that counts when the decision is due. ``action`` in the request is
+    the one that the answer is believed to belong to.
     """
     own, seen = open_decision(session, request["decision"]), request["observation"]
+    if own.answer is not None:
+        raise InvalidInput(
+            f"decision {brief(own.event['decision'])} has been told already, and waits to be due; "
+            f"amend it instead."
+        )
     if request.get("action") is not None:
         check_action(own, request["action"])
     if is_no_answer(own.context, own.action, seen):
         return closed(session, own, "lapse")
+    if spec.window is not None and spec.window.hold and waits(spec.window, own):
+        return answered(spec, session.seq + 1, own, seen)
     event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
     vector = encoded(spec, own.context, own.action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
     return Step(event, own.context, own.action, vector, None, own.event["probability"])
+
+
+def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:
+    """Return the answer to an open decision that counts when it is due; or that it has none."""
+    event = {"seq": seq, "kind": "answer", "decision": own.event["decision"]}
+    if not is_no_answer(own.context, own.action, observation):
+        encoded(spec, own.context, own.action, observation)
+        event["observation"] = log_form(observation, signal=spec.signals)
+    return Step(event, own.context, own.action)
+
+
+def waits(window: Window, own: Waiting) -> bool:
+    """Whether a decision will be due: its time is known, or the window is one of rounds."""
+    return window.rounds is not None or "time" in own.event
 
 
 def cancel(spec: Spec, session: Session, request: Request) -> Step:
@@ -70,6 +96,15 @@ def open_decision(session: Session, decision: Any) -> Waiting:
         if was_given_out(session.tokens, session.asked, given):
             raise InvalidInput(f"decision {brief(given)} has been told already, or closed.")
     raise InvalidInput(f"decision {brief(given)} is not one of this learner's.")
+
+
+def held_decision(session: Session, decision: Any) -> Waiting | None:
+    """Return an open decision whose answer waits to be due, None if there is none of that id."""
+    given = decision_name(decision)
+    own: Waiting | None = None
+    if isinstance(given, str) or is_whole(given):
+        own = session.open.get(given)
+    return None if own is None or own.answer is None else own
 
 
 def check_closed(session: Session, decision: Any) -> DecisionId:
@@ -107,6 +142,33 @@ def is_no_answer(context: Context, action: int, observation: Any) -> bool:
     if observation is not None or not context.game.row_count(action):
         return False
     return all(symbol is not None for symbol in symbols(context.game, action))
+
+
+def shows_unanswered(spec: Spec, context: Context, action: int) -> bool:
+    """Whether an action can show what a decision without an answer counts as."""
+    if spec.window is None or spec.window.unanswered is None:
+        return False
+    try:
+        encoded(spec, context, action, from_log(context.game, action, spec.window.unanswered))
+    except InvalidInput:
+        return False
+    return True
+
+
+def check_window(spec: Spec) -> None:
+    """Refuse a window after which a decision counts as what no action can show."""
+    if spec.window is None or spec.window.unanswered is None:
+        return
+    game: Any = spec.game
+    for name in game.contexts if game.traits.contexts else (None,):
+        context = spec.context(name)
+        actions = range(min(context.game.k, MOST_CHECKED))
+        if any(shows_unanswered(spec, context, action) for action in actions):
+            return
+    raise InvalidInput(
+        f"unanswered must be what an action of the game can show; got "
+        f"{brief(spec.window.unanswered)}."
+    )
 
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:

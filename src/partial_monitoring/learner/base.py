@@ -14,9 +14,11 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import forks
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.amending import has_amendments, history_of
+from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.open import OpenDecision, open_decisions
 from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy
@@ -95,6 +97,11 @@ class LearnerBase:
         return bool(self._spec.settings["allow_hopeless"])
 
     @property
+    def window(self) -> Window | None:
+        """How long decisions wait for their answers, if that is limited."""
+        return self._spec.window
+
+    @property
     def round(self) -> int:
         """t: one more than the number of observations."""
         return self._session.round
@@ -152,7 +159,7 @@ class LearnerBase:
         >>> [own.label == decision.label for own in learner.open]
         [True]
         """
-        return open_decisions(self._session)
+        return open_decisions(self._spec, self._session)
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -164,6 +171,15 @@ class LearnerBase:
         return history_of(self.events)
 
     # -- how it moves on ---------------------------------------------------------------------
+
+    def _settled(self, session: Session, now: float, events: list[Event]) -> Session:
+        """Return a session with all decisions counted that are due; add the events that say so."""
+        session, step = first_due(self._spec, session, now)
+        while step is not None:
+            events.append(step.event)
+            session = steps.advance(self._spec, session, step)
+            session, step = first_due(self._spec, session, now)
+        return session
 
     def _publish(self, session: Session, events: list[Event]) -> None:
         """Move on to a session, after the events that lead to it are stored."""

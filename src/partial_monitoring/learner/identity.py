@@ -9,6 +9,8 @@ out bare numbers, which stay the ids of their decisions.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import itemgetter
 from os import urandom
 from typing import Any
 
@@ -35,6 +37,17 @@ def new_token() -> str:
 def decision_id(token: str | None, number: int) -> DecisionId:
     """Return the id of a decision."""
     return number if token is None else f"{token}-{number}"
+
+
+def decision_number(given: DecisionId) -> int:
+    """Return the number of a decision from its id."""
+    return int(given.rpartition("-")[2]) if isinstance(given, str) else given
+
+
+def id_of(tokens: Tokens, number: int) -> DecisionId:
+    """Return the id of a decision that was asked for from its number."""
+    place = bisect_right(tokens, number, key=itemgetter(1)) - 1
+    return decision_id(tokens[place][0], number)
 
 
 def token_of(given: Any, number: int) -> str | None:

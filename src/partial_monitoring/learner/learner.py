@@ -10,14 +10,17 @@ from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.answers import check_window
 from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.learner.clock import Now, seconds
+from partial_monitoring.learner.corrections import amend
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import DecisionId
 from partial_monitoring.learner.observations import one_per_action, one_per_decision
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
+from partial_monitoring.learner.window import Window, window_settings
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.storage.base import Event, Storage
@@ -58,6 +61,10 @@ class Learner(LearnerBase):
         "expected": decisions are made as if open ones had been answered as expected, if the policy
         can do so (``expecting`` of :class:`partial_monitoring.Policy`), so that many of them differ
         as they would with answers; "ignored": as if nothing were open.
+    window
+        How long decisions wait for their answers, see :class:`partial_monitoring.Window`: needed if
+        how late an answer comes depends on what it is. Unless given, answers count at once, and
+        decisions wait for ever.
     storage
         Where its events are kept, in memory unless given; it resumes from those already there.
     device
@@ -82,14 +89,16 @@ class Learner(LearnerBase):
         allow_hopeless: bool = False,
         probe: float = 0.0,
         pending: str = "expected",
+        window: Window | None = None,
         storage: Storage | None = None,
         device: str | None = None,
     ) -> None:
         settings = {
             "allow_hopeless": boolean("allow_hopeless", allow_hopeless),
             "pending": one_of("pending", pending, PENDING),
-        }
+        } | window_settings(window)
         spec = Spec(game, policy, seed, settings, probe=probe, device=device)
+        check_window(spec)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
         storage = Memory() if storage is None else storage
@@ -110,13 +119,14 @@ class Learner(LearnerBase):
         allow_hopeless: bool = False,
         probe: float = 0.0,
         pending: str = "expected",
+        window: Window | None = None,
         check: bool = False,
     ) -> Learner:
         """Return the learner to which the given events have happened.
 
         Parameters
         ----------
-        game, policy, seed, allow_hopeless, probe, pending
+        game, policy, seed, allow_hopeless, probe, pending, window
             As for :class:`Learner`.
         events
             The ``events`` of another learner. Decisions are taken from them.
@@ -125,7 +135,7 @@ class Learner(LearnerBase):
         """
         rows = items("events", events)
         options: dict[str, Any] = {"allow_hopeless": allow_hopeless, "probe": probe}
-        learner = cls(game, policy, seed, **options, pending=pending)
+        learner = cls(game, policy, seed, **options, pending=pending, window=window)
         session, differences = steps.replay(learner._spec, rows, check=boolean("check", check))
         for logged, computed in differences:
             raise InvalidInput(
@@ -175,18 +185,26 @@ class Learner(LearnerBase):
             whole_number("count", count, at_least=1, at_most=MOST_ASKED)
         if available is not None:
             available = items("available", available, " of actions")
-        made: list[Any] = []
+        time, made, events = seconds(now), list[Any](), list[Event]()
+        request = {"context": context, "available": available, "now": time}
         with self._lock, self._spec.patience:
-            request = {"context": context, "available": available, "now": seconds(now)}
-            session = self._session
+            request["token"], session = self._token, self._session
             for _ in range(count or 1):
-                made.append(steps.decide(self._spec, session, {**request, "token": self._token}))
-                session = steps.advance(self._spec, session, made[-1])
-            self._publish(session, [step.event for step in made])
-        return made[0].decision if count is None else [step.decision for step in made]
+                session = self._settled(session, time, events)
+                step = steps.decide(self._spec, session, request)
+                session = steps.advance(self._spec, session, step)
+                made.append(step.decision)
+                events.append(step.event)
+            self._publish(session, events)
+        return made[0] if count is None else made
 
     def tell(
-        self, decision: Named | Sequence[Named], observation: Any, *, action: Any = None
+        self,
+        decision: Named | Sequence[Named],
+        observation: Any,
+        *,
+        action: Any = None,
+        now: Now = None,
     ) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
 
@@ -206,17 +224,22 @@ class Learner(LearnerBase):
         action
             The action that was taken, by label or number: if it is given, and not that of the
             decision, the answer is refused.
+        now
+            The time, as for ``ask``, for windows: an answer to a decision that is due by then comes
+            too late, and is refused.
         """
+        time = seconds(now)
         if not _are_several(decision):
             with self._lock:
                 told = {"decision": decision, "observation": observation, "action": action}
-                self._observe([told])
+                self._observe([told], now=time)
             return
         given = {"observation": observation} | ({} if action is None else {"action": action})
         rows = one_per_decision(list(decision), given)
         with self._lock:
             names = self._named([row["decision"] for row in rows])
-            self._observe(row | {"decision": name} for row, name in zip(rows, names, strict=True))
+            pairs = zip(rows, names, strict=True)
+            self._observe((row | {"decision": name} for row, name in pairs), now=time)
 
     def cancel(self, decision: Named | Sequence[Named]) -> None:
         """Close a decision, or a list of them, whose action was never taken: it does not count.
@@ -232,7 +255,7 @@ class Learner(LearnerBase):
             self._observe([{"decision": name} for name in self._named(given)], steps.cancel)
 
     def amend(self, decision: Named | Sequence[Named], observation: Any) -> None:
-        """Correct the answer to a decision that is closed, or to several of them.
+        """Correct the answer to a decision, or to several, that are closed or wait to be due.
 
         What is known is then exactly as if this observation (None: no answer) had been told in the
         first place; decisions that were made in between stay what they were. It takes as long as to
@@ -252,7 +275,7 @@ class Learner(LearnerBase):
             rows = [{"decision": decision, "observation": observation}]
         with self._lock, self._spec.patience:
             events = list(self._storage.after())
-            self._publish(*steps.amend(self._spec, self._session, events, rows))
+            self._publish(*amend(self._spec, self._session, events, rows))
 
     def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
         """Return the ids of open decisions, of which no two are the same; under the lock."""
@@ -281,10 +304,29 @@ class Learner(LearnerBase):
                 for action, seen, context in rows
             )
 
-    def _observe(self, requests: Iterable[Request], step_of: StepOf = steps.observe) -> None:
-        """Accept all that is reported, or nothing of it if a part is refused; under the lock."""
-        session, events = self._session, []
+    def settle(self, *, now: Now = None) -> int:
+        """Count the decisions that are due by a time, and return how many they are.
+
+        With a window, ``ask`` and ``tell`` do so before anything else.
+        """
+        with self._lock, self._spec.patience:
+            events: list[Event] = []
+            self._publish(self._settled(self._session, seconds(now), events), events)
+        return len(events)
+
+    def _observe(
+        self,
+        requests: Iterable[Request],
+        step_of: StepOf = steps.observe,
+        now: float | None = None,
+    ) -> None:
+        """Accept all that is reported, or nothing of it if a part is refused; under the lock.
+
+        Decisions that are due at a given time count before.
+        """
+        events: list[Event] = []
         with self._spec.patience:
+            session = self._session if now is None else self._settled(self._session, now, events)
             for request in requests:
                 step = step_of(self._spec, session, request)
                 session = steps.advance(self._spec, session, step)

@@ -21,6 +21,9 @@ from partial_monitoring.validation import Array, Indices, brief, items, real_arr
 CERTAIN = 1e-9
 """An action whose probability is less than this below 1 was certain, and all others impossible."""
 
+SMALLEST = 1e-30
+"""Smallest probability of an action that was played; what it weighs can still be squared twice."""
+
 ROUNDING = 1e-6
 """By how much a probability that is computed again may differ from the logged one."""
 
@@ -114,7 +117,7 @@ def _rows(history: Any) -> list[Any]:
     names = list(history) if isinstance(history, Mapping) else getattr(history, "columns", None)
     if names is None:
         return items("history", history, " of decisions, a data frame or a learner")
-    columns = {str(name): list(history[name]) for name in names}
+    columns = {str(name): items(f"history[{name!r}]", history[name]) for name in names}
     if len({len(column) for column in columns.values()}) > 1:
         raise InvalidInput("history must have columns of the same length.")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -154,9 +157,9 @@ def _read(game: AnyGame, rows: list[Any], distributions: dict[Any, Array]) -> Lo
         )
     notes = []
     if unanswered:
-        notes.append(f"{unanswered:,} decisions without an answer are left out.")
+        notes.append(_left_out(unanswered, "decision", "an answer"))
     if without:
-        notes.append(f"{without:,} rows without a probability are left out.")
+        notes.append(_left_out(without, "row", "a probability"))
     drawn_from = [row[4] for row in found if row[4] is not None]
     return Log(
         game,
@@ -168,6 +171,12 @@ def _read(game: AnyGame, rows: list[Any], distributions: dict[Any, Array]) -> Lo
         [row[5] for row in found],
         tuple(notes),
     )
+
+
+def _left_out(count: int, what: str, missing: str) -> str:
+    """Say how many rows lack something and are not used."""
+    many = f"{what} without {missing} is" if count == 1 else f"{what}s without {missing} are"
+    return f"{count:,} {many} left out."
 
 
 def _padded(vectors: list[Array]) -> Array:
@@ -218,6 +227,8 @@ def _probability(value: Any) -> float:
             f"probability must be above 0 and at most 1, since the action was played; got "
             f"{brief(value)}."
         )
+    if probability < SMALLEST:
+        raise InvalidInput(f"probability must be at least {SMALLEST:g}; got {probability:g}.")
     return min(probability, 1.0)
 
 

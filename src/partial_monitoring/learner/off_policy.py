@@ -10,11 +10,19 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.intervals import INTERVALS, interval_of
 from partial_monitoring.learner.logged import Log, read_log
-from partial_monitoring.learner.reweighted import METHODS, Blind, Difference, Reweighting, Scores
-from partial_monitoring.learner.targets import Target, logged_target, own_weights, read_target
+from partial_monitoring.learner.reweighted import (
+    METHODS,
+    Blind,
+    Difference,
+    Rewards,
+    Reweighting,
+    Scores,
+    kind_of,
+)
+from partial_monitoring.learner.targets import Target, logged_target, own_rewards, read_target
 from partial_monitoring.learner.values import OffPolicy, Value
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.validation import brief, items, one_of, real_number
+from partial_monitoring.validation import Array, brief, items, one_of, real_number
 
 LOGGED = "logged"
 """The name of the policy that made the log."""
@@ -23,7 +31,8 @@ MOST_TARGETS = 200
 """Largest number of actions that are all compared."""
 
 ENOUGH = 30
-"""Number of decisions in a context from which it is asked whether probabilities can be right."""
+"""Number of decisions from which it is asked whether probabilities can be right: in one context, or
+in all unlisted ones together."""
 
 SUSPICIOUS = 5.0
 """Standard errors by which the weights of an action may miss their expectation."""
@@ -111,7 +120,7 @@ def off_policy(
     elif isinstance(against, str) and against == LOGGED:
         base = logged_target(log, work.places, LOGGED)
     else:
-        base = read_target(log, work.places, against, seed)
+        base = read_target(log, work.places, against, seed, "against")
     if target is None:
         if log.game.k > MOST_TARGETS:
             raise InvalidInput(f"target must be given among {log.game.k:,} actions; got None.")
@@ -163,15 +172,17 @@ def _difference(work: Reweighting, number: int, target: Target, base: Target) ->
     if chances is not None and other is not None:
         shares = chances - other
         return Difference(shares @ reduced.offsets, shares @ reduced.features)
-    own = own_weights(reduced)
-    if chances is None or own is None:
+    own = own_rewards(reduced)
+    if own is None:
         return (
             "What the policy that made the log earned is not known from the probabilities of the "
             "actions that it played; give the learner itself, or rows with 'distribution'."
         )
-    played = work.log.action[place.rows]
-    offset = chances @ reduced.offsets - reduced.offsets[played]
-    return Difference(offset, chances @ reduced.features, own)
+    n, k = len(place.rows), len(reduced.offsets)
+    shares = (np.zeros((n, k)) if chances is None else chances) - (0 if other is None else other)
+    sign = float(other is None) - float(chances is None)  # 0: the log against itself
+    subtracted = Rewards(sign * own.offsets, sign * own.weights)
+    return Difference(shares @ reduced.offsets, shares @ reduced.features, subtracted)
 
 
 def _sentence(work: Reweighting, blind: list[Blind], target: str, base: str) -> str:
@@ -188,7 +199,9 @@ def _sentence(work: Reweighting, blind: list[Blind], target: str, base: str) -> 
     assert first.missing is not None
     label = first.place.context.game.action_label(first.missing)
     never = not (work.log.action[first.place.rows] == first.missing).any()
-    if work.log.distributions is None and never:
+    if work.log.distributions is None and label not in (work.observers or (label,)):
+        how = f"'{label}' is not among observers"
+    elif work.log.distributions is None and never:
         how = f"'{label}' was never played{_where(first)}"
     else:
         how = f"'{label}' had probability 0 in {rows:,} of {len(work.log):,} decisions"
@@ -211,24 +224,28 @@ def _doubts(work: Reweighting) -> list[str]:
 
     If an action always has positive probability, the mean of [it is played] / probability is 1.
     """
-    log, found = work.log, []
+    log = work.log
     if log.distributions is not None:
         return []
+    by_label: dict[tuple[Any, str], list[Array]] = {}
     for number, place in enumerate(work.places):
         action, p = log.action[place.rows], log.probability[place.rows]
-        if len(action) < ENOUGH:
-            continue
         for c in np.flatnonzero(work.designs[number].any(axis=0)):
-            weights = np.where(action == c, 1 / p, 0.0)
-            error = weights.std() / np.sqrt(len(weights))
-            if 0 < weights.mean() < 1 - SUSPICIOUS * error:
-                label = place.context.game.action_label(int(c))
-                found.append(
-                    f"'{label}' seems to have had probability 0 at times: its weights are "
-                    f"{weights.mean():.2g} on average instead of 1, so that estimates may be "
-                    f"biased; give the learner itself, or rows with 'distribution'."
-                )
-    return found
+            label = place.context.game.action_label(int(c))
+            own = by_label.setdefault((kind_of(place), label), [])
+            own.append(np.where(action == c, 1 / p, 0.0))
+    found: dict[str, str] = {}
+    for (_, label), parts in by_label.items():
+        weights = np.concatenate(parts)
+        error = weights.std() / np.sqrt(len(weights))
+        if len(weights) >= ENOUGH and 0 < weights.mean() < 1 - SUSPICIOUS * error:
+            found.setdefault(
+                label,
+                f"'{label}' seems to have had probability 0 at times: its weights are "
+                f"{weights.mean():.2g} on average instead of 1, so that estimates may be biased; "
+                f"give the learner itself, or rows with 'distribution'.",
+            )
+    return list(found.values())
 
 
 def _labels(log: Log) -> list[str]:

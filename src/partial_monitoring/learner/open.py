@@ -6,10 +6,10 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from partial_monitoring.learner.clock import date
+from partial_monitoring.learner.clock import LATEST, date
+from partial_monitoring.learner.due import left
 from partial_monitoring.learner.identity import DecisionId
-from partial_monitoring.learner.spec import Session
-from partial_monitoring.learner.waiting import Waiting
+from partial_monitoring.learner.spec import Session, Spec
 
 
 class OpenDecision(NamedTuple):
@@ -25,6 +25,11 @@ class OpenDecision(NamedTuple):
         In which it was made: one more than the number of observations until then.
     since
         When it was made, in UTC; None if that was not recorded.
+    due
+        When it is due: a time in UTC or, with a window of rounds, after how many further decisions;
+        None without a window.
+    answer
+        What was told of it and counts when it is due; None if nothing was.
     """
 
     id: DecisionId
@@ -33,6 +38,8 @@ class OpenDecision(NamedTuple):
     context: Any
     round: int
     since: datetime | None
+    due: datetime | int | None = None
+    answer: Any = None
 
     def __repr__(self) -> str:
         facts = [f"{self.label!r}"]
@@ -41,21 +48,30 @@ class OpenDecision(NamedTuple):
         facts.append(f"round={self.round}")
         if self.since is not None:
             facts.append(f"since={_shown(self.since)}")
+        if self.due is not None:
+            facts.append(f"due={_shown(self.due)}")
+        if self.answer is not None:
+            facts.append(f"answer={self.answer!r}")
         return f"OpenDecision({self.id!r}, {', '.join(facts)})"
 
 
-def open_decisions(session: Session) -> list[OpenDecision]:
+def open_decisions(spec: Spec, session: Session) -> list[OpenDecision]:
     """Return the open decisions in the order in which they were made."""
-    waiting = sorted((own.event["seq"], own) for own in session.open.values())
-    return [_record(own) for _, own in waiting]
+    found = []
+    for own in sorted(session.open.values(), key=lambda own: own.event["seq"]):
+        asked, window = own.event, spec.window
+        due: datetime | int | None = None
+        if window is not None and window.rounds is not None:
+            due = left(window, own, session)
+        elif window is not None and "time" in asked:
+            due = date(min(asked["time"] + window.length, LATEST))
+        name, label, number = itemgetter("decision", "label", "round")(asked)
+        since = date(asked["time"]) if "time" in asked else None
+        answer = None if own.answer is None else own.answer["observation"]
+        where = own.context.name
+        found.append(OpenDecision(name, own.action, label, where, number, since, due, answer))
+    return found
 
 
-def _record(own: Waiting) -> OpenDecision:
-    asked = own.event
-    name, label, number = itemgetter("decision", "label", "round")(asked)
-    since = date(asked["time"]) if "time" in asked else None
-    return OpenDecision(name, own.action, label, own.context.name, number, since)
-
-
-def _shown(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M}"
+def _shown(time: datetime | int) -> str:
+    return str(time) if isinstance(time, int) else f"{time:%Y-%m-%d %H:%M}"

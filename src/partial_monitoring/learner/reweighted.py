@@ -48,6 +48,15 @@ METHODS = ("doubly_robust", "self_normalised", "importance")
 """The baselines: least squares, averages of what actions showed, and none."""
 
 
+class Rewards(NamedTuple):
+    """The reward of each action in terms of what it shows itself."""
+
+    offsets: Array
+    """Shape (k,)."""
+    weights: Array
+    """Of what it shows, measured from the middle of Theta, shape (k, m)."""
+
+
 class Difference(NamedTuple):
     """Reward differences that are to be estimated, one per decision of a place."""
 
@@ -55,8 +64,8 @@ class Difference(NamedTuple):
     """b, shape (n,)."""
     slope: Array
     """g, shape (n, D)."""
-    own: Array | None = None
-    """Weights of what the action itself shows that give its reward, which is subtracted, (k, m)."""
+    played: Rewards | None = None
+    """The reward of the played action as it shows it itself, which is subtracted."""
 
 
 class Blind(NamedTuple):
@@ -161,7 +170,7 @@ class Reweighting:
         sums: dict[tuple[Any, int], list[Any]] = {}
         for place in self.places:
             for row in place.rows:
-                total = sums.setdefault((_key(place), int(self.log.action[row])), [0.0, 0.0])
+                total = sums.setdefault((kind_of(place), int(self.log.action[row])), [0.0, 0.0])
                 total[0] += 1 / self.log.probability[row]
                 total[1] = total[1] + self.centered[row] / self.log.probability[row]
         return {key: shown / weight for key, (weight, shown) in sums.items()}
@@ -206,11 +215,11 @@ class Reweighting:
         shown = self.centered[rows, :m]
         used = weights[each, action] / probability[:, None]
         values = difference.offset[own] + total
-        values = values + (used * (shown - baseline[each, action])).sum(axis=1)
-        if difference.own is not None:
-            values = values - (difference.own[action] * shown).sum(axis=1)
-        low, high = self._range(game, design, weights, baseline, total, bounds)
-        low, high = (x + difference.offset[own] for x in (low, high))
+        values += (used * (shown - baseline[each, action])).sum(axis=1)
+        if (played := difference.played) is not None:
+            values -= played.offsets[action] + (played.weights[action] * shown).sum(axis=1)
+        total = difference.offset[own] + total
+        low, high = self._range(game, design, weights, baseline, total, played, bounds)
         variance = self._variance(game, design, weights, baseline)
         return Scores(values, np.linalg.norm(used, axis=1), low, high, variance)
 
@@ -241,7 +250,7 @@ class Reweighting:
             return np.einsum("kmd,td->tkm", game.reduced.observation_maps, x), (slope * x).sum(1)
         baseline = np.zeros(weights.shape[1:])
         for c in range(len(baseline)):
-            known = self.averages.get((_key(place), c))
+            known = self.averages.get((kind_of(place), c))
             if known is not None:
                 baseline[c] = known[: game.m]
         total = np.einsum("tkm,km->t", weights, baseline)
@@ -254,28 +263,36 @@ class Reweighting:
         weights: Array,
         baseline: Array,
         total: Array,
+        played: Rewards | None,
         bounds: tuple[float, float],
     ) -> tuple[Array, Array]:
         """Return the least and the largest score that the decisions (n,) could have led to.
 
-        Without distributions, no probability is taken to be below the smallest logged one.
+        Without distributions, no probability is taken to be below the smallest logged one. Scores
+        are linear in one over the probability: its ends are enough.
         """
-        least = float(self.log.probability.min())
         known = self.log.distributions is not None
-        chance = np.where(design > 0, design if known else least, np.inf)
+        ends = [design] if known else [float(self.log.probability.min()), 1.0]
         center = game.observation_maps @ game.reduced.center
-        used = weights / chance[:, :, None]
-        if game.traits.finite:  # one signal is shown: one entry is 1, the others are 0
-            flat = (used * (-center - baseline)).sum(axis=2)
-            shown = np.arange(game.m) < np.array(game.row_counts)[:, None]
-            each = np.where(shown, used, 0.0)
-            low, high = flat + each.min(axis=2), flat + each.max(axis=2)
-        else:
-            with np.errstate(invalid="ignore"):
-                ends = [used * (bound - center - baseline) for bound in bounds]
-            ends = [np.where(used == 0, 0.0, end) for end in ends]
-            low, high = (x.sum(axis=2) for x in (np.minimum(*ends), np.maximum(*ends)))
-        return total + low.min(axis=1), total + high.max(axis=1)
+        lows, highs = [], []
+        for end in ends:
+            used = weights / np.where(design > 0, end, np.inf)[:, :, None]
+            flat, factor = -(used * baseline).sum(axis=2), used
+            if played is not None:
+                flat, factor = flat - played.offsets, used - played.weights
+            if game.traits.finite:  # one signal is shown: one entry is 1, the others are 0
+                shown = np.arange(game.m) < np.array(game.row_counts)[:, None]
+                each = np.where(shown, factor, 0.0)
+                flat = flat - (factor * center).sum(axis=2)
+                low, high = each.min(axis=2), each.max(axis=2)
+            else:
+                with np.errstate(invalid="ignore"):
+                    both = [factor * (bound - center) for bound in bounds]
+                both = [np.where(factor == 0, 0.0, bound) for bound in both]
+                low, high = (x.sum(axis=2) for x in (np.minimum(*both), np.maximum(*both)))
+            lows.append((flat + low).min(axis=1))
+            highs.append((flat + high).max(axis=1))
+        return total + np.min(lows, axis=0), total + np.max(highs, axis=0)
 
     def _counted(self, place: Place, design: Array, difference: Difference, found: Blind) -> Blind:
         """Return all decisions of a place that are blind, and which action they would need."""
@@ -331,6 +348,6 @@ def _epochs(count: int) -> Indices:
     return np.asarray(np.array(starts)[places])
 
 
-def _key(place: Place) -> Any:
+def kind_of(place: Place) -> Any:
     """Return by what averages are kept: the label of a context, one key for unlisted ones."""
     return place.context.name if place.listed else "unlisted"

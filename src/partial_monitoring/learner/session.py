@@ -6,7 +6,9 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given; time, in seconds since 1970, never earlier than those before;
-- ``tell``: decision, observation;
+- ``tell``: decision, observation; unanswered if it was due without an answer;
+- ``answer``: decision, observation, which counts when the decision is due, by a tell; without an
+  observation, that there is no answer after all;
 - ``lapse``: decision, which is closed because no answer will come;
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
@@ -16,7 +18,7 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -28,7 +30,6 @@ from partial_monitoring.learner.answers import (
     cancel,
     check_closed,
     encoded,
-    is_no_answer,
     observe,
     open_decision,
 )
@@ -36,7 +37,7 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
-from partial_monitoring.learner.observations import from_log, log_form
+from partial_monitoring.learner.observations import from_log
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.step import ROUNDING, Request, Step
@@ -52,7 +53,6 @@ __all__ = [
     "Step",
     "advance",
     "along",
-    "amend",
     "amended",
     "available_actions",
     "cancel",
@@ -62,10 +62,12 @@ __all__ = [
     "event_step",
     "fold",
     "folded",
+    "has_amendments",
     "learned",
     "noted",
     "observe",
     "open_decision",
+    "played",
     "replay",
     "restore",
     "snapshot",
@@ -122,7 +124,7 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
-    _, seq, asked, told, waiting, counts, tokens, time = session
+    _, seq, asked, told, waiting, counts, tokens, time, oldest = session
     event, context, action, vector, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
@@ -130,13 +132,15 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, oldest)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     if vector is not None:
         shown = vector[: context.game.row_count(action)].tolist()
         told, counts = told + 1, counts.added(event.get("context"), action, shown)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time)
+    elif kind == "answer":
+        waiting = waiting.answered(event["decision"], event if "observation" in event else None)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -153,7 +157,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
         match event["kind"]:
             case "ask":
                 _check_ask(session, event)
-                return Step(event, *_played(spec, event))
+                return Step(event, *played(spec, event))
             case "tell":
                 own = open_decision(session, event["decision"])
                 context, action = own.context, own.action
@@ -161,11 +165,17 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "lapse" | "cancel":
                 own = open_decision(session, event["decision"])
                 return Step(event, own.context, own.action)
+            case "answer":
+                own = open_decision(session, event["decision"])
+                if "observation" in event:
+                    seen = from_log(own.context.game, own.action, event["observation"])
+                    encoded(spec, own.context, own.action, seen)
+                return Step(event, own.context, own.action)
             case "amend":
                 check_closed(session, event["decision"])
-                return Step(event, *_played(spec, event))
+                return Step(event, *played(spec, event))
             case "history":
-                context, action = _played(spec, event)
+                context, action = played(spec, event)
             case other:
                 raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
@@ -190,7 +200,7 @@ def _check_ask(session: Session, event: Event) -> None:
         raise InvalidInput(f"event must not be earlier than those before it; got {brief(time)}.")
 
 
-def _played(spec: Spec, event: Event) -> tuple[Context, int]:
+def played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
     Points of a box have numbers only: the number counts where it has that label.
@@ -204,34 +214,6 @@ def _played(spec: Spec, event: Event) -> tuple[Context, int]:
     return context, action
 
 
-def amend(
-    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
-) -> tuple[Session, list[Event]]:
-    """Return the session as if answers had been told right, and the events that say so.
-
-    A request is the ``decision``, which must be closed, and the ``observation``; ``events`` are all
-    that happened so far.
-    """
-    if len(events) != session.seq:
-        raise InvalidInput(
-            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
-            f"{len(events):,}."
-        )
-    asks = {event["decision"]: event for event in events if event["kind"] == "ask"}
-    new: list[Event] = []
-    for request in requests:
-        ask = asks[check_closed(session, request["decision"])]
-        kept = ("decision", "action", "label", "context")
-        event: Event = {"seq": session.seq + len(new) + 1, "kind": "amend"}
-        event |= {key: ask[key] for key in kept if key in ask}
-        context, action = _played(spec, ask)
-        if not is_no_answer(context, action, request["observation"]):
-            encoded(spec, context, action, request["observation"])
-            event["observation"] = log_form(request["observation"], signal=spec.signals)
-        new.append(event)
-    return folded(spec, [*events, *new]), new
-
-
 # -- snapshots and replay --------------------------------------------------------------------
 
 
@@ -241,7 +223,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": sorted((plain(own.event) for own in session.open.values()), key=itemgetter("seq")),
+        "open": sorted(map(_waiting_to_dict, session.open.values()), key=itemgetter("seq")),
         "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
@@ -265,7 +247,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 last,
                 asked,
                 snapshot["told"],
-                OpenDecisions.of((x["decision"], Waiting(x, *_played(spec, x))) for x in asks),
+                OpenDecisions.of((x["decision"], _waiting_from_dict(spec, x)) for x in asks),
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
@@ -282,6 +264,16 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
             f"{type(spec.policy).__name__} is made again from them; got {session.seq}."
         )
     return session
+
+
+def _waiting_to_dict(own: Waiting) -> dict[str, Any]:
+    asked = plain(own.event)
+    return asked if own.answer is None else asked | {"answer": own.answer}
+
+
+def _waiting_from_dict(spec: Spec, data: Mapping[str, Any]) -> Waiting:
+    asked = {key: value for key, value in data.items() if key != "answer"}
+    return Waiting(asked, *played(spec, asked), data.get("answer"))
 
 
 class Difference(NamedTuple):

@@ -15,6 +15,7 @@ from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
 from partial_monitoring.learner.waiting import OpenDecisions
+from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
 from partial_monitoring.numerics import compiled
@@ -50,6 +51,8 @@ class Session(NamedTuple):
     tokens: Tokens = ()
     time: float | None = None
     """Of the last decision whose time is known, in seconds since 1970."""
+    oldest: int | None = None
+    """No decision with a lower number is waiting to be due; None if that was not looked for."""
 
     @property
     def round(self) -> int:
@@ -67,7 +70,8 @@ class Spec:
     settings
         Anything else that is kept with them, as plain data. ``pending`` says what open decisions
         are to the policy; it is missing in files of earlier versions, which ignored them and
-        weighted late answers by the probabilities of the day.
+        weighted late answers by the probabilities of the day. ``window`` is a window, if there is
+        one.
     """
 
     def __init__(
@@ -92,6 +96,8 @@ class Spec:
         self.pending: str | None = self.settings.get("pending")
         if self.pending is not None:
             one_of("pending", self.pending, PENDING)
+        given = self.settings.get("window")
+        self.window = None if given is None else Window.from_dict(given)
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.foreign, self.signals = not _is_known(policy), game.traits.signals
         self.small = game.k**2 * game.d <= MOST_UNCOMPILED

@@ -11,12 +11,12 @@ import numpy as np
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.logged import Log, Place
-from partial_monitoring.learner.reweighted import weights_of
+from partial_monitoring.learner.reweighted import Rewards, weights_of
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.needs import initial_state_of
 from partial_monitoring.policies.policy import Policy, check_choices, is_policy, uniform_stream
-from partial_monitoring.validation import Array, brief, is_whole, probabilities
+from partial_monitoring.validation import Array, brief, is_whole, probabilities, real_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,9 @@ def logged_target(log: Log, places: list[Place], name: str) -> Target:
     return Target(name, [np.array([known[row] for row in place.rows]) for place in places])
 
 
-def read_target(log: Log, places: list[Place], given: Any, seed: int) -> Target:
+def read_target(
+    log: Log, places: list[Place], given: Any, seed: int, argument: str = "target"
+) -> Target:
     """Return an action, a distribution, one of these per context, or a policy, as a target."""
     if is_policy(given):
         rows = _replayed(log, given, seed)
@@ -56,15 +58,15 @@ def read_target(log: Log, places: list[Place], given: Any, seed: int) -> Target:
         if by_context:
             if context.name not in given:
                 raise InvalidInput(
-                    f"target must say what to do in every context; {brief(context.name)} is "
+                    f"{argument} must say what to do in every context; {brief(context.name)} is "
                     f"missing."
                 )
             own = given[context.name]
-        by_place.append(np.tile(_chances(context, own), (len(place.rows), 1)))
+        by_place.append(np.tile(_chances(argument, context, own), (len(place.rows), 1)))
     return Target(_name(places[0].context, given, by_context), by_place)
 
 
-def _chances(context: Context, given: Any) -> Array:
+def _chances(argument: str, context: Context, given: Any) -> Array:
     """Return the probabilities (k,) of an action or a distribution in a context."""
     game = context.game
     chances = np.zeros(game.k)
@@ -73,13 +75,14 @@ def _chances(context: Context, given: Any) -> Array:
         return chances
     if isinstance(given, Mapping):
         for action, share in given.items():
-            chances[game.action_index(action)] += float(share)
+            chances[game.action_index(action)] += real_number(argument, share)
         given = chances
     if not np.iterable(given):
         raise InvalidInput(
-            f"target must be an action, probabilities of actions or a policy; got {brief(given)}."
+            f"{argument} must be an action, probabilities of actions or a policy; got "
+            f"{brief(given)}."
         )
-    return probabilities("target", list(given), game.k)
+    return probabilities(argument, list(given), game.k)
 
 
 def _name(context: Context, given: Any, by_context: bool) -> str:
@@ -116,8 +119,8 @@ def _replayed(log: Log, policy: Policy[Any], seed: int) -> list[Array]:
     return found
 
 
-def own_weights(reduced: Any) -> Array | None:
-    """Return weights (k, m) of what each action shows that give its reward, if all show theirs."""
-    k = len(reduced.features)
-    weights, seen = weights_of(reduced.observation_maps, np.eye(k), reduced.features)
-    return weights[np.arange(k), np.arange(k)] if seen.all() else None
+def own_rewards(reduced: Any) -> Rewards | None:
+    """Return the rewards of actions in terms of what each shows itself, if all show theirs."""
+    each = np.arange(len(reduced.features))
+    weights, seen = weights_of(reduced.observation_maps, np.eye(len(each)), reduced.features)
+    return Rewards(reduced.offsets, weights[each, each]) if seen.all() else None

@@ -29,7 +29,7 @@ class Value:
     estimate
         The difference, in units of reward per round; nan if it cannot be estimated.
     low, high
-        The ends of its interval.
+        The ends of its interval; nan if there is none, as around a single decision.
     standard_error
         Of the estimate.
     effective
@@ -129,7 +129,7 @@ class OffPolicy:
                     (
                         value.target,
                         number(value.estimate),
-                        f"{number(value.low)} to {number(value.high)}",
+                        "-" if isnan(value.low) else f"{number(value.low)} to {number(value.high)}",
                         f"{value.effective:,.0f}",
                     ),
                 )

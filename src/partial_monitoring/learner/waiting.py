@@ -27,6 +27,8 @@ class Waiting(NamedTuple):
     """The ask."""
     context: Context
     action: int
+    answer: Event | None = None
+    """What was told of it, if that counts only when it is due."""
 
     @property
     def key(self) -> Key:
@@ -98,6 +100,11 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
     def with_item(self, name: DecisionId, own: Waiting) -> OpenDecisions:
         """Return the decisions with one more, whose id is new."""
         return OpenDecisions(self._by_id.with_item(name, own), self._counted(own, 1))
+
+    def answered(self, name: DecisionId, answer: Event | None) -> OpenDecisions:
+        """Return the decisions with the answer to one of them, which stays open."""
+        own = self._by_id[name]._replace(answer=answer)
+        return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
 
     def without(self, name: DecisionId) -> OpenDecisions:
         """Return the decisions without one of them."""

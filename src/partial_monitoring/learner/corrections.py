@@ -1,0 +1,59 @@
+"""Answers that are corrected, as events and as what is known then. No input or output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.answers import (
+    answered,
+    check_closed,
+    encoded,
+    held_decision,
+    is_no_answer,
+)
+from partial_monitoring.learner.observations import log_form
+from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.step import Request
+from partial_monitoring.storage.base import Event
+
+
+def amend(
+    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
+) -> tuple[Session, list[Event]]:
+    """Return the session as if answers had been told right, and the events that say so.
+
+    A request is a ``decision``, which is closed or has an answer that waits to be due, and the
+    ``observation``; ``events`` are all that happened so far, needed if one is closed.
+    """
+    new: list[Event] = []
+    for request in requests:
+        own, seq = held_decision(session, request["decision"]), session.seq + len(new) + 1
+        if own is not None:
+            new.append(answered(spec, seq, own, request["observation"]).event)
+        else:
+            new.append(_amendment(spec, session, events, request) | {"seq": seq})
+    if steps.has_amendments(new):
+        return steps.folded(spec, [*events, *new]), new
+    for event in new:
+        session = steps.fold(spec, session, event)
+    return session, new
+
+
+def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: Request) -> Event:
+    """Return the amendment of the answer to a decision that is closed."""
+    name = check_closed(session, request["decision"])
+    if len(events) != session.seq:
+        raise InvalidInput(
+            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
+            f"{len(events):,}."
+        )
+    asked = next(x for x in events if x["kind"] == "ask" and x["decision"] == name)
+    event: Event = {"seq": 0, "kind": "amend"}
+    event |= {key: asked[key] for key in ("decision", "action", "label", "context") if key in asked}
+    context, action = steps.played(spec, asked)
+    if not is_no_answer(context, action, request["observation"]):
+        encoded(spec, context, action, request["observation"])
+        event["observation"] = log_form(request["observation"], signal=spec.signals)
+    return event

@@ -1,0 +1,63 @@
+"""Decisions whose window has ended: they count now, with their answers or without.
+
+The window of a learner is the same for all decisions, and their times never go back. So they are
+due in the order of their numbers, and the oldest open one is looked at first.
+"""
+
+from __future__ import annotations
+
+from partial_monitoring.learner.answers import closed, encoded, shows_unanswered, waits
+from partial_monitoring.learner.identity import decision_number, id_of
+from partial_monitoring.learner.observations import from_log
+from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.step import Step
+from partial_monitoring.learner.waiting import Waiting
+from partial_monitoring.learner.window import Window
+
+
+def first_due(spec: Spec, session: Session, now: float) -> tuple[Session, Step | None]:
+    """Return the step of the oldest decision that is due, None if there is none.
+
+    The session is the given one, which remembers where to look the next time.
+    """
+    if spec.window is None:
+        return session, None
+    number = session.oldest
+    if number is None:
+        number = min(map(decision_number, session.open), default=session.asked)
+    while number < session.asked:
+        own = session.open.get(id_of(session.tokens, number))
+        if own is not None and waits(spec.window, own):
+            if not is_due(spec.window, own, session, now):
+                break
+            return session._replace(oldest=number), due(spec, session, own)
+        number += 1
+    return session._replace(oldest=number), None
+
+
+def is_due(window: Window, own: Waiting, session: Session, now: float) -> bool:
+    """Whether the window of a decision has ended."""
+    if window.rounds is not None:
+        return left(window, own, session) <= 0
+    return max(now, session.time or 0.0) >= float(own.event["time"]) + window.length
+
+
+def left(window: Window, own: Waiting, session: Session) -> int:
+    """Return after how many further decisions one is due, with a window of rounds."""
+    assert window.rounds is not None
+    return decision_number(own.event["decision"]) + 1 + window.rounds - session.asked
+
+
+def due(spec: Spec, session: Session, own: Waiting) -> Step:
+    """Return that a decision counts now: with its answer, as unanswered, or not at all."""
+    event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
+    if own.answer is not None:
+        event["observation"] = own.answer["observation"]
+    elif shows_unanswered(spec, own.context, own.action):
+        assert spec.window is not None
+        event |= {"observation": spec.window.unanswered, "unanswered": True}
+    else:
+        return closed(session, own, "lapse")
+    seen = from_log(own.context.game, own.action, event["observation"])
+    vector = encoded(spec, own.context, own.action, seen)
+    return Step(event, own.context, own.action, vector, None, own.event["probability"])
