@@ -287,13 +287,14 @@ def written(page: str, tables: Mapping[str, list[Row]]) -> str:
 
 def run(write: bool = False, only: tuple[str, ...] = ()) -> list[Table]:
     """Measure the tables, all unless some are named, and write them into the page if asked to."""
-    found = {name: TABLES[name]() for name in only or TABLES}
-    if write:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
     tables = []
-    for name, (head, *body) in found.items():
-        table = Table(*head, title=f"Which policy: {name}; regret ± standard error")
-        for row in body:
+    for name in only or TABLES:
+        rows = TABLES[name]()
+        if write:
+            page = written(PAGE.read_text(encoding="utf-8"), {name: rows})
+            PAGE.write_text(page, encoding="utf-8")
+        table = Table(*rows[0], title=f"Which policy: {name}; regret ± standard error")
+        for row in rows[1:]:
             table.add_row(*row)
         tables.append(table)
     return tables
