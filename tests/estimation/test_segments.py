@@ -94,6 +94,14 @@ def test_counted_signals_have_the_same_prior(scale: float) -> None:
     np.testing.assert_allclose(alike, expected, atol=1e-8 * np.abs(expected).max())
 
 
+def test_a_signal_of_one_segment_alone_has_the_prior_of_this_segment() -> None:
+    """The second segment sells at other prices: no signal is shared, though theta may be alike."""
+    one = pm.FiniteGame([[1, 1, 1], [0, 2, 2]], [["yes"] * 3, ["no", "yes", "yes"]])
+    two = pm.FiniteGame([[1, 1, 1], [0, 0, 3]], [["yes"] * 3, ["no", "no", "yes"]])
+    apart, alike = (pm.segments({"a": one, "b": two}, shared) for shared in (None, 0.1))
+    np.testing.assert_allclose(hessian(signal_model(alike)), hessian(signal_model(apart)))
+
+
 def counted(game: Any, rounds: list[tuple[int, int, int]]) -> ProfileState:
     model = signal_model(game)
     assert model is not None

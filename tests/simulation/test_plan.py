@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
@@ -103,6 +105,27 @@ def test_the_worst_case_takes_longer_than_the_middle() -> None:
     assert worst.theta.startswith("worst (")
     middle = pm.plan("dynamic_pricing", **options)
     assert worst.rounds_for(0.8) >= middle.rounds_for(0.8)
+
+
+@pytest.mark.parametrize("runs", [5, 20, 50, 200])
+@pytest.mark.parametrize("chance", [0.5, 0.8, 0.95, 0.99])
+def test_the_interval_contains_the_number_of_rounds_as_often_as_it_says(
+    runs: int, chance: float
+) -> None:
+    """By the round that is asked for, a binomial number of runs knows."""
+    played = pm.plan("apple_tasting", theta=[0.8, 0.2], seeds=2, horizon=10)
+    found = replace(played, since=2.0 + np.arange(runs), chance=chance)
+    low, high = (x - 1.0 for x in found.interval)  # the numbers of the runs at its ends
+    chances = binom.pmf(np.arange(runs + 1), runs, chance)
+    assert chances[int(low) : int(min(high, runs + 1))].sum() >= 0.95
+
+
+def test_chances_of_a_plan_are_checked() -> None:
+    found = pm.plan("apple_tasting", theta=[0.8, 0.2], seeds=5, horizon=20)
+    assert found.rounds_for(1.0) == found.since.max()
+    for chance in (0.0, 2.0, "most"):
+        with pytest.raises(InvalidInput, match="chance must"):
+            found.cost_for(chance)  # type: ignore[arg-type]
 
 
 def test_pictures_and_pages() -> None:

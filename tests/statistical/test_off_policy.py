@@ -55,6 +55,36 @@ def test_a_few_logs() -> None:
     assert np.abs(errors.mean(axis=0)).max() < 0.5
 
 
+def few_probes(method: str, runs: int) -> float:
+    """Return how often intervals contain the truth if the action was played about seven times.
+
+    Sometimes it showed the same signal every time.
+    """
+    game, theta, chances = pm.games.dynamic_pricing(), [0.2, 0.5, 0.3], [1 / 30, 14 / 15, 1 / 30]
+    rewards, inside = game.features @ theta, []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        played, outcome = rng.choice(3, 200, p=chances), rng.choice(3, 200, p=theta)
+        rows = [
+            {"action": a, "probability": chances[a], "distribution": chances}
+            | {"observation": game.signal(a, x)}
+            for a, x in zip(played.tolist(), outcome.tolist(), strict=True)
+        ]
+        value = pm.off_policy(rows, "$3", "$2", game=game, method=method)
+        inside.append(value.low <= rewards[2] - rewards[1] <= value.high)
+    return float(np.mean(inside))
+
+
+def test_intervals_know_that_a_few_plays_may_look_alike() -> None:
+    assert few_probes("doubly_robust", 150) >= 0.93
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", ["importance", "doubly_robust", "self_normalised"])
+def test_intervals_cover_after_few_probes(method: str) -> None:
+    assert few_probes(method, 1000) >= 0.94
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("method", "known", "least"),

@@ -44,6 +44,10 @@ ROUNDING = 1e-13
 TOGETHER = 2**22
 """Numbers that the weights hold which are computed at the same time, about."""
 
+PSEUDO = 4.0
+"""Pseudo-observations, equally of all signals, in their variances (Agresti and Coull 1998): that a
+signal was not seen in a few plays does not mean that it never comes."""
+
 METHODS = ("doubly_robust", "self_normalised", "importance")
 """The baselines: least squares, averages of what actions showed, and none."""
 
@@ -117,7 +121,7 @@ class Reweighting:
             self.centered[place.rows, :wide] = log.observation[place.rows, :wide] - means
             shown = np.arange(wide) < np.array(game.row_counts)[played][:, None]
             self.centered[place.rows, :wide] *= shown
-        self.observers = observers
+        self.observers, self.plays = observers, self._plays()
         self.designs = [self._design(place) for place in self.places]
         estimates, last = self._least_squares()
         self.estimates = estimates if method == "doubly_robust" else None
@@ -164,6 +168,14 @@ class Reweighting:
             found[self.epochs == start] = estimate
             last = start
         return found, estimate
+
+    def _plays(self) -> dict[Any, Indices]:
+        """Return how often each action was played, (k,), in listed contexts and in all others."""
+        most, found = max(place.context.game.k for place in self.places), {}
+        for place in self.places:
+            own = np.bincount(self.log.action[place.rows], minlength=most)
+            found[kind_of(place)] = found.get(kind_of(place), 0) + own
+        return found
 
     def _averages(self) -> dict[tuple[Any, int], Array]:
         """Return what each action showed on average, reweighted, by context and action, (m,)."""
@@ -220,10 +232,12 @@ class Reweighting:
             values -= played.offsets[action] + (played.weights[action] * shown).sum(axis=1)
         total = difference.offset[own] + total
         low, high = self._range(game, design, weights, baseline, total, played, bounds)
-        variance = self._variance(game, design, weights, baseline)
+        variance = self._variance(place, game, design, weights, baseline)
         return Scores(values, np.linalg.norm(used, axis=1), low, high, variance)
 
-    def _variance(self, game: Any, design: Array, weights: Array, baseline: Array) -> Array:
+    def _variance(
+        self, place: Place, game: Any, design: Array, weights: Array, baseline: Array
+    ) -> Array:
         """Return the conditional variances of the scores, shape (n,), if theta is what it seems.
 
         They know of rare actions that happened not to be played, as the scores themselves do not.
@@ -232,8 +246,11 @@ class Reweighting:
             return np.full(len(design), np.nan)
         means = game.observation_maps @ self.theta  # (k, m)
         if game.traits.finite:
-            chances = np.maximum(means, 0.0)
-            spread = (weights**2 * chances).sum(axis=2) - (weights * chances).sum(axis=2) ** 2
+            rows = np.array(game.row_counts)[:, None]
+            often = self.plays[kind_of(place)][: len(rows), None]
+            shown = (np.arange(game.m) < rows) * PSEUDO / rows
+            means = (often * np.maximum(means, 0.0) + shown) / (often + PSEUDO)
+            spread = (weights**2 * means).sum(axis=2) - (weights * means).sum(axis=2) ** 2
         else:
             spread = (weights**2).sum(axis=2) * np.square(game.noise_std)
         center = game.observation_maps @ game.reduced.center

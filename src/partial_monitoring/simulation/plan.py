@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import inf, sqrt
-from statistics import NormalDist
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr
 
 from partial_monitoring import games as game_registry
 from partial_monitoring import policies as registry
@@ -108,11 +108,11 @@ class Plan:
     @property
     def interval(self) -> tuple[float, float]:
         """Between which numbers of rounds ``rounds`` is with 95 %, given the number of runs."""
-        n, c = len(self.since), self.chance
-        half = NormalDist().inv_cdf((1 + SURE) / 2) * sqrt(n * c * (1 - c))
-        ordered = np.append(np.sort(self.since), inf)
-        low, high = (int(np.ceil(n * c + sign * half)) - 1 for sign in (-1, 1))
-        return float(ordered[max(low, 0)]), float(ordered[min(high, n)])
+        n = len(self.since)
+        below = bdtr(np.arange(n + 1), n, self.chance)  # that at most so many runs know in time
+        low, high = np.searchsorted(below, [(1 - SURE) / 2, (1 + SURE) / 2])
+        ordered = np.concatenate([[1.0], np.sort(self.since), [inf]])
+        return float(ordered[low]), float(ordered[high + 1])
 
     @property
     def share(self) -> Array:
@@ -121,6 +121,8 @@ class Plan:
 
     def rounds_for(self, chance: float) -> float:
         """Return after how many rounds a share of the runs knows; infinite if never."""
+        if not 0 < real_number("chance", chance) <= 1:
+            raise InvalidInput(f"chance must be above 0 and at most 1; got {brief(chance)}.")
         return float(np.sort(self.since)[max(0, int(np.ceil(len(self.since) * chance - 1e-9)) - 1)])
 
     def cost_for(self, chance: float) -> float:

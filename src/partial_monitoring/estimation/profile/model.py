@@ -297,9 +297,8 @@ def _signals(
     plays = MASS * reduced.rank / max(len(source) - trials, 1)
     prior = plays * base
     if alike is not None:
-        prior *= (1.0 + alike.scale**2) / (len(alike.blocks) + alike.scale**2)
-        rows, weights = ties(alike, stacked, plays / base)
-        stacked, prior = np.concatenate([stacked, rows]), np.concatenate([prior, weights])
+        rows, weights, factors = ties(alike, stacked, plays / base)
+        stacked, prior = np.concatenate([stacked, rows]), np.concatenate([factors * prior, weights])
         base = np.concatenate([base, np.full(len(rows), 0.5)])
         for unused in (source, scale, shift):
             unused.extend([0] * len(rows))
