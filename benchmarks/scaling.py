@@ -1,6 +1,6 @@
 """How the cost of a round grows with actions, dimension, rounds and seeds: a table and a figure.
 
-``python -m benchmarks scaling`` draws docs/assets/cost.svg, which docs/speed.md shows.
+``python -m benchmarks scaling`` draws docs/assets/cost.png, which docs/speed.md shows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import partial_monitoring as pm
 from benchmarks.engine import unit_features
 from benchmarks.timing import fastest, one_thread, show
 
-TARGET = Path(__file__).parents[1] / "docs" / "assets" / "cost.svg"
+TARGET = Path(__file__).parents[1] / "docs" / "assets" / "cost.png"
 POLICIES: dict[str, Any] = {
     "default": pm.Calibrated(),
     "IDS": pm.IDS(),
     "LinTS": pm.LinTS(),
 }
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
-K, D, SIMULATED = 100, 10, 100
+K, D, ROUNDS, SIMULATED = 100, 10, 100, 100
 
 
 def bandit(k: int = K, d: int = D) -> pm.Game:
@@ -37,7 +37,7 @@ def live(policy: Any, k: int = K, d: int = D, t: int = 0) -> float:
     if t:
         actions = rng.integers(k, size=t)
         learner.tell_past(actions.tolist(), rng.standard_normal((t, 1)).tolist())
-    for _ in range(30):
+    for _ in range(ROUNDS):
         start = process_time()
         learner.tell(learner.ask(), rng.standard_normal(1))
         taken.append(process_time() - start)
@@ -67,7 +67,7 @@ def run() -> Table:
     from matplotlib.figure import Figure
 
     table = Table(
-        title=f"Time of a round of a linear bandit on a ball, k = {K}, d = {D} ({TARGET})"
+        title=f"Time of a round of a linear bandit on a ball, k = {K}, d = {D} ({TARGET.name})"
     )
     for column in ("axis", "policy", "from", "to", "time at first", "at last", "last power"):
         table.add_column(column)
@@ -85,5 +85,5 @@ def run() -> Table:
             panel.grid(alpha=0.3)
     panels[0].set_ylabel("microseconds a round")
     panels[0].legend(frameon=False)
-    figure.savefig(TARGET, metadata={"Date": None})
+    figure.savefig(TARGET, dpi=150)
     return table
