@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import (
     algorithms,
+    box_duels,
     certified,
     classification,
     contextual,
@@ -25,6 +26,8 @@ from benchmarks import (
     regret_gaussian,
     scaling,
     segments,
+    size,
+    windows,
     which,
 )
 
@@ -39,15 +42,18 @@ PARTS = {
     "contextual": contextual,
     "kernelized": kernelized,
     "preferences": preferences,
+    "box_duels": box_duels,
     "scaling": scaling,
     "certified": certified,
     "delays": delays,
     "regret_gaussian": regret_gaussian,
     "segments": segments,
+    "windows": windows,
+    "size": size,
     "which": which,
 }
 
-SEEDED = ("regret_gaussian", "segments")
+SEEDED = ("box_duels", "regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}

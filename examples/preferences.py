@@ -31,10 +31,10 @@ def taste(grind: np.ndarray) -> np.ndarray:
     return np.asarray(good + fair)
 
 
-def preferred(first: float, second: float, rng: np.random.Generator) -> float:
-    """Return +1 if the person prefers the first espresso, -1 if the second."""
+def preferred(first: float, second: float, rng: np.random.Generator) -> str:
+    """Return which of two espressos the person prefers."""
     ahead = float(taste(np.array([first]))[0] - taste(np.array([second]))[0])
-    return 1.0 if rng.random() < (1 + ahead) / 2 else -1.0
+    return "first" if rng.random() < (1 + ahead) / 2 else "second"
 
 
 def learn(seed: int = 0) -> tuple[pm.Learner, dict[int, dict[str, Any]]]:
@@ -54,9 +54,9 @@ def learn(seed: int = 0) -> tuple[pm.Learner, dict[int, dict[str, Any]]]:
     asked: list[float] = []
     for t in range(1, max(AFTER) + 1):
         decision = learner.ask()
-        first, second = divmod(decision.action, len(GRINDS))
-        learner.tell(decision, [preferred(GRINDS[first, 0], GRINDS[second, 0], rng)])
-        asked += [float(GRINDS[first, 0]), float(GRINDS[second, 0])]
+        first, second = float(decision.first), float(decision.second)
+        learner.tell(decision, preferred(first, second, rng))
+        asked += [first, second]
         if t in AFTER:
             confidence = learner.confidence_set()
             best = int(confidence.means[0].argmax())

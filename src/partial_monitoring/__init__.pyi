@@ -43,6 +43,7 @@ from .learner.values import OffPolicy as OffPolicy
 from .learner.window import Window as Window
 from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame
+from .model.box_dueling import KernelBoxDuelingGame as KernelBoxDuelingGame
 from .model.contextual import ContextualGame as ContextualGame
 from .model.dueling import DuelingGame as DuelingGame
 from .model.files import load_game as load_game
@@ -123,5 +124,6 @@ from .simulation.regret_map import RegretMap as RegretMap
 from .simulation.regret_map import regret_map as regret_map
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
+from .storage.file import LogFile as LogFile
 
 __version__: str

@@ -44,21 +44,21 @@ def write_bytes(path: str | Path, data: bytes | memoryview) -> None:
     that it names is replaced; a file that is replaced keeps its mode.
     """
     given = file_path(path)
-    with _reporting(path, "written"):
+    with reporting(path, "written"):
         _replace(Path(os.path.realpath(given)), data)
 
 
 def make_folder(path: str | Path) -> Path:
     """Return the path of a folder, which is created with its parents if it does not exist."""
     folder = file_path(path)
-    with _reporting(path, "written"):
+    with reporting(path, "written"):
         folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def remove(path: Path) -> None:
     """Delete a file."""
-    with _reporting(path, "deleted"):
+    with reporting(path, "deleted"):
         path.unlink(missing_ok=True)
 
 
@@ -73,7 +73,7 @@ def remove_unfinished(folder: Path) -> None:
 def read_json(path: str | Path, *, strict: bool = False) -> Any:
     """Return the content of a JSON file; ``strict`` refuses keys that appear twice."""
     source = file_path(path)
-    with _reporting(path, "read"):
+    with reporting(path, "read"):
         content = source.read_bytes()
     try:
         return json.loads(content, object_pairs_hook=each_key_once if strict else None)
@@ -120,10 +120,10 @@ def _replace(target: Path, data: bytes | memoryview) -> None:
         with suppress(OSError):
             unfinished.unlink()
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename last, where the system can."""
     if os.name != "posix":
         return
@@ -136,10 +136,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _reporting(path: str | Path, verb: str) -> Iterator[None]:
+def reporting(path: str | Path, verb: str) -> Iterator[None]:
     """Say in one sentence why a path cannot be read, written or deleted."""
     try:
         yield
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(f"{path}: cannot be {verb}: {reason}.") from None

@@ -48,12 +48,35 @@ PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
+class Bar:
+    """An interval with a mark in it, each between 0 and 1; only HTML shows it."""
+
+    low: float
+    mark: float
+    high: float
+    strong: bool = True
+
+    def svg(self) -> str:
+        """Return it as a drawing in a line of text."""
+        left, middle, right = (4 + 132 * x for x in (self.low, self.mark, self.high))
+        color = HEX_COLORS[0] if self.strong else "#999999"
+        return (
+            f"<svg width='140' height='12' role='img' style='vertical-align:middle'>"
+            f"<line x1='4' x2='136' y1='6' y2='6' stroke='#888888' stroke-opacity='.25'/>"
+            f"<line x1='{left:.1f}' x2='{right:.1f}' y1='6' y2='6' stroke='{color}' "
+            f"stroke-width='4' stroke-opacity='.45' stroke-linecap='round'/>"
+            f"<circle cx='{middle:.1f}' cy='6' r='3.5' fill='{color}'/></svg>"
+        )
+
+
+@dataclass(frozen=True)
 class TableCell:
     """A text with an optional tag shown after it in the tag's colour (the signal of a cell)."""
 
     text: str
     tag: str = ""
     color: int = 0
+    bar: Bar | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, text=visible(self.text), tag=visible(self.tag))
@@ -178,7 +201,8 @@ def _html_cell(cell: TableCell) -> str:
     if cell.tag:
         color = HEX_COLORS[cell.color % len(HEX_COLORS)]
         tag = f" <span style='color:{color};font-weight:600'>{escape(cell.tag)}</span>"
-    return f"<td style='{CELL_STYLE}'>{escape(cell.text)}{tag}</td>"
+    bar = "" if cell.bar is None else cell.bar.svg()
+    return f"<td style='{CELL_STYLE}'>{escape(cell.text)}{tag}{bar}</td>"
 
 
 def shortened(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from itertools import accumulate
 from typing import TypeVar
 
-__all__ = ["InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
+__all__ = ["DoubtfulInput", "InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
 
 
 def __dir__() -> list[str]:
@@ -84,6 +84,10 @@ class UnknownName(InvalidInput, LookupError):
 
 class SolverError(PartialMonitoringError, RuntimeError):
     """An optimiser did not return an answer that can be trusted; the message has its status."""
+
+
+class DoubtfulInput(UserWarning):
+    """An argument that is possible but hardly meant; the warning is one sentence."""
 
 
 def is_interruption(error: BaseException | None) -> bool:

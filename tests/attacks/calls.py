@@ -110,6 +110,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "parameters": SETS["Ball"],
     },
     "Instance": {"game": APPLES, "theta_star": [0.7, 0.3]},
+    "KernelBoxDuelingGame": {"kernel": KERNEL, "low": [0.0], "high": [1.0]},
     "KernelBoxGame": {"kernel": KERNEL, "low": [0.0], "high": [1.0]},
     "KernelDuelingGame": {"kernel": KERNEL, "points": POINTS},
     "KernelGame": {
@@ -118,6 +119,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "cross_kernel": np.eye(2).reshape(2, 2, 1),
     },
     "Learner": {"game": APPLES},
+    "LogFile": {"path": "log.ndjson"},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
     "Window": {"days": 30, "unanswered": "good"},

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import PartialMonitoringError
+from partial_monitoring.errors import DoubtfulInput, PartialMonitoringError
 
 LONGEST = 500
 """Letters of the longest message."""
@@ -87,8 +87,10 @@ def judge(attack: Attack) -> Verdict:
             problem, kind = f"{type(error).__name__}: {words(error)}", FAILED
     if not problem and kind == REFUSED and attack.state() != before:
         problem = "refused, but something changed"
-    if not problem and caught:
-        problem = f"{caught[0].category.__name__}: {shown(str(caught[0].message))}"
+    for warning in () if problem else caught:
+        text = str(warning.message)
+        doubt = issubclass(warning.category, DoubtfulInput)  # a sentence for the user
+        problem = unclear(text) if doubt else f"{warning.category.__name__}: {shown(text)}"
     return Verdict(attack.name, FAILED if problem else kind, problem)
 
 

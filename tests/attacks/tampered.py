@@ -88,8 +88,7 @@ def forged(content: bytes) -> bytes:
     """Return a file with the checksum of its content, if it has any."""
     try:
         data = json.loads(content)
-        rest = {key: data[key] for key in data if key not in ("format", "digest", "game")}
-        return as_json(data | {"digest": files._digest(*files._texts(data["game"], rest))})
+        return as_json(data | {"digest": files._digest(*files._texts(data))})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return content
 

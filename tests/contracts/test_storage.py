@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,12 @@ from tests.golden.runs import answer
 from tests.oracles.every_game import KINDS, game_of
 from tests.oracles.learners import without_id
 
-STORAGES: dict[str, Callable[[], Storage]] = {"memory": Memory}
+
+def a_file() -> pm.LogFile:
+    return pm.LogFile(Path(mkdtemp()) / "log.ndjson")
+
+
+STORAGES: dict[str, Callable[[], Storage]] = {"memory": Memory, "file": a_file}
 
 every_storage = pytest.mark.parametrize("build", STORAGES.values(), ids=STORAGES)
 

@@ -21,5 +21,18 @@ def test_preferences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (tmp_path / "preferences.png").stat().st_size > 20_000
 
 
+def test_shop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(EXAMPLES / "shop.py"))
+    example["main"](str(tmp_path))
+    said = capsys.readouterr().out
+    assert said.split()[:2] == ["action", "earns"]
+    assert "'$19' looks best" in said
+    assert (tmp_path / "learner.png").stat().st_size > 20_000
+
+
 def test_every_example_is_tried() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"__init__.py", "preferences.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "__init__.py",
+        "preferences.py",
+        "shop.py",
+    }

@@ -119,7 +119,7 @@ class Plain(Memory):
 
 def test_unlisted_contexts_are_written_when_they_are_read() -> None:
     game = pm.ContextualGame([bandit()])
-    learners = [pm.Learner(game, storage=storage) for storage in (None, Plain())]
+    learners = [pm.Learner(game, storage=storage) for storage in ("memory", Plain())]
     for learner in learners:
         learner.tell(learner.ask(context=context(0.1), now=0), [0.2])
         learner.ask(context=context(0.2), now=0)

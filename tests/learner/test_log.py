@@ -100,7 +100,7 @@ def test_a_learner_goes_on_from_its_storage() -> None:
     again = pm.Learner(pm.games.dynamic_pricing(), seed=4, storage=storage)
     assert again.round == 6
     again.tell(waiting, "yes")
-    assert len(storage._events) == 12
+    assert len(list(storage.after())) == 12
 
 
 def test_memory_is_a_storage() -> None:

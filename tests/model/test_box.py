@@ -145,7 +145,7 @@ def test_labels_of_neighbours_are_different() -> None:
 
 
 def test_points_of_a_very_narrow_box_are_different_numbers() -> None:
-    game = pm.KernelBoxGame(pm.kernels.SquaredExponential(), [1e3], [1e3 + 1e-10])
+    game = pm.KernelBoxGame(pm.kernels.SquaredExponential(1e-11), [1e3], [1e3 + 1e-10])
     points = game.points_of(np.arange(game.k))
     assert len(np.unique(points)) == game.k > 2
     assert points[0] == 1e3

@@ -9,6 +9,7 @@ from partial_monitoring.cli.common import OneSentence
 from partial_monitoring.cli.demo import demo
 from partial_monitoring.cli.experiments import report, run, simulate
 from partial_monitoring.cli.games import advise, analyze, games, show
+from partial_monitoring.cli.learners import status
 from partial_monitoring.cli.maps import map_regret
 from partial_monitoring.cli.plans import plan
 from partial_monitoring.cli.policies import policies
@@ -38,12 +39,19 @@ def main() -> None:
       pm report RESULTS                         write a page with curves, tables and verdicts
 
     \b
+    Look at a learner that was saved:
+      pm status learner.json                    what each action earns, and what may be best
+
+    \b
     pm demo                                     all of it, in a minute
 
     Tab completion: eval "$(_PM_COMPLETE=bash_source pm)" (or zsh_source, fish_source).
     """
 
 
-COMMANDS = (games, show, analyze, advise, policies, simulate, map_regret, plan, run, report, demo)
+COMMANDS = (
+    *(games, show, analyze, advise, policies, simulate, map_regret, plan, run, report),
+    *(status, demo),
+)
 for command in COMMANDS:
     main.add_command(command)

@@ -63,6 +63,11 @@ class Width(ABC):
         """What is proven of IDS with this width, in words; nothing if E_t need not hold theta."""
         return ""
 
+    @property
+    def proven(self) -> bool:
+        """Whether E_t holds theta with probability 1 - delta_t, if the model holds."""
+        return bool(self.promise)
+
     @abstractmethod
     def __call__(self, t: Array) -> Array:
         """Return log(1 / delta_t), shape (n,)."""
@@ -249,3 +254,13 @@ def squared_radius(schedule: Schedule, scale: Scale, rounds: Indices, log_det: A
 def _shift(scale: Scale) -> float:
     """Return lambda^(1/2) B."""
     return sqrt(scale.regularization) * scale.norm_bound
+
+
+def level(schedule: Schedule, t: int) -> float | None:
+    """Return a probability with which E_t of round t holds theta; None if none is proven.
+
+    Before the first observation E_t is all that the model allows.
+    """
+    if not getattr(schedule, "proven", True):
+        return None
+    return 1.0 if t == 1 else float(1.0 - np.exp(-schedule(np.array([float(t)]))[0]))

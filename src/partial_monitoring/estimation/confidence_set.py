@@ -46,6 +46,8 @@ class ConfidenceSet(ABC):
     """The estimate around which it lies, with its design."""
     beta: Array
     """beta_t, the squared radius, shape (n,)."""
+    schedule: Callable[[Array], Array] | None
+    """What decided how wide it is, if known."""
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -202,6 +204,15 @@ class ConfidenceSet(ABC):
     @abstractmethod
     def restricted(self, actions: Indices) -> Self:
         """Return E_t, seen through some of the actions."""
+
+    def intervals(self, actions: Indices, against: int | None = None) -> tuple[Array, Array]:
+        """Return the least and the largest rewards of some actions (q,) in E_t, shapes (n, q).
+
+        With ``against`` these are differences from the reward of that action.
+        """
+        features = self.game.features
+        rows = features[actions] - (0.0 if against is None else features[against])
+        return -self.support(-rows), self.support(rows)
 
     # -- the set itself --------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ class Prior:
     """theta_0."""
     norm_bound: float | None = None
     """B."""
+    half_life: float | None = None
+    """After how many rounds an observation weighs half; None if nothing is forgotten."""
 
 
 class Pending(NamedTuple):
@@ -68,6 +70,16 @@ class View(NamedTuple):
     """Whether it is a context that the game does not list."""
     listed: bool = True
     """False if the actions of the game are not listed, and the answer is over these candidates."""
+    items: int = 0
+    """In duels that are not listed, the number of items; the candidates are some of them."""
+
+    def numbers(self, local: Indices) -> Indices:
+        """Return the numbers in the game of actions (...) that were chosen among candidates."""
+        assert self.actions is not None
+        if not self.items:
+            return self.actions[local]
+        first, second = np.divmod(local, len(self.actions))
+        return np.asarray(self.actions[first] * self.items + self.actions[second])
 
 
 class State(Protocol):

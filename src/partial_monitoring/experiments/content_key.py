@@ -7,7 +7,7 @@ everything else by the module that defines it and a hash of its code.
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache, cached_property, singledispatch
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
@@ -90,8 +90,8 @@ def described(value: Any, *, former: bool = False) -> Any:
     if isinstance(value, dict):
         return {str(key): described(item, former=former) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value)]
-        more = set(getattr(value, "__dict__", {})) - set(names)
+        names = [own.name for own in fields(value) if not _is_absent(value, own)]
+        more = set(getattr(value, "__dict__", {})) - {own.name for own in fields(value)}
         if more - _cached(type(value)):
             raise _nameless(value)
         content = {name: described(getattr(value, name), former=former) for name in names}
@@ -100,6 +100,11 @@ def described(value: Any, *, former: bool = False) -> Any:
         owner = described(value.__self__, former=former)
         return {"method": _name(value.__func__, former), "of": owner}
     return _name(value, former)
+
+
+def _is_absent(value: Any, own: Field[Any]) -> bool:
+    """Whether a field is an option that came later and is not used: keys stay what they were."""
+    return own.kw_only and getattr(value, own.name) is None
 
 
 def _cached(kind: type) -> set[str]:

@@ -90,6 +90,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def lengthscales(self) -> list[Array]:
+        """Distances over which functions change, shapes (p,) or (1,); none if they are unknown."""
+        return []
+
+    @property
     def certified(self) -> bool:
         """Whether the kernel is positive semidefinite by construction; otherwise games check it."""
         return False

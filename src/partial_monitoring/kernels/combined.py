@@ -56,6 +56,11 @@ class Combined(Kernel):
         return all(part.certified for part in self._parts)
 
     @property
+    def lengthscales(self) -> list[Array]:
+        own = [part.lengthscales for part in self._parts]
+        return [scales for part in own for scales in part] if all(own) else []
+
+    @property
     def parameters(self) -> dict[str, float]:
         return self._named([part.parameters for part in self._parts])
 

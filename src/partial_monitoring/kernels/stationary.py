@@ -71,6 +71,10 @@ class Stationary(OfDistance):
     def _slopes(self, squares: Array) -> tuple[Array, Array]:
         """Return a and b at each r^2."""
 
+    @property
+    def lengthscales(self) -> list[Array]:
+        return [np.atleast_1d(np.array(self.lengthscale, dtype=float))]
+
     def _diagonal(self, x: Array) -> Array:
         per_dimension("lengthscale", self.lengthscale, x)
         return np.full(len(x), self.variance)

@@ -75,7 +75,7 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
     for event in amended(events):
         match event:
             case {"kind": "ask", "decision": name}:
-                kept = ("round", "action", "label", "probability", "probed", "context")
+                kept = ("round", "action", "label", "point", "probability", "probed", "context")
                 row = {"id": name} | {key: event[key] for key in kept if key in event}
                 rows[name] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:

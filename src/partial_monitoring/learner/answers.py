@@ -30,6 +30,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     action = context.game.action_index(request["action"])
     label, seq = context.game.action_label(action), session.seq + 1
     event: Event = {"seq": seq, "kind": "history", "action": action, "label": label}
+    event |= context.game.exact_form(action)
     if context.name is not None:
         event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, request["observation"])
@@ -126,7 +127,8 @@ def decision_name(decision: Any) -> Any:
 def check_action(own: Waiting, believed: Any) -> None:
     """Refuse an answer that is believed to belong to another action than the one of a decision."""
     game = own.context.game
-    if game.action_index(believed) != own.action:
+    called = isinstance(believed, str) and game.is_called(own.action, believed)
+    if not called and game.action_index(believed) != own.action:
         raise InvalidInput(
             f"action must be that of decision {brief(own.event['decision'])}, "
             f"{brief(game.action_label(own.action))}; got {brief(believed)}."

@@ -9,31 +9,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import forks
+from partial_monitoring.learner import forks, snapshots
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.amending import has_amendments, history_of
+from partial_monitoring.learner.amending import history_of
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.identity import new_token
 from partial_monitoring.learner.open import OpenDecision, open_decisions
+from partial_monitoring.learner.shown import Shown
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.policies import name_of
 from partial_monitoring.policies.policy import Policy
 from partial_monitoring.storage.base import Event, Storage, plain
-from partial_monitoring.validation import Array, brief
+from partial_monitoring.validation import Array
 
 
-class LearnerBase:
+class LearnerBase(Shown):
     """A spec, a session and the storage of its events, under a lock.
 
     The session is a value; ``_publish`` is the only way in which a learner moves on to another.
     """
 
-    _spec: Spec
-    _session: Session
     _storage: Storage
 
     def _begin(self, spec: Spec, session: Session, storage: Storage) -> None:
@@ -57,22 +54,6 @@ class LearnerBase:
 
     def __copy__(self) -> Self:
         return deepcopy(self)  # two learners must not write to one log
-
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={value}" for name, value in self._facts().items())
-        return f"Learner({facts})"
-
-    def _repr_html_(self) -> str:
-        rows = [(display.TableCell(x), display.TableCell(y)) for x, y in self._facts().items()]
-        return display.as_html([display.Sheet("Learner", ("", ""), tuple(rows))])
-
-    def _facts(self) -> dict[str, str]:
-        return {
-            "game": brief(self.game),
-            "policy": name_of(self.policy),
-            "round": str(self.round),
-            "open": str(len(self._session.open)),
-        }
 
     # -- what it uses ------------------------------------------------------------------------
 
@@ -185,7 +166,8 @@ class LearnerBase:
         """Move on to a session, after the events that lead to it are stored."""
         try:
             self._storage.append(events if self._defers else list(map(plain, events)))
-            self._session = session
+            before, self._session = self._session, session
+            snapshots.keep(self._spec, before, session, self._storage)
         except BaseException:  # an interruption may come when they are stored already
             with suppress(Exception):
                 self._catch_up()
@@ -193,9 +175,4 @@ class LearnerBase:
 
     def _catch_up(self) -> None:
         """Move on to the session after all events that are stored."""
-        rows = list(self._storage.after(self._session.seq))
-        if has_amendments(rows):
-            self._session = steps.folded(self._spec, self._storage.after())
-            return
-        for event in rows:
-            self._session = steps.fold(self._spec, self._session, event)
+        self._session = snapshots.caught_up(self._spec, self._session, self._storage)

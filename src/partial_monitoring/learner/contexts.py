@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring.model.contextual import CONTEXT_KEYS
 from partial_monitoring.model.files import game_to_dict
+from partial_monitoring.model.game import Game
 from partial_monitoring.storage.base import Unwritten
 
 
@@ -21,14 +23,26 @@ class Unlisted(Unwritten):
     def __init__(self, game: Any) -> None:
         self.game = game
 
+    def __reduce__(self) -> Any:
+        """Keep the fields of the game, without what was computed from them."""
+        own = {field.name: getattr(self.game, field.name) for field in fields(self.game)}
+        return _unlisted, (type(self.game), own)
+
     def written(self) -> dict[str, Any]:
+        """Return it as users describe it, or as in a game file if it is of another kind."""
+        found = self.whole()
+        if type(self.game) is Game:
+            del found["parameters"]  # all contexts have the same
+        return found
+
+    def whole(self) -> dict[str, Any]:
         """Return it as in a game file."""
         return game_to_dict(self.game)
 
     @cached_property
     def key(self) -> str:
         """By which it is found in files."""
-        return key_of(self.written())
+        return key_of(self.whole())
 
     @cached_property
     def content(self) -> bytes:
@@ -58,6 +72,22 @@ class Unlisted(Unwritten):
         return hash(self.game.reward_row(0).tobytes())
 
 
+def _unlisted(kind: type, own: dict[str, Any]) -> Unlisted:
+    game: Any = object.__new__(kind)
+    game.__dict__.update(own)
+    return Unlisted(game)
+
+
 def key_of(written: Mapping[str, Any]) -> str:
     """Return a hash of a context as plain data."""
     return sha256(dumps(written, sort_keys=True).encode()).hexdigest()
+
+
+def is_described(written: Mapping[str, Any]) -> bool:
+    """Whether a context as plain data is one as users describe it, without the parameters."""
+    return set(written) <= set(CONTEXT_KEYS)
+
+
+def of_log(given: Any, context: Any) -> str | Unlisted | None:
+    """Return a context for the counts: as an event has it, or as an unlisted one if it was read."""
+    return Unlisted(context.name) if isinstance(given, Mapping) else given

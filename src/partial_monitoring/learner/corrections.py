@@ -51,7 +51,8 @@ def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: R
         )
     asked = next(x for x in events if x["kind"] == "ask" and x["decision"] == name)
     event: Event = {"seq": 0, "kind": "amend"}
-    event |= {key: asked[key] for key in ("decision", "action", "label", "context") if key in asked}
+    kept = ("decision", "action", "label", "point", "context")
+    event |= {key: asked[key] for key in kept if key in asked}
     context, action = steps.played(spec, asked)
     if not is_no_answer(context, action, request["observation"]):
         encoded(spec, context, action, request["observation"])

@@ -223,7 +223,7 @@ def _name(key: Key) -> str | None:
 
 def _written(context: Any) -> Any:
     """Return a context of an event as plain data."""
-    return context.written() if isinstance(context, Unlisted) else context
+    return context.whole() if isinstance(context, Unlisted) else context
 
 
 def _tallies_to_dict(tallies: Tallies) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
         "label": decision.label,
         "probability": decision.probability,
     }
+    event |= context.game.exact_form(decision.action)
     if choice.probed is not None:
         event["probed"] = decision.probed
     if context.name is not None:
@@ -90,11 +91,13 @@ def _decision(
         "index": None if choice.index is None else context.own(choice.index),
         "context": context.name,
         "decided_by": choice.decided_by,
+        "units": spec.units,
         "considered": considered,
         "available": mask,
         "probed": choice.probed is not None and bool(choice.probed[0]),
         "floor": 0.0 if choice.floor is None else float(choice.floor[0]),
         "promise": spec.promise,
+        **game.described(action),
     }
     return Decision.later(known, partial(_reason, context, choice))
 
@@ -105,7 +108,7 @@ def _reason(context: Context, choice: Choices, name: str) -> Any:
     if name == "labels":
         if considered is None:
             return game.actions
-        return [game.action_label(number) for number in considered[0].tolist()]
+        return game.action_labels(considered[0])
     value = getattr(choice, name)
     if name in ("ratio", "beta"):
         return float("nan") if value is None else float(value[0])

@@ -12,10 +12,18 @@ from numpy.typing import NDArray
 from partial_monitoring import display
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.policies.promise import Promise
+from partial_monitoring.policies.units import USUAL, Units
 from partial_monitoring.validation import Array, Indices
 
 SAVING = ("costs now", "worth later", "index")
 """What gaps, information and the index of actions are called that an expected saving decided."""
+
+SAVED = (
+    "how much less than the best-looking action it is estimated to earn, in units of reward",
+    "what it shows is expected to save in all rounds to come, in units of reward",
+    "worth later minus costs now; the largest is played",
+)
+"""What these numbers are."""
 
 REASONS = ("distribution", "gaps", "information", "ratio", "beta", "estimate", "labels")
 """The fields of a decision that may be computed when they are first read."""
@@ -68,6 +76,8 @@ class Decision:
         gaps of whole plans, one action for each context; "savings", information - gaps, where
         gaps are what actions cost now and information what they show is worth later; or "guard", a
         rule whose action may lose no more, by the gaps, than a budget allows.
+    units
+        What gaps and information are measured in, in words.
     considered
         The numbers of the actions that were considered, if not all were; arrays are over these.
     available
@@ -78,6 +88,12 @@ class Decision:
         The probability that probes give to every action that is available; 0 without probes.
     promise
         What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
+    first
+        In duels, the first item: its label, or over a box its settings by name.
+    second
+        In duels, the second item.
+    settings
+        Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
     """
 
     id: str | int
@@ -96,11 +112,15 @@ class Decision:
     index: Array | None = None
     context: Any = None
     decided_by: str | None = None
+    units: Units = USUAL
     considered: Indices | None = None
     available: NDArray[np.bool_] | None = None
     probed: bool = False
     floor: float = 0.0
     promise: Promise | None = None
+    first: Any = None
+    second: Any = None
+    settings: Mapping[str, float] | None = None
 
     @classmethod
     def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
@@ -146,6 +166,7 @@ class Decision:
         notes = [self._reason()] + ([f"{hidden} more actions are not shown"] if hidden else [])
         if self.decided_by == "plans":
             notes.append("plans for all contexts decided; shown are the gaps of this context")
+        notes += [f"{name}: {words}" for name, words in self._measured(columns)]
         if self.promise is not None:
             notes.append(str(self.promise))
         title = f"round {self.round}: {self.label}"
@@ -166,6 +187,8 @@ class Decision:
             "label": self.label,
             "probability": self.probability,
         }
+        parts = {name: getattr(self, name) for name in ("first", "second", "settings")}
+        row |= {name: value for name, value in parts.items() if value is not None}
         if self.floor > 0:
             row["probed"] = self.probed
         return row if self.context is None else row | {"context": written(self.context)}
@@ -183,6 +206,13 @@ class Decision:
         names = SAVING if self.decided_by == "savings" else ("may lose", "tells", "index")
         given = dict(zip(names, (self.gaps, self.information, self.index), strict=True))
         return {name: x for name, x in given.items() if x is not None and not np.isnan(x).all()}
+
+    def _measured(self, columns: Mapping[str, Array]) -> list[tuple[str, str]]:
+        """Return what the numbers of the columns are, in words, if that is known."""
+        meant = SAVED if self.decided_by == "savings" else (*self.units, "")
+        names = SAVING if self.decided_by == "savings" else ("may lose", "tells", "index")
+        each = zip(names, meant, strict=True)
+        return [(name, words) for name, words in each if words and name in columns]
 
     def _rank(self, a: int) -> tuple[float, float, int]:
         """Return the key of the order of actions: probability, what decided, number."""

@@ -23,10 +23,13 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 LENGTH = 10
 """Letters of a token: among a million of them two are equal with probability 0.0004."""
 
+MOST_TOKENS = 1000
+"""Largest number of tokens that are kept: a learner may be opened for every decision."""
+
 DecisionId = str | int
 
 Tokens = tuple[tuple[str | None, int], ...]
-"""The tokens of all ids, each with the number of its first decision; None for bare numbers."""
+"""The latest tokens of ids, each with the number of its first decision; None for bare numbers."""
 
 
 def new_token() -> str:
@@ -64,7 +67,9 @@ def token_of(given: Any, number: int) -> str | None:
 def with_token(tokens: Tokens, given: DecisionId, number: int) -> Tokens:
     """Return the tokens after one more decision, given by its id and its number."""
     token = given.rpartition("-")[0] if isinstance(given, str) else None
-    return tokens if tokens and tokens[-1][0] == token else (*tokens, (token, number))
+    if tokens and tokens[-1][0] == token:
+        return tokens
+    return (*tokens, (token, number))[-MOST_TOKENS:]
 
 
 def was_given_out(tokens: Tokens, asked: int, given: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard, overload
 
 from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files
+from partial_monitoring.learner import files, snapshots
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import check_window
 from partial_monitoring.learner.base import LearnerBase
@@ -23,12 +23,10 @@ from partial_monitoring.learner.status import Status, confidence_of, status_of
 from partial_monitoring.learner.window import Window, window_settings
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import PENDING, Policy
-from partial_monitoring.storage.base import Event, Storage
+from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.memory import Memory
+from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
 from partial_monitoring.validation import boolean, brief, items, one_of, whole_number
-
-STORAGE = ("append", "after", "keep", "latest")
-"""The methods of a storage."""
 
 Available = Iterable[int | str] | None
 
@@ -66,7 +64,9 @@ class Learner(LearnerBase):
         how late an answer comes depends on what it is. Unless given, answers count at once, and
         decisions wait for ever.
     storage
-        Where its events are kept, in memory unless given; it resumes from those already there.
+        Where its log is kept: "memory", and in the file when it is saved; a path (lines are added
+        to a file, see :class:`LogFile`); None (nowhere, without ``history``); or an object with the
+        methods of a ``LogFile``. It resumes from events that are already there.
     device
         "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
 
@@ -90,7 +90,7 @@ class Learner(LearnerBase):
         probe: float = 0.0,
         pending: str = "expected",
         window: Window | None = None,
-        storage: Storage | None = None,
+        storage: AnyStorage = MEMORY,
         device: str | None = None,
     ) -> None:
         settings = {
@@ -101,12 +101,8 @@ class Learner(LearnerBase):
         check_window(spec)
         if not allow_hopeless:
             refuse_hopeless(spec.game)
-        storage = Memory() if storage is None else storage
-        if not all(callable(getattr(storage, name, None)) for name in STORAGE):
-            raise InvalidInput(
-                f"storage must have the methods {', '.join(STORAGE)}; got {brief(storage)}."
-            )
-        self._begin(spec, steps.restore(spec, storage.latest(), storage.after()), storage)
+        found = storage_of(storage)
+        self._begin(spec, snapshots.opened(spec, found), found)
 
     @classmethod
     def replay(
@@ -277,6 +273,23 @@ class Learner(LearnerBase):
             events = list(self._storage.after())
             self._publish(*amend(self._spec, self._session, events, rows))
 
+    def reset(self) -> None:
+        """Forget what was learned, because the world has changed: the next ask starts anew.
+
+        The log stays, decisions stay open, and their answers will be learned from. For a world that
+        keeps changing, policies have ``half_life``.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.apple_tasting())
+        >>> learner.tell_past(["taste"] * 30, ["rotten"] * 30)
+        >>> learner.reset()
+        >>> learner.confidence_set().estimate, len(learner.events)
+        (array([[0.5, 0.5]]), 31)
+        """
+        with self._lock:
+            event = {"seq": self._session.seq + 1, "kind": "reset"}
+            self._publish(steps.fold(self._spec, self._session, event), [event])
+
     def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
         """Return the ids of open decisions, of which no two are the same; under the lock."""
         names = [open_decision(self._session, item).event["decision"] for item in decisions]
@@ -340,34 +353,33 @@ class Learner(LearnerBase):
         return confidence_of(self._spec, self._session, self._spec.context(context))
 
     def status(self, *, context: object = None) -> Status:
-        """Return which actions may still be best, what is at risk, and where data and model clash.
+        """Return what each action earns, which may still be best, and where data and model clash.
 
         In games with contexts, the status is that of one of them.
 
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.apple_tasting(), pm.IDS())
         >>> learner.tell_past(["taste"] * 200, ["good"] * 180 + ["rotten"] * 20)
-        >>> print(learner.status())
-        Round 201: 'sell' looks best.
-        No other action can be best any more, if the model holds.
-        Certified: the bound of its expected regret holds, if the model does.
+        >>> status = learner.status()
+        >>> status.table["sell"].may_be_best, status.table["taste"].plays, status.plausible
+        (True, 200, ['sell'])
         """
         return status_of(self._spec, self._session, self._spec.context(context))
 
     # -- save and load -----------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a file, whole or not at all; loaded again, it decides the same."""
-        with self._lock:
-            session, events = self._session, list(self._storage.after())
-        files.write(path, self._spec, session, events)
+        """Write all but a log elsewhere, whole or not at all; loaded again, it decides the same."""
+        files.write(path, self._spec, self._session, self._storage)
 
     @classmethod
-    def load(cls, path: str | Path) -> Learner:
-        """Read a learner that was saved; a file that is damaged or not consistent is refused."""
-        spec, session, events = files.read(path)
+    def load(cls, path: str | Path, *, storage: AnyStorage = MEMORY) -> Learner:
+        """Read a learner that was saved; a file that is damaged or not consistent is refused.
+
+        A log elsewhere must be named again. Events in the file move to an empty storage.
+        """
         learner = cls.__new__(cls)
-        learner._begin(spec, session, Memory(events))
+        learner._begin(*files.read(path, storage))
         return learner
 
 

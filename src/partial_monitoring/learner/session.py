@@ -13,7 +13,8 @@ observation as it was reported, so that a log can be folded again, by another ve
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
-- ``history``: action, label, observation, of a time before the learner; context if there is one.
+- ``history``: action, label, observation, of a time before the learner; context if there is one;
+- ``reset``: what was learned before is forgotten; decisions stay open.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from partial_monitoring.learner.answers import (
     open_decision,
 )
 from partial_monitoring.learner.clock import is_time
+from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
@@ -107,14 +109,13 @@ def along(spec: Spec, events: Iterable[Event]) -> Iterator[tuple[Event, Session,
 
 def advance(spec: Spec, session: Session, step: Step) -> Session:
     """Return the session after one more step."""
-    state = session.state if step.vector is None else learned(spec, session.state, step)
-    return noted(session, step, state)
+    return noted(session, step, learned(spec, session.state, step))
 
 
 def learned(spec: Spec, state: Any, step: Step) -> Any:
     """Return the state of the policy after one more step."""
     if step.vector is None:
-        return state
+        return spec.start.state if step.event["kind"] == "reset" else state
     context, played = step.context, np.array([step.context.outer(step.action)])
     options = dict(context.options)
     if step.probability is not None and spec.pending is not None:
@@ -124,7 +125,10 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
-    _, seq, asked, told, waiting, counts, tokens, time, oldest = session
+    if step.event["kind"] == "reset":
+        seq, since = session.seq + 1, session.told
+        return session._replace(state=state, seq=seq, counts=Counts(), since=since)
+    _, seq, asked, told, waiting, counts, tokens, time, *others = session
     event, context, action, vector, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
@@ -132,15 +136,16 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, oldest)
+        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, *others)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     if vector is not None:
         shown = vector[: context.game.row_count(action)].tolist()
-        told, counts = told + 1, counts.added(event.get("context"), action, shown)
+        told += 1
+        counts = counts.added(of_log(event.get("context"), context), action, shown)
     elif kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, *others)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -174,6 +179,8 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "amend":
                 check_closed(session, event["decision"])
                 return Step(event, *played(spec, event))
+            case "reset":
+                return Step(event, spec.nowhere, -1)
             case "history":
                 context, action = played(spec, event)
             case other:
@@ -203,12 +210,15 @@ def _check_ask(session: Session, event: Event) -> None:
 def played(spec: Spec, event: Event) -> tuple[Context, int]:
     """Return the game of the round of an event and the number of its action, named by its label.
 
-    Points of a box have numbers only: the number counts where it has that label.
+    Points of a box are named by their coordinates; in logs of earlier versions they have numbers
+    only, which count where they have that label.
     """
     label, action = event["label"], event["action"]
     if not isinstance(label, str) or not is_whole(action):
         raise InvalidInput(f"event must name an action; got {brief(label)}, {brief(action)}.")
     context = spec.read_context(event.get("context"))
+    if "point" in event:
+        return context, context.game.from_exact_form(event)
     if not 0 <= action < context.game.k or not context.game.is_called(action, label):
         action = context.game.action_index(label)
     return context, action
@@ -228,6 +238,7 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
+    kept |= {"since": session.since} if session.since else {}
     return kept if session.time is None else kept | {"time": session.time}
 
 
@@ -251,6 +262,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
+                since=snapshot.get("since", 0),
             )
     later = [event for event in rows if event["seq"] > session.seq]
     if has_amendments(later):
@@ -296,6 +308,7 @@ def replay(
             name = spec.read_context(event.get("context")).name
             computed = plain(decide(spec, before, event | {"context": name}).event)
             computed["decision"] = event["decision"]  # another opening, another token
+            computed.pop("action" if "point" in event else "point", None)  # the other names it
             if any(_differ(event.get(name), value) for name, value in computed.items()):
                 differences.append(Difference(event, computed))
     return session, differences

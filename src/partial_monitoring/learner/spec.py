@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from hashlib import sha256
+from json import dumps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.contexts import Unlisted
+from partial_monitoring.estimation.forgetting import REMEMBERING
+from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
 from partial_monitoring.learner.waiting import OpenDecisions
@@ -25,6 +28,7 @@ from partial_monitoring.policies.on_device import on_device, on_host
 from partial_monitoring.policies.policy import PENDING, Policy, is_policy, uniform_stream
 from partial_monitoring.policies.probing import probing
 from partial_monitoring.policies.promise import Promise, promise_of
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, brief, one_of
 
 MOST_UNCOMPILED = 10_000
@@ -35,7 +39,6 @@ class Session(NamedTuple):
     """What a learner knows after some events, never changed.
 
     Its size does not grow with their number, unless the state of its policy does, as with kernels.
-    It grows by one token whenever the learner is opened again.
     """
 
     state: Any
@@ -53,6 +56,8 @@ class Session(NamedTuple):
     """Of the last decision whose time is known, in seconds since 1970."""
     oldest: int | None = None
     """No decision with a lower number is waiting to be due; None if that was not looked for."""
+    since: int = 0
+    """The number of observations before the last reset, which the state does not know of."""
 
     @property
     def round(self) -> int:
@@ -121,6 +126,11 @@ class Spec:
         """What the policy promises on the game."""
         return promise_of(self.policy, self.game)
 
+    @cached_property
+    def units(self) -> Units:
+        """What the policy measures gaps and information in, in words."""
+        return units_of(self.policy, self.start.state)
+
     def context(self, given: Any) -> Context:
         """Return the game of a round in a context; those of listed contexts are kept."""
         if given is not None and type(given) not in (str, int):
@@ -128,6 +138,20 @@ class Spec:
         if given not in self._contexts:
             self._contexts[given] = self.game.context(given)
         return self._contexts[given]
+
+    @property
+    def nowhere(self) -> Context:
+        """The context of an event that has none."""
+        return Context(self.game)
+
+    def counted(self, session: Session) -> int:
+        """Return how many observations the state of a session counts.
+
+        Those since the last reset, but no more than its policy remembers.
+        """
+        design = getattr(self.start.state, "design", None)
+        memory = getattr(design, "forgetting", REMEMBERING).memory
+        return min(session.told - session.since, memory - 1)
 
     def logged(self, context: Context) -> str | Unlisted | None:
         """Return a context as events have it: by its label, or as an unlisted one."""
@@ -139,7 +163,9 @@ class Spec:
 
     def read_context(self, written: Any) -> Context:
         """Return the game of a round in a context that is given as plain data."""
-        return self.context(game_from_dict(written) if isinstance(written, Mapping) else written)
+        if isinstance(written, Mapping) and not is_described(written):
+            written = game_from_dict(written)
+        return self.context(written)
 
     def uniforms(self, number: int) -> Array:
         """Return the uniform numbers of a decision, which follow from the seed and its number.
@@ -154,6 +180,14 @@ class Spec:
             numbers = [draw(start + t) for t in range(randomness.BLOCK)]
             self._drawn = block, numbers
         return numbers[place]
+
+    @cached_property
+    def digest(self) -> str | None:
+        """A hash of the spec, by which another one is recognized; None with parts of one's own."""
+        try:
+            return sha256(dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        except InvalidInput:
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""

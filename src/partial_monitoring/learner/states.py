@@ -2,9 +2,9 @@
 
 The state of a policy is a frozen dataclass. Its arrays, and those of the dataclasses and named
 tuples in it, are what was learned; everything else (the game, its model, its geometry) follows from
-the game and the policy. Other states are made again from the events of their learner: those that
-say so with a property ``replayed``, those whose arrays have grown, and those in which anything but
-an array differs from the state before the first round.
+the game and the policy, except for numbers that a class names in ``learned``. Other states are made
+again from the events of their learner: those that say so with a property ``replayed``, those whose
+arrays have grown, and those in which anything else differs from the state before the first round.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ def saved(state: Any, start: Any) -> dict[str, Any] | None:
     """
     if type(state) is not type(start) or getattr(state, "replayed", False):
         return None
-    names = _names(state)
+    names, numbers = _names(state), _numbers(state)
     if not names:
         return None
+    if numbers:
+        rest = (name for name in names if name not in numbers)
+        same = all(_same(getattr(state, name), getattr(start, name)) for name in rest)
+        return {name: getattr(state, name) for name in numbers} if same else None
     found: dict[str, Any] = {}
     for name in names:
         value, first = getattr(state, name), getattr(start, name)
@@ -54,8 +58,8 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
 
     Arrays of another shape or kind, and those that are not finite, are refused.
     """
-    changed: dict[str, Any] = {}
-    for name in _names(start):
+    changed: dict[str, Any] = {name: _number(name, arrays[name]) for name in _numbers(start)}
+    for name in () if changed else _names(start):
         value = getattr(start, name)
         if isinstance(value, np.ndarray):
             changed[name] = _read(name, arrays[name], value)
@@ -70,6 +74,17 @@ def _names(state: Any) -> tuple[str, ...]:
     if is_dataclass(state):
         return tuple(field.name for field in fields(state))
     return getattr(type(state), "_fields", ())
+
+
+def _numbers(state: Any) -> tuple[str, ...]:
+    """Return the numbers that are learned in what follows from the game otherwise."""
+    return getattr(type(state), "learned", ())
+
+
+def _number(name: str, given: Any) -> float:
+    if type(given) is not float or not np.isfinite(given):
+        raise InvalidInput(f"{name} must be a finite number; got {brief(given)}.")
+    return given
 
 
 def check_rounds(arrays: Mapping[str, Any], told: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,17 @@ import numpy as np
 from partial_monitoring import display
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.kernel.box import shown_of
 from partial_monitoring.estimation.linear.design import design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
+from partial_monitoring.learner.beliefs import (
+    BeliefTable,
+    at_points,
+    number_of,
+    of_pairs,
+    table_of,
+)
 from partial_monitoring.learner.counts import Tallies, Tally
 from partial_monitoring.learner.observations import symbols
 from partial_monitoring.learner.session import deciding
@@ -22,7 +30,7 @@ from partial_monitoring.model.any_game import Context
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.policy import draws_needed
 from partial_monitoring.policies.promise import Promise
-from partial_monitoring.validation import Array
+from partial_monitoring.validation import Array, Indices
 
 ENOUGH = 30
 """Number of observations from which the data are compared with the model."""
@@ -62,6 +70,9 @@ class Status:
     promise
         What the policy promises, "certified: ..." or "practical: ..."; None if it does not say.
         Where no bound is proven, E_t, and all that follows from it, may miss the truth.
+    table
+        What each action is estimated to earn, with the interval of E_t, how often it was played and
+        is played now, see :class:`partial_monitoring.learner.beliefs.BeliefTable`.
     """
 
     round: int
@@ -73,9 +84,15 @@ class Status:
     warnings: list[str]
     decided: bool = True
     promise: Promise | None = None
+    table: BeliefTable = field(default_factory=BeliefTable)
 
     def explain(self) -> str:
-        """Say it in plain sentences."""
+        """Show the table of actions, and say the rest in plain sentences."""
+        table = [display.as_text([self.table.sheet()]).strip("\n")] if len(self.table) else []
+        return "\n".join([*table, *([""] if table else []), display.as_lines(self.sentences())])
+
+    def sentences(self) -> list[str]:
+        """Say in sentences what is known, where data and model clash, what the table shows."""
         names = ", ".join(f"'{name}'" for name in self.plausible[:12])
         more = len(self.plausible) - 12
         names += f" and {more} more" if more > 0 else ""
@@ -93,14 +110,25 @@ class Status:
             lines.append(f"The next decision {loses} {display.number(self.exploring)}.")
         if self.promise is not None:
             lines.append(f"{self.promise.mode.capitalize()}: {self.promise.words}.")
-        return display.as_lines([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        lines += [f"Warning: {warning}" for warning in self.warnings]
+        return [*lines, *(note[0].upper() + note[1:] for note in self.table.notes)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, with one row per action."""
+        known = {own.name: getattr(self, own.name) for own in fields(self)}
+        promise = None if self.promise is None else str(self.promise)
+        return known | {"promise": promise, "table": self.table.to_list()}
 
     def __str__(self) -> str:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        title, *notes = self.explain().splitlines()
-        return display.as_html([display.Sheet(title, (), (), tuple(notes))])
+        return display.as_html([self.sheet()])
+
+    def sheet(self) -> display.Sheet:
+        """Return the table with a drawing of every interval, and the sentences."""
+        title, *notes = self.sentences()
+        return self.table.sheet(title, tuple(notes), bars=True)
 
 
 def status_of(spec: Spec, session: Session, own: Context) -> Status:
@@ -111,10 +139,12 @@ def status_of(spec: Spec, session: Session, own: Context) -> Status:
     choice = policy.decide(deciding(spec, session), middle, **own.options)
     gaps = None if choice.gaps is None else own.own(choice.gaps)
     counts = session.counts.at(spec.logged(own))
-    found = status(own.game, confidence, own.own(choice.distribution), gaps, counts)
+    considered = None if choice.candidates is None else choice.candidates[0]
+    decision = own.own(choice.distribution), gaps, considered
     caveat = getattr(policy, "caveat", None)
+    found = status(own.game, confidence, *decision, counts, doubtful=caveat is not None)
     warnings = found.warnings if caveat is None else [caveat, *found.warnings]
-    return replace(found, warnings=warnings, promise=spec.promise)
+    return replace(found, round=session.round, warnings=warnings, promise=spec.promise)
 
 
 def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
@@ -125,7 +155,14 @@ def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
 
 
 def status(
-    game: Game, confidence: Any, distribution: Array, gaps: Array | None, observed: Tallies
+    game: Game,
+    confidence: Any,
+    distribution: Array,
+    gaps: Array | None,
+    considered: Indices | None,
+    observed: Tallies,
+    *,
+    doubtful: bool = False,
 ) -> Status:
     """Return what a learner knows.
 
@@ -133,12 +170,14 @@ def status(
     ----------
     game, confidence
         The game and E_t (in duels, that of the game of items).
-    distribution, gaps
-        Of the next decision, over the actions it considered; without gaps the exact ones.
+    distribution, gaps, considered
+        Of the next decision, over the actions it considered, and their numbers, if not all were;
+        without gaps the exact ones.
     observed
         What the actions of the game have shown, in the user's units.
+    doubtful
+        Whether the confidence set may miss the truth whatever its width.
     """
-    names = confidence.game.actions
     greedy = int(confidence.means[0].argmax())
     further, rivals, decide = confidence.ahead(0)
     decided = int(rivals.sum()) <= MOST_DECIDED
@@ -149,15 +188,24 @@ def status(
     if confidence.outside[0] > confidence.beta[0]:
         pressed = "the data pull the estimate out of the parameter set, which may be too small."
         warnings = [pressed, *warnings]
+    played = np.flatnonzero(distribution)
+    numbers = played if considered is None else considered[played]
+    chances = dict(zip(numbers.tolist(), distribution[played].tolist(), strict=True))
+    plausible, names = np.flatnonzero(best), confidence.game.actions
+    number = number_of(game, confidence, greedy)
+    if of_pairs(game, confidence):  # an item is best if its duel with itself is
+        greedy = number = greedy // game.item_count  # type: ignore[attr-defined]
+        plausible, names = np.flatnonzero(best[:: game.item_count + 1]), game.items  # type: ignore[attr-defined]
     return Status(
         int(confidence.round[0]),
         names[greedy],
-        _number(game, confidence, greedy),
-        [names[a] for a in np.flatnonzero(best).tolist()],
+        number,
+        [names[a] for a in plausible.tolist()],
         max(float(further.max()), 0.0),
         float(distribution @ gaps),
         warnings,
         decided,
+        table=table_of(game, confidence, best, chances, observed, doubtful=doubtful),
     )
 
 
@@ -181,7 +229,7 @@ def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:
         if _has_changed(tally, observed.middle, size):
             drifting.append(
                 f"what '{game.action_label(a)}' shows has changed over time; the truth may be "
-                f"drifting."
+                f"drifting: half_life= of the policy forgets gradually, learner.reset() at once."
             )
     spread = float(np.sqrt(squares / count)) if count else 0.0
     if spread > 1 + SUSPICIOUS / np.sqrt(2 * max(count, 1)):
@@ -199,26 +247,21 @@ def _has_changed(tally: Tally, middle: int, noise: float) -> bool:
     return float(change) > SUSPICIOUS * float(np.sqrt(1 / early + 1 / late))
 
 
-def _at_points(game: Any) -> bool:
-    """Whether a confidence set is over points, candidates among actions that are not listed."""
-    return game.traits.function and not game.traits.listed
-
-
 def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
     """Return the function from actions to what they show on average by the estimate, (m_a,)."""
-    if not _at_points(game):
+    if not at_points(game):
         return lambda a: np.asarray(confidence.expected(game, a)[0])
     # The numbers of the estimate are values at points, among them all that were played.
     points = confidence.game.computed.points
     values = dict(zip(game.nearest(points).tolist(), confidence.center[0], strict=True))
-    return lambda a: np.array([values.get(a, np.nan)])
 
+    def shown(action: int) -> Array:
+        numbers, pairs = game.places_of(np.array([action]))
+        return shown_of(
+            pairs, np.array([values.get(number, np.nan) for number in numbers.tolist()])
+        )
 
-def _number(game: Any, confidence: Any, action: int) -> int:
-    """Return the number in the game of an action (in duels, an item) of the confidence set."""
-    if not _at_points(game):
-        return action
-    return int(game.nearest(confidence.game.point(action)[None])[0])
+    return shown
 
 
 def observed_set(spec: Spec, session: Session) -> Ellipsoid:

@@ -24,6 +24,7 @@ class Step(NamedTuple):
 
     event: Event
     context: Context
+    """The game of its round; of a reset, one that is not asked for anything."""
     action: int
     vector: Array | None = None
     """The observation as a vector (m,), of a tell and of history."""

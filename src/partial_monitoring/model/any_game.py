@@ -87,9 +87,36 @@ class AnyGame(ReadOnly, ABC):
     def action_label(self, action: int) -> str:
         """Return the label of an action, without listing actions."""
 
+    def action_labels(self, actions: Indices) -> list[str]:
+        """Return labels of some actions (n,), all of them different."""
+        return [self.action_label(action) for action in actions.tolist()]
+
     def is_called(self, action: int, label: str) -> bool:
         """Whether an action has this label."""
         return self.action_label(action) == label
+
+    def described(self, action: int) -> dict[str, Any]:
+        """Return what an action consists of: the fields of a decision that say so.
+
+        ``first`` and ``second`` in duels, ``settings`` by name over a box.
+        """
+        return {}
+
+    def exact_form(self, action: int) -> dict[str, Any]:
+        """Return entries of an event from which its action is read, exactly in any language.
+
+        Nothing where the number of the action is enough; over a box it may be beyond 2^53, where
+        JavaScript loses digits, and the coordinates of the ``point`` are given.
+        """
+        return {}
+
+    def from_exact_form(self, data: Mapping[str, Any]) -> int:
+        """Return the number of an action from these entries."""
+        raise InvalidInput(f"point must be left out, actions are no points; got {brief(data)}.")
+
+    def in_numbers(self, action: int, answer: str) -> Any:
+        """Return what was observed, if it is told in a word; games of duels know some."""
+        return answer
 
     @abstractmethod
     def row_count(self, action: int) -> int:

@@ -23,6 +23,10 @@ MOST_PAIRS = 4_000_000
 BAR = " | "
 """Separates the two items in the label of a duel."""
 
+WORDS = {"first": 1.0, "second": -1.0, "tie": 0.0}
+"""How a duel went, where it shows who won. A tie is half a win for each: if the first item wins so
+much more often than the second as the model says, the mean is right however often they tie."""
+
 
 class Duels:
     """All ordered pairs of items as actions: action ``a * items + b`` is the pair (a, b).
@@ -33,10 +37,51 @@ class Duels:
 
     items: tuple[str, ...]
     noise_std: float | Array
+    noise: str
 
     @property
     def item_count(self) -> int:
         return len(self.items)
+
+    def item_label(self, item: int) -> str:
+        """Return the label of an item."""
+        return self.items[item]
+
+    def item_number(self, label: str) -> int:
+        """Return the number of the item with a label."""
+        return validation.index_of("item", label, self.items)
+
+    def item_shown(self, item: int) -> Any:
+        """Return an item as decisions show it: its label, or its settings."""
+        return self.item_label(item)
+
+    def described(self, action: int) -> dict[str, Any]:
+        """Return the two items."""
+        first, second = divmod(action, self.item_count)
+        return {"first": self.item_shown(first), "second": self.item_shown(second)}
+
+    def in_numbers(self, action: int, answer: str) -> float:
+        """Return how a duel went that is told in a word: "first", "second", "tie" or the winner.
+
+        The first item won: 1; the second: -1; neither: 0. Refused where duels show by how much.
+        """
+        if self.noise != "sign":
+            raise InvalidInput(
+                f"observation must be the difference of two utilities, a number, unless the game "
+                f"has the feedback 'sign'; got {validation.brief(answer)}."
+            )
+        names = [self.item_label(item) for item in divmod(action, self.item_count)]
+        meant = {WORDS[answer]} if answer in WORDS else set()
+        meant |= {value for value, name in zip((1.0, -1.0), names, strict=True) if name == answer}
+        if names[0] == names[1] == answer:
+            return WORDS["tie"]
+        if len(meant) != 1:
+            raise InvalidInput(
+                f"observation must be 'first', 'second', 'tie' or the label of the winner, "
+                f"{' or '.join(map(validation.brief, names))}; got {validation.brief(answer)}"
+                + (", which is the place of one item and the label of the other." if meant else ".")
+            )
+        return meant.pop()
 
     @property
     def k(self) -> int:
@@ -88,14 +133,16 @@ class Duels:
 
     def pair_label(self, a: int, b: int) -> str:
         """Return the label of a pair of items."""
-        return f"{self.items[a]}{BAR}{self.items[b]}"
+        return f"{self.item_label(a)}{BAR}{self.item_label(b)}"
 
     def action_index(self, action: int | str) -> int:
         if isinstance(action, str):
             names = action.split(BAR)
-            if len(names) != 2 or not set(names) <= set(self.items):
-                raise unknown_name("action", action, [self.pair_label(0, 0)])
-            return self.items.index(names[0]) * self.item_count + self.items.index(names[1])
+            try:
+                first, second = map(self.item_number, names)
+            except ValueError:  # not two items, or unknown ones
+                raise unknown_name("action", action, [self.pair_label(0, 0)]) from None
+            return first * self.item_count + second
         if not validation.is_whole(action) or not 0 <= action < self.k:
             raise InvalidInput(
                 f"action must be a label or an index below {self.k}; got "

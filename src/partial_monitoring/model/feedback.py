@@ -35,6 +35,9 @@ class Shows(Protocol):
     def action_label(self, action: int) -> str:
         """Return the label of an action."""
 
+    def in_numbers(self, action: int, answer: str) -> Any:
+        """Return what was observed, if it is told in a word."""
+
 
 class Source(Protocol):
     """The random numbers of the rounds of several seeds."""
@@ -95,6 +98,8 @@ class Feedback(ABC):
         rows = game.row_count(action)
         if rows == length and are_floats(observed, rows):  # as most programs report it
             return np.array(observed)
+        if isinstance(observed, str):
+            observed = game.in_numbers(action, observed)
         vector = np.zeros(length)
         if observed is None and rows == 0:
             return vector

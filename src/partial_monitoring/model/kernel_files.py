@@ -3,7 +3,7 @@
 A file gives either the three kernels, or a kernel with points and how reward and feedback read the
 function there. Without ``reward`` and ``feedback`` both read its value at each point; with
 ``duels = true`` the points are settings that are compared. A kernel with ``low`` and ``high`` is a
-game over a box.
+game over a box, with ``names`` and ``units`` of its coordinates.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.kernels.gram import Functionals
 from partial_monitoring.kernels.readings import Reading, values
 from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.model.box_dueling import KernelBoxDuelingGame
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.kernel import KernelGame
 from partial_monitoring.model.kernel_dueling import KernelDuelingGame
+from partial_monitoring.model.over_box import GameOverBox
 from partial_monitoring.validation import (
     Array,
     Indices,
@@ -37,7 +39,7 @@ OPTIONS = ("noise_std", "norm_bound", "noise")
 ARRAYS = ("reward_kernel", "observation_kernel", "cross_kernel")
 ARRAY_KEYS = (*ARRAYS, *OPTIONS, "actions")
 POINT_KEYS = ("kernel", "points", "axes", "reward", "feedback", "duels", *OPTIONS, "actions")
-BOX_KEYS = ("kernel", "low", "high", *OPTIONS)
+BOX_KEYS = ("kernel", "low", "high", "duels", *OPTIONS, "levels", "names", "units")
 DUEL_KEYS = ("kernel", "points", "duels", *OPTIONS, "items")
 
 
@@ -72,9 +74,11 @@ def _(game: KernelDuelingGame) -> dict[str, Any]:
 
 
 @kernel_game_to_dict.register
-def _(game: KernelBoxGame) -> dict[str, Any]:
-    corners = {"low": game.low.tolist(), "high": game.high.tolist()}
-    return {"kernel": game.computed.kernel.to_dict()} | corners | game.options
+def _(game: GameOverBox) -> dict[str, Any]:
+    body = {"kernel": game.computed.kernel.to_dict()}
+    body |= {"low": game.low.tolist(), "high": game.high.tolist()}
+    duels = {"duels": True} if game.traits.duels else {}
+    return body | duels | game.options | game.lattice.options
 
 
 def _three_kernels(game: KernelGame) -> dict[str, Any]:
@@ -104,10 +108,12 @@ def kernel_game_from_dict(data: Mapping[str, Any]) -> FunctionGame:
     if "reward_kernel" in data:
         known_keys("a kernel game", data, ARRAY_KEYS, ARRAYS)
         return KernelGame(**data)
+    duels = data.get("duels") is not None and boolean("duels", data["duels"])
     if "low" in data or "high" in data:
         known_keys("a kernel game over a box", data, BOX_KEYS, ["kernel", "low", "high"])
-        return KernelBoxGame(**{**data, "kernel": kernels.from_dict(data["kernel"])})
-    duels = data.get("duels") is not None and boolean("duels", data["duels"])
+        build = KernelBoxDuelingGame if duels else KernelBoxGame
+        own = {key: value for key, value in data.items() if key != "duels"}
+        return build(**own | {"kernel": kernels.from_dict(data["kernel"])})
     known_keys("a kernel game", data, DUEL_KEYS if duels else POINT_KEYS, ["kernel", "points"])
     options = {key: data[key] for key in (*OPTIONS, "actions", "items") if key in data}
     kernel = kernels.from_dict(data["kernel"])

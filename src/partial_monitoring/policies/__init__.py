@@ -47,6 +47,7 @@ from partial_monitoring.policies.refitted import Refitted
 from partial_monitoring.policies.sweeping.etc import ETC
 from partial_monitoring.policies.sweeping.gcb import GCB
 from partial_monitoring.policies.sweeping.pege import PEGE
+from partial_monitoring.policies.units import Units
 from partial_monitoring.validation import brief
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "POLICIES",
     "Card",
     "Promise",
+    "Units",
     "card",
     "make",
     "name_of",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.estimation.state import (
@@ -40,11 +41,13 @@ class EstimatingPolicy:
     regularization: float | None
     prior_mean: ArrayLike | None
     norm_bound: float | None
+    half_life: float | None = None
+    """After how many rounds an observation weighs half, of policies that have this option."""
 
     @property
     def prior(self) -> Prior:
         """What is assumed before the first round."""
-        return Prior(self.regularization, self.prior_mean, self.norm_bound)
+        return Prior(self.regularization, self.prior_mean, self.norm_bound, self.half_life)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         """Decide among the actions of a view, for all its replicates."""
@@ -53,10 +56,20 @@ class EstimatingPolicy:
     def init(self, game: AnyGame, replicates: int) -> Any:
         """Return the state before the first round."""
         refuse(self, game)
+        self.refuse_to_forget(game)
         state = initial_state(
             game, replicates, self.prior, functions=self.kernelized, draws=self.drawing
         )
         return state_for(self.confidence, state, game.traits)
+
+    def refuse_to_forget(self, game: AnyGame) -> None:
+        """Refuse a half-life where all observations are kept and none of them has a weight."""
+        if self.half_life is None:
+            return
+        counts = game.traits.finite and getattr(self.confidence, "counts_signals", False)
+        if counts or (game.traits.function and self.kernelized):
+            what = "sets of likely distributions" if counts else "estimates of functions"
+            raise InvalidInput(f"half_life must be None with {what}; got {self.half_life:g}.")
 
     def decide(
         self,

@@ -15,13 +15,15 @@ from partial_monitoring.estimation.state import Context
 from partial_monitoring.model.any_game import AnyGame, Traits
 from partial_monitoring.numerics.cuda import check_device
 from partial_monitoring.numerics.cuda.layout import LARGEST
-from partial_monitoring.policies.calibrated.calibrated import Calibrated, rule_for
+from partial_monitoring.policies.calibrated.calibrated import Calibrated
+from partial_monitoring.policies.calibrated.gaussian import gaussian_rule
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import Generalized, as_rule
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy
 from partial_monitoring.policies.promise import Promise, promise_of
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, brief
 
 RULES = (
@@ -88,6 +90,8 @@ class OnDevice:
         if replicates != 1:
             raise InvalidInput(f"device {self.device!r} plays one run at a time; got {replicates}.")
         rule = rule_of(self.inner, game)
+        if rule.half_life is not None:
+            raise InvalidInput(f"half_life must be None on a device; got {rule.half_life:g}.")
         number = self._number(rule)
         state = catalogue_state(game, rule.prior, capped=number == CAPPED)
         if rule.gap is gaps.relaxed and not state.design.cut.whole:
@@ -146,6 +150,10 @@ class OnDevice:
         """Return that one uniform number decides in a round."""
         return 1
 
+    def units(self, state: PlacedState) -> Units:
+        """Return what the rule measures gaps and information in."""
+        return units_of(state.rule)
+
     def promise(self, game: AnyGame | None = None) -> Promise | None:
         """Return what the policy inside promises, which does not depend on how many actions."""
         few: Any = game if game is None or game.k <= 2 else game.linear.restricted(range(2))
@@ -188,7 +196,7 @@ def _(policy: IDS, game: AnyGame) -> IDS:
 def _(policy: Calibrated, game: AnyGame) -> IDS:
     if policy.guard is not None:
         raise InvalidInput(f"guard must be None on a device; got {policy.guard:g}.")
-    return rule_for(game)  # type: ignore[return-value]
+    return gaussian_rule(game, policy.half_life)  # type: ignore[return-value]
 
 
 def on_device(policy: Policy[Any], device: str | None) -> Policy[Any]:

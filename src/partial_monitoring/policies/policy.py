@@ -157,8 +157,8 @@ def gathered(chosen: Sequence[tuple[View, Choices]]) -> Choices:
 
 def _among_candidates(view: View, choice: Choices) -> Choices:
     """Return a choice among candidates, whose actions are numbered as in the game."""
-    assert view.actions is not None
-    return replace(choice, action=view.actions[choice.action], candidates=view.actions[None])
+    local = np.arange(view.width)[None] if choice.candidates is None else choice.candidates
+    return replace(choice, action=view.numbers(choice.action), candidates=view.numbers(local))
 
 
 def joined(choices: Sequence[Choices]) -> Choices:

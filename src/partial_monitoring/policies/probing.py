@@ -30,6 +30,7 @@ from partial_monitoring.policies.policy import (
 )
 from partial_monitoring.policies.program import NotCompiled, program_of
 from partial_monitoring.policies.promise import Promise, practical
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, brief, real_number
 
 
@@ -163,6 +164,10 @@ class Probing:
     ) -> ProbingState:
         """Return the state in which the policy inside expects open decisions."""
         return replace(state, known=expecting(self.inner, state.known, [(context, pending)]))
+
+    def units(self, state: ProbingState) -> Units:
+        """Return what the policy measures gaps and information in."""
+        return units_of(self.inner, state.known)
 
     def confidence_set(self, state: ProbingState, context: Context | None = None) -> Any:
         """Return E_t of the policy, which ``Learner.status`` reports; None if it has none."""

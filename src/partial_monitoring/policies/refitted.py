@@ -28,6 +28,7 @@ from partial_monitoring.policies.policy import (
     joined,
 )
 from partial_monitoring.policies.promise import Promise, practical
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, brief, real_number, whole_number
 
 MOST_FITTED = 400
@@ -178,6 +179,10 @@ class Refitted:
             own = pending._replace(often=count[None])
             runs.append(replace(run, state=expecting(self.inner, run.state, [(None, own)])))
         return replace(state, runs=tuple(runs))
+
+    def units(self, state: RefittedState) -> Units:
+        """Return what the policy inside measures gaps and information in."""
+        return units_of(self.inner, state.runs[0].state)
 
     def confidence_set(self, state: RefittedState) -> Any:
         """Return E_t of the first replicate, with its kernel."""

@@ -14,6 +14,11 @@ Snapshot = dict[str, Any]
 """What a learner knew after the event number ``seq``, as plain data."""
 
 
+APART, HERE, NONE = "apart", "here", "none"
+"""Where the events are, for who saves a learner: in the storage, which outlives the process; in
+its memory, so that they are saved with it; nowhere."""
+
+
 class Unwritten(ABC):
     """An entry of an event that becomes plain data when somebody reads it."""
 
@@ -31,7 +36,8 @@ class Storage(Protocol):
     """An append-only log of events, and snapshots that save folding it from its start.
 
     The events are the only truth: a snapshot may be lost at any time. A storage whose attribute
-    ``defers`` is true is handed events with entries that are still ``Unwritten``.
+    ``defers`` is true is handed events with entries that are still ``Unwritten``, and one that does
+    not outlive the process says so with an attribute ``log``.
     """
 
     def append(self, events: Sequence[Event]) -> None:
@@ -45,3 +51,8 @@ class Storage(Protocol):
 
     def latest(self) -> Snapshot | None:
         """Return the last snapshot that was kept, if there is one."""
+
+
+def log_of(storage: Storage) -> str:
+    """Return where the events of a storage are."""
+    return str(getattr(storage, "log", APART))

@@ -20,7 +20,7 @@ from partial_monitoring.estimation.kernel.covariance import Covariance
 from partial_monitoring.estimation.kernel.design import KernelDesign, kernel_design
 from partial_monitoring.estimation.kernel.posterior import KernelEstimate
 from partial_monitoring.kernels.gram import cholesky
-from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.model.over_box import GameOverBox
 from partial_monitoring.validation import Array, Indices
 
 GLOBAL = 256
@@ -50,13 +50,16 @@ MOST_CORNERS = 5
 MOST_PLAYED = 500
 """Largest number of played points that are candidates again, by their estimate."""
 
+FEW = 512
+"""All points of a lattice with at most this many are candidates."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoxData:
     """What one replicate has seen."""
 
     actions: AppendOnly
-    """The numbers of the points that were played, shape (t, 1)."""
+    """The numbers of the points (in duels, of the pairs) that were played, shape (t, 1)."""
     shown: AppendOnly
     """What they showed, shape (t, 1)."""
 
@@ -74,21 +77,23 @@ class BoxData:
 class BoxPosterior:
     """The estimate of a function on a box, ready to be evaluated anywhere.
 
-    Points that were played n times with mean y are one row with noise lambda / n; what is factored
-    is I + N^(1/2) K N^(1/2) with N = diag(n / lambda).
+    Points (in duels, pairs of them) that were played n times with mean y are one row with noise
+    lambda / n; what is factored is I + N^(1/2) K N^(1/2) with N = diag(n / lambda).
     """
 
-    game: KernelBoxGame
+    game: GameOverBox
     design: KernelDesign
     """Of the reference points; for lambda, rho and B."""
     actions: Indices
-    """The different points that were played, shape (q,)."""
+    """The different points that were played, shape (z,)."""
+    points: Array
+    """Shape (z, p)."""
+    pairs: Indices | None
+    """In duels, the points of each row, (q, 2), by their place; None if each point is a row."""
     often: Indices
-    """How often, shape (q,)."""
+    """How often each row was observed, shape (q,)."""
     means: Array
     """What they showed on average, shape (q,)."""
-    points: Array
-    """Shape (q, p)."""
     inverse: Array
     """The inverse of the Cholesky factor, times N^(1/2), shape (q, q)."""
     target: Array
@@ -98,26 +103,29 @@ class BoxPosterior:
     rounds: int
 
     @classmethod
-    def on(cls, game: KernelBoxGame, design: KernelDesign, data: BoxData) -> BoxPosterior:
+    def on(cls, game: GameOverBox, design: KernelDesign, data: BoxData) -> BoxPosterior:
         """Return the estimate from all that was seen."""
         played = data.actions.rows[:, 0]
         different, place, often = np.unique(played, return_inverse=True, return_counts=True)
         means = np.bincount(np.ravel(place), data.shown.rows[:, 0], len(different)) / often
-        points = game.points_of(different)
+        numbers, pairs = game.places_of(different)
+        points = game.points_of(numbers)
         root = np.sqrt(often / design.regularization)
         whole = np.eye(len(root))
         if len(different):
-            whole += root[:, None] * game.computed.kernel.evaluate(points) * root
+            gram = shown_of(pairs, game.computed.kernel.evaluate(points))
+            whole += root[:, None] * shown_of(pairs, gram.T) * root
         low = cholesky(whole)
         inverse = solve_triangular(low, np.diag(root), lower=True) if len(root) else whole
         log_det = np.array([2.0 * np.log(low.diagonal()).sum()])
         return cls(
             game,
             design,
-            different,
+            numbers,
+            points,
+            pairs,
             often,
             means,
-            points,
             inverse,
             inverse @ means,
             log_det,
@@ -133,7 +141,13 @@ class BoxPosterior:
         """Return the rows w with C = K - w' w at points (z, p), shape (q, z)."""
         if len(self.points) == 0:
             return np.zeros((0, len(points)))
-        return np.asarray(self.inverse @ self.game.computed.kernel.evaluate(self.points, points))
+        columns = self.game.computed.kernel.evaluate(self.points, points)
+        return np.asarray(self.inverse @ shown_of(self.pairs, columns))
+
+    def shown_by(self, actions: Indices) -> Array:
+        """Return what actions (c,), points or pairs of them, are expected to show, shape (c,)."""
+        numbers, pairs = self.game.places_of(actions)
+        return shown_of(pairs, self.at(self.game.points_of(numbers))[0])
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Return the estimated values at points (z, p) and the roots of their variances."""
@@ -153,7 +167,7 @@ class BoxPosterior:
         x = point[None]
         reach = self.reach(x)[:, 0]
         away = kernel.evaluate_gradient(x, self.points)[0] if len(reach) else np.zeros((0, x.size))
-        pulled = self.inverse @ away  # (q, p)
+        pulled = self.inverse @ shown_of(self.pairs, away)  # (q, p)
         variance = max(float(kernel.evaluate_diagonal(x)[0] - reach @ reach), 0.0)
         root = np.sqrt(variance / lam)
         rise = 2.0 * (kernel.evaluate_gradient(x, x)[0, 0] - reach @ pulled)
@@ -162,14 +176,14 @@ class BoxPosterior:
         return value, seems * (self.target @ pulled) + unsure * bend
 
     def estimate(self, actions: Indices, *, named: bool = False) -> KernelEstimate:
-        """Return the estimate of the bandit that has only some points (z,) as actions.
+        """Return the estimate of the game that has only some points (z,) as actions (or items).
 
         The points that were played are among its numbers, so that it holds all that was seen.
         """
         names = self.game.labels_of(actions) if named else None
         numbers = np.unique(np.concatenate([self.actions, actions]))
         chosen = np.searchsorted(numbers, actions)
-        game = self.game.bandit_at(self.game.points_of(numbers), names, chosen)
+        game = self.game.listed_at(self.game.points_of(numbers), names, chosen)
         lam, gram = self.design.regularization, game.gram
         # No two values differ by more than twice the largest possible one.
         widest = 2 * self.design.norm_bound * float(np.sqrt(gram.diagonal.max()))
@@ -179,29 +193,39 @@ class BoxPosterior:
         )
         reach = self.reach(game.computed.points)
         variances = np.maximum(gram.diagonal - (reach**2).sum(axis=0), 0.0)[chosen] / lam
-        played = np.repeat(np.searchsorted(numbers, self.actions), self.often)
-        scale = float(whitening[0])
-        seen = np.column_stack(
-            [played, np.full(len(played), scale), scale * np.repeat(self.means, self.often)]
-        )
+        signals = (variances * whitening**2)[None, :, None, None]
         return KernelEstimate(
             design,
             self.round,
             self.log_det,
             (self.target @ reach)[None],
             variances[None],
-            (variances * whitening**2)[None, :, None, None],
+            signals[:, :, : game.m, : game.m],
             (Covariance(gram, None, stacked(reach)),),
-            (stacked(seen),),
+            (stacked(self._log(np.searchsorted(numbers, self.actions))),),
             np.array([np.iinfo(np.int64).max]),
         )
 
+    def _log(self, places: Indices) -> Array:
+        """Return what was seen, as rows of places, weights and what they showed, from (z,)."""
+        scale = float(self.design.whitening[0])
+        pairs, weights = places[:, None], [scale]
+        if self.pairs is not None:
+            pairs, weights = places[self.pairs], [scale, -scale]
+        rows = np.column_stack([pairs, np.tile(weights, (len(pairs), 1)), scale * self.means])
+        return np.repeat(rows, self.often, axis=0)
+
+
+def shown_of(pairs: Indices | None, values: Array) -> Array:
+    """Return what rows show when points (z, ...) have these values, shape (q, ...)."""
+    return values if pairs is None else values[pairs[:, 0]] - values[pairs[:, 1]]
+
 
 def box_design(
-    game: KernelBoxGame, *, regularization: float | None = 1.0, norm_bound: float | None = None
+    game: GameOverBox, *, regularization: float | None = 1.0, norm_bound: float | None = None
 ) -> KernelDesign:
     """Return the design of the reference points of a box."""
-    reference = game.bandit_at(game.computed.points)
+    reference = game.listed_at(game.computed.points)
     return kernel_design(reference, regularization=regularization, norm_bound=norm_bound)
 
 
@@ -214,6 +238,8 @@ def candidate_points(known: BoxPosterior, width: float) -> Indices:
     from scipy.stats import qmc
 
     game, p = known.game, len(known.game.low)
+    if game.lattice.count <= FEW:
+        return np.arange(game.lattice.count)
     spread = qmc.Sobol(p, seed=np.random.default_rng(0))
     spread.fast_forward(GLOBAL * (1 + known.rounds % CYCLE))
     even = game.low + spread.random(GLOBAL) * (game.high - game.low)
@@ -256,12 +282,12 @@ def _ascended(
     return around
 
 
-def _cloud(game: KernelBoxGame, around: Array, steps: Array) -> Array:
+def _cloud(game: GameOverBox, around: Array, steps: Array) -> Array:
     """Return points around a point of the box, by steps (z, p) in edges."""
     return np.clip(around + (game.high - game.low) * steps, game.low, game.high)
 
 
-def _corners(game: KernelBoxGame) -> Array:
+def _corners(game: GameOverBox) -> Array:
     """Return the corners of the box, if they are few."""
     p = len(game.low)
     if p > MOST_CORNERS:

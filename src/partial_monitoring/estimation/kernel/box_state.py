@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,23 +16,36 @@ from partial_monitoring.estimation.kernel.box import (
     box_design,
     candidate_points,
 )
-from partial_monitoring.estimation.kernel.design import KernelDesign
+from partial_monitoring.estimation.kernel.design import KernelDesign, refuse_leverage
 from partial_monitoring.estimation.kernel.ellipsoid import KernelEllipsoid
 from partial_monitoring.estimation.kernel.state import refuse_prior_mean
-from partial_monitoring.estimation.state import Context, Pending, Prior, View, initial_state
-from partial_monitoring.model.box import KernelBoxGame
+from partial_monitoring.estimation.state import (
+    Context,
+    Pending,
+    Prior,
+    View,
+    initial_duels,
+    initial_state,
+)
+from partial_monitoring.model.box_dueling import KernelBoxDuelingGame
+from partial_monitoring.model.over_box import GameOverBox
 from partial_monitoring.numerics.threads import one_thread
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, brief
 
 
 @dataclass(frozen=True, eq=False)
 class BoxState:
     """All that was observed over a box, for each replicate."""
 
-    game: KernelBoxGame
+    game: GameOverBox
     design: KernelDesign
     """Of the reference points; for lambda, rho and B."""
     data: tuple[BoxData, ...]
+
+    @property
+    def through(self) -> dict[str, Any]:
+        """What actions of the game are, seen through the candidates of a view."""
+        return {"listed": False}
 
     @property
     def replayed(self) -> bool:
@@ -48,10 +61,10 @@ class BoxState:
         return replace(self, data=tuple(own.after(a, y) for own, a, y in seen))
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
-        points, data = self.game.points_of(pending.action), []
+        data = []
         with one_thread():
             for own, often in zip(self.data, pending.often, strict=True):
-                means, _ = BoxPosterior.on(self.game, self.design, own).at(points)
+                means = BoxPosterior.on(self.game, self.design, own).shown_by(pending.action)
                 actions, shown = np.repeat(pending.action, often), np.repeat(means, often)
                 for seen in zip(actions.tolist(), shown.tolist(), strict=True):
                     own = own.after(*seen)
@@ -73,25 +86,64 @@ class BoxState:
                 beta = squared_radius(schedule, self.design, known.round, known.log_det)
                 points = candidate_points(known, float(np.sqrt(beta[0])))
                 confidence = KernelEllipsoid.around(known.estimate(points), schedule)
-                yield View(confidence, slice(i, i + 1), points, len(points), listed=False)
+                yield View(confidence, slice(i, i + 1), points, len(points), **self.through)
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> KernelEllipsoid:
         with one_thread():
             known = BoxPosterior.on(self.game, self.design, self.data[0])
             estimate = known.estimate(candidate_points(known, 1.0), named=True)
-            return KernelEllipsoid.around(estimate, schedule)
+            return replace(KernelEllipsoid.around(estimate, schedule), anywhere=known.at)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxDuelState(BoxState):
+    """All that was observed of duels over a box, seen through the items."""
+
+    game: KernelBoxDuelingGame
+
+    @property
+    def through(self) -> dict[str, Any]:
+        return {"listed": False, "items": self.game.item_count}
 
 
 @initial_state.register
 def _of_box(
-    game: KernelBoxGame,
+    game: GameOverBox,
     replicates: int,
     prior: Prior,
     *,
     functions: bool = False,
     draws: bool = False,
 ) -> BoxState:
+    design = _design(game, prior)
+    return BoxState(game, design, (BoxData.empty(),) * replicates)
+
+
+@initial_state.register
+def _of_listed_pairs(
+    game: KernelBoxDuelingGame,
+    replicates: int,
+    prior: Prior,
+    *,
+    functions: bool = False,
+    draws: bool = False,
+) -> BoxState:
+    raise InvalidInput(
+        f"the duels of a box cannot be listed; play them with DuelingIDS or Calibrated, which "
+        f"choose points; got {brief(game)}."
+    )
+
+
+@initial_duels.register
+def _of_box_duels(
+    game: KernelBoxDuelingGame, replicates: int, prior: Prior, *, draws: bool = False
+) -> BoxDuelState:
+    design = _design(game, prior)
+    refuse_leverage(float(design.distances(0).max()) / design.regularization)
+    return BoxDuelState(game, design, (BoxData.empty(),) * replicates)
+
+
+def _design(game: GameOverBox, prior: Prior) -> KernelDesign:
     refuse_prior_mean(prior)
     bound = game.norm_bound if prior.norm_bound is None else prior.norm_bound
-    design = box_design(game, regularization=prior.regularization, norm_bound=bound)
-    return BoxState(game, design, (BoxData.empty(),) * replicates)
+    return box_design(game, regularization=prior.regularization, norm_bound=bound)

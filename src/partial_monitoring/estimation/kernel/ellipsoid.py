@@ -48,6 +48,9 @@ class KernelEllipsoid(ConfidenceSet):
     """f_hat of all actions, if only some of them are considered, shape (n, k)."""
     roots: tuple[Root, ...] = ()
     """A root of C of each replicate, for draws."""
+    schedule: Schedule | None = None
+    anywhere: Callable[[Array], tuple[Array, Array]] | None = None
+    """The function from points (z, p) to estimated values and lengths there (z,), over a box."""
 
     @classmethod
     def around(
@@ -55,7 +58,7 @@ class KernelEllipsoid(ConfidenceSet):
     ) -> KernelEllipsoid:
         """Return E_t of an estimate with failure probabilities from a schedule."""
         beta = squared_radius(schedule, estimate.design, estimate.round, estimate.log_det)
-        return cls(estimate, beta, roots=roots)
+        return cls(estimate, beta, roots=roots, schedule=schedule)
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -206,6 +209,15 @@ class KernelEllipsoid(ConfidenceSet):
         away = np.stack([root.times(z) for root, z in zip(self.roots, normals, strict=True)])
         spread = scale / np.sqrt(self.data.design.regularization)
         return np.asarray(self.means + spread * self.game.reward.of(away))
+
+    def intervals(self, actions: Indices, against: int | None = None) -> tuple[Array, Array]:
+        middle, reach = self.means[:, actions], np.sqrt(self.beta)[:, None]
+        width = reach * self.lengths[:, actions]
+        if against is not None:
+            middle = middle - self.means[:, [against]]
+            rows = range(len(self.beta))
+            width = np.array([self.widths(row, against)[actions] for row in rows])
+        return middle - width, middle + width
 
     def cross(self, row: int) -> Array:
         """Return phi_a V_t^-1 phi_b' of all pairs of actions, shape (k, k)."""

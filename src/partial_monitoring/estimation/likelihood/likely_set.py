@@ -46,6 +46,7 @@ class LikelySet(ConfidenceSet):
     """log(1 / delta), shape (n,)."""
     wide: Array
     """beta_t of the ellipsoid that holds with the same probability, shape (n,)."""
+    schedule: LikelihoodRatio | None = None
 
     @classmethod
     def around(
@@ -54,7 +55,8 @@ class LikelySet(ConfidenceSet):
         """Return E_t after counts (n, q), seen through the actions of an estimate."""
         rounds = estimate.round
         wide = squared_radius(schedule, estimate.design, rounds, estimate.log_det)
-        return cls(estimate, channels, counts, schedule(rounds.astype(float)), wide)
+        delta = schedule(rounds.astype(float))
+        return cls(estimate, channels, counts, delta, wide, schedule)
 
     # -- what is known ---------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
@@ -46,14 +47,6 @@ class ContextualState:
     game: ContextualGame
     parts: tuple[Design, ...]
     """The design of every context, in the coordinates of the estimate."""
-
-    @property
-    def replayed(self) -> bool:
-        """Whether it is saved as its observations.
-
-        It is if an unlisted context exceeded the leverage of all listed ones.
-        """
-        return self.design.leverage > _largest_leverage(self.parts)
 
     @property
     def design(self) -> Design:
@@ -89,14 +82,14 @@ class ContextualState:
         ``plays`` (n, N) are those of the actions of all listed contexts, one context after the
         other, and ``sums`` (n, N, m) of what they showed.
         """
-        estimate = self.estimate
+        estimate = replace(self.estimate, design=replace(self.design, forgetting=REMEMBERING))
         for part, first in zip(self.parts, _starts(self.parts), strict=True):
             for a, rows in enumerate(part.maps):
                 often = plays[:, first + a, None].astype(float)
                 seen = sums[:, first + a, : len(rows)] * part.whitening[a]
-                beyond = (seen - often * part.expected[a]) / np.sqrt(np.maximum(often, 1.0))
+                beyond = (seen - often * part.expected[a]) / np.sqrt(np.where(often, often, 1.0))
                 estimate = updated_by_rows(estimate, np.sqrt(often)[:, :, None] * rows, beyond)
-        return replace(self, estimate=replace(estimate, round=rounds))
+        return replace(self, estimate=replace(estimate, round=rounds, design=self.design))
 
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None

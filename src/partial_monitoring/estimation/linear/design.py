@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.forgetting import REMEMBERING, Forgetting, checked_half_life
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import equal_rows, in_basis, null_space
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
@@ -45,6 +47,9 @@ class Design:
 
     Noise that depends on the action is divided out of maps and observations; then rho is 1.
     """
+
+    learned: ClassVar[tuple[str, ...]] = ("leverage",)
+    """What may change while it is played: contexts come whose rows are longer."""
 
     game: Game
     regularization: float
@@ -82,6 +87,8 @@ class Design:
     played in coordinates, whose estimate is f_hat; None for theta_hat itself."""
     correlated: bool = False
     """Whether the prior correlates entries of theta; it is plain in the coordinates x."""
+    forgetting: Forgetting = REMEMBERING
+    """How fast observations lose weight."""
 
     def __post_init__(self) -> None:
         # Functions are compiled once more for arrays that can be written to.
@@ -264,6 +271,7 @@ class Design:
             np.array([0, game.k]),
             reported=self.reported,
             correlated=self.correlated,
+            forgetting=self.forgetting,
         )
         self._last[:] = [(game, made)]
         return made
@@ -315,6 +323,9 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
     prior = getattr(policy, "prior_mean", None)
     if prior is not None:
         set_fields(policy, prior_mean=tuple(real_array("prior_mean", prior, ("d",)).tolist()))
+    half_life = getattr(policy, "half_life", None)
+    if half_life is not None:
+        set_fields(policy, half_life=checked_half_life(half_life))
 
 
 def _leverage(maps: Array, lam: float) -> float:

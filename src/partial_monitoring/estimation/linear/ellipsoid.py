@@ -48,13 +48,15 @@ class Ellipsoid(ConfidenceSet):
     """How likely each group is to come, shape (n, groups); one group alone unless given."""
     offered: Mask | None = None
     """Which actions are offered, shape (n, k); all of them unless given."""
+    schedule: Schedule | None = None
 
     @classmethod
     def around(cls, estimate: Estimate, schedule: Schedule) -> Ellipsoid:
         """Return E_t of an estimate with failure probabilities from a schedule."""
         design = estimate.design
         known = schedule, design, estimate.round, estimate.log_det
-        return cls(estimate, design.cut, partial(squared_radius, *known))
+        beta = partial(squared_radius, *known)
+        return cls(estimate, design.cut, beta, schedule=schedule)
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -262,6 +264,13 @@ class Ellipsoid(ConfidenceSet):
         widths = np.broadcast_to(np.ravel(scale), len(normals)).copy()
         features = design.observed_features, design.hidden_features, design.regularization
         return np.asarray(drawn_rewards(data.means, data.gram, widths, *features, normals))
+
+    def intervals(self, actions: Indices, against: int | None = None) -> tuple[Array, Array]:
+        slopes, offsets = self.data.design.slopes, self.data.design.offsets
+        rows, base = slopes[actions], offsets[actions]
+        if against is not None:
+            rows, base = rows - slopes[against], base - offsets[against]
+        return base - self.local_supports(-rows)[0], base + self.local_supports(rows)[0]
 
     # -- parts of it -----------------------------------------------------------------------------
 

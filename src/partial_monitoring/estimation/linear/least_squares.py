@@ -39,7 +39,7 @@ class Estimate:
 
     design: Design
     round: Indices
-    """t: one more than the number of observations, shape (n,)."""
+    """t: one more than the number of observations, but at most as many as are remembered, (n,)."""
     gram: Array
     """W_t, shape (n, r, r)."""
     inverse: Array
@@ -57,12 +57,12 @@ class Estimate:
     signals: Array
     """(M_a W) W_t^-1 (M_a W)', shape (n, k, m, m)."""
     plays: Indices
-    """How often each action was observed, shape (n, k)."""
+    """How often each action was observed, forgotten or not, shape (n, k)."""
     sums: Array
     """Sums of its observations in the user's units, shape (n, k, m)."""
     triangle: Array
-    """Of policies that keep no plays: the orthogonal factor of all rows and what they showed, shape
-    (n, r, r + 1); of others empty."""
+    """Of policies that keep no plays, or forget: the orthogonal factor of all rows and what they
+    showed, shape (n, r, r + 1); of others empty."""
 
     @property
     def replicates(self) -> int:
@@ -316,19 +316,22 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
         estimate.plays,
         estimate.sums,
     )
-    return _moved(estimate, rows, residual, plays, sums, estimate.triangle)
+    return _moved(replace(estimate, plays=plays, sums=sums), rows, residual)
 
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    triangle = compiled.linear.rotate_in(estimate.triangle, rows, residual)
-    return _moved(estimate, rows, residual, estimate.plays, estimate.sums, triangle)
+    return _moved(estimate, rows, residual)
 
 
-def _moved(
-    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array, triangle: Array
-) -> Estimate:
-    design = estimate.design
+def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
+    """Return the estimate after rows (n, m, r) and residuals (n, m) are taken in."""
+    design, before = estimate.design, estimate
+    if design.forgetting.active:
+        estimate = _forgetting(estimate)
+    triangle = estimate.triangle
+    if triangle.size and not design.forgetting.active:
+        triangle = compiled.linear.rotate_in(triangle, rows, residual)
     # Of actions that show their own reward the variances say it all.
     shown = 0 if design.shows_own_reward else design.maps.shape[1]
     moved = compiled.linear.update(
@@ -351,14 +354,57 @@ def _moved(
     gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = moved
     if design.shows_own_reward:
         signals = variances[:, :, None, None]
-    of_actions = means, variances, signals, plays, sums
+    if design.forgetting.active:
+        rounds = np.minimum(rounds, design.forgetting.memory)
+        gram, vector, triangle = _weighed(before, rows, residual, rounds, gram, vector)
+    of_actions = means, variances, signals, estimate.plays, estimate.sums
     known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
     return _refresh_some(known, due) if due.any() else known
 
 
+def _forgetting(estimate: Estimate) -> Estimate:
+    """Return the estimate with weights gamma^i for observations of age i from 1 on.
+
+    What follows from the Gram matrix is left as it was.
+    """
+    from partial_monitoring.numerics.compiled import forgetting
+
+    design = estimate.design
+    keep = design.forgetting.keep
+    factors = keep / forgetting.scales(keep, estimate.round - 1)
+    own = estimate.gram, estimate.vector, factors, design.regularization
+    gram, vector = forgetting.weigh_each(*own)
+    return replace(estimate, gram=gram, vector=vector)
+
+
+def _weighed(
+    before: Estimate, rows: Array, residual: Array, rounds: Indices, gram: Array, vector: Array
+) -> tuple[Array, Array, Array]:
+    """Return gram, vector and triangle with the weights c gamma^i of the next rounds (n,).
+
+    gram and vector are given with the weights gamma^i, the triangle is that of the estimate
+    ``before`` the rows (n, m, r) and residuals (n, m) came.
+    """
+    from partial_monitoring.numerics.compiled import forgetting
+
+    design = before.design
+    keep, lam = design.forgetting.keep, design.regularization
+    old, new = (forgetting.scales(keep, own - 1)[:, None, None] for own in (before.round, rounds))
+    kept = keep * new / old  # at most 1
+    again = np.sqrt((1.0 - kept) * lam) * np.eye(design.rank)
+    triangle = np.sqrt(kept) * before.triangle
+    if triangle.size:
+        nothing = np.zeros(again.shape[:2])
+        triangle = compiled.linear.rotate_in(triangle, again, nothing)
+        size = np.sqrt(new)
+        triangle = compiled.linear.rotate_in(triangle, size * rows, size[:, 0] * residual)
+    return *forgetting.weigh_each(gram, vector, new[:, 0, 0], lam), triangle
+
+
 def refresh_period(design: Design) -> int:
-    """Return after how many rounds estimates are refreshed."""
-    return 1 if design.leverage > REFACTOR_ALWAYS else REFRESH
+    """Return after how many rounds estimates are refreshed: if they forget, every time."""
+    always = design.forgetting.active or design.leverage > REFACTOR_ALWAYS
+    return 1 if always else REFRESH
 
 
 def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.forgetting import Forgetting
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_actions, expecting_rows
@@ -99,7 +100,8 @@ class DuelState(LinearState):
 def _of_game(
     game: Game, replicates: int, prior: Prior, *, functions: bool = False, draws: bool = False
 ) -> LinearState:
-    return LinearState(initial(linear_design(game, prior), replicates))
+    own = linear_design(game, prior)
+    return LinearState(initial(own, replicates, by_rows=own.forgetting.active))
 
 
 @initial_duels.register
@@ -118,9 +120,10 @@ def _of_duels(
 
 def linear_design(game: Game, prior: Prior) -> Design:
     """Return the design of a game under a prior."""
-    return design(
+    found = design(
         game,
         regularization=prior.regularization,
         prior_mean=prior.mean,
         norm_bound=prior.norm_bound,
     )
+    return replace(found, forgetting=Forgetting(prior.half_life))

@@ -14,7 +14,7 @@ of their context, in a unit of about their own size: nothing depends on either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.forgetting import REMEMBERING, Forgetting
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.profile.ties import ties
 from partial_monitoring.model.alike import Alike
@@ -123,6 +124,8 @@ class SignalModel:
     signals: Signals
     chances: Array
     """The distribution of the contexts, shape (contexts,)."""
+    forgetting: Forgetting = REMEMBERING
+    """How fast signals that were counted lose weight."""
 
     @cached_property
     def rivals(self) -> Rivals:
@@ -138,7 +141,12 @@ class SignalModel:
         from partial_monitoring.numerics.compiled.profile import Table
 
         rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
-        return Table(*self.signals[:-1], *rewards, *self.rivals, self.unit, GROWTH, DAMPING)
+        constants: tuple[Any, ...] = self.unit, GROWTH, DAMPING, self.signals.prior
+        keep, memory = self.forgetting.keep, self.forgetting.memory
+        period = int(GROWTH / (1.0 - keep)) if keep < 1.0 else memory
+        return Table(
+            *self.signals[:-1], *rewards, *self.rivals, *constants, keep, memory, max(period, 1)
+        )
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:
@@ -148,7 +156,7 @@ class SignalModel:
     @cached_property
     def design(self) -> Design:
         """All actions as least squares sees them, for what a status reports."""
-        return design(self.joint)
+        return replace(design(self.joint), forgetting=self.forgetting)
 
     def contexts(self, context: Indices | None, replicates: int) -> Indices:
         """Return the contexts of all replicates (n,), which are 0 in a game without any."""
@@ -217,7 +225,7 @@ class SignalModel:
         return np.asarray(np.linalg.inv(self.axes).T)
 
 
-def signal_model(game: AnyGame) -> SignalModel | None:
+def signal_model(game: AnyGame, forgetting: Forgetting = REMEMBERING) -> SignalModel | None:
     """Return the signals of a game; None if it shows other things than signals, or very many."""
     if game.traits.function or not game.traits.listed:
         return None
@@ -256,6 +264,7 @@ def signal_model(game: AnyGame) -> SignalModel | None:
         frozen((features / unit) @ reduced.center),
         signals,
         np.asarray(whole.context_distribution) if contexts else np.ones(1),
+        forgetting,
     )
 
 

@@ -26,7 +26,7 @@ class ProfileState:
 
     model: SignalModel
     round: Indices
-    """t: one more than the number of observations, shape (n,)."""
+    """t: one more than the number of observations, but at most as many as are remembered, (n,)."""
     seen: Indices
     """How often each context came, shape (n, contexts)."""
     plays: Indices
@@ -142,10 +142,21 @@ class ProfileState:
         action = np.repeat(np.arange(k), np.diff(signals.first))
         rises = np.flatnonzero(signals.scale > 0)
         seen = (self.counts - signals.prior)[:, rises]
-        often = self.plays[:, action[rises]]
+        plays = self._weights if model.forgetting.active else self.plays
+        often = plays[:, action[rises]]
         shown = (seen - signals.shift[rises] * often) / signals.scale[rises]
         sums[:, action[rises], signals.source[rises]] = shown
-        return replace(counted(model.design, self.plays, sums), round=self.round)
+        return replace(counted(model.design, plays, sums), round=self.round)
+
+    @property
+    def _weights(self) -> Any:
+        """What the observations of each action weigh together, shape (n, K)."""
+        signals, k = self.model.signals, self.model.joint.k
+        action = np.repeat(np.arange(k), np.diff(signals.first))
+        per_play = np.bincount(action, signals.base[: len(action)], k)  # 1 for each of its trials
+        seen = (self.counts - signals.prior)[:, : len(action)]
+        each = [np.bincount(action, own, k) for own in seen]
+        return np.array(each).reshape(len(seen), k) / np.where(per_play > 0.0, per_play, 1.0)
 
     def confidence(self, schedule: Schedule, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of least squares, with contexts in the one that all replicates are in."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.forgetting import scale, weigh
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import HIGH_LEVERAGE, half_log_det, take_in_row
 from partial_monitoring.numerics.compiled.refresh import refresh_one
@@ -45,6 +46,10 @@ class Actions(NamedTuple):
     """Shape (k,)."""
     hidden: np.ndarray
     """Squared lengths of features in unseen directions over lambda, shape (k,)."""
+    keep: float
+    """gamma, 1 if nothing is forgotten."""
+    memory: int
+    """The most rounds that are counted."""
 
 
 class Known(NamedTuple):
@@ -113,6 +118,26 @@ def fill_information(known, rows, i, scratch):
 
 
 @compiled(allocates=False)
+def forget(actions, known, i):
+    """Let the observations of row i lose weight, so that another one can be added with weight 1.
+
+    What follows from them is refreshed when all are weighed again.
+    """
+    if actions.keep < 1.0:
+        factor = actions.keep / scale(actions.keep, known.round[i] - 1)
+        weigh(known.gram[i], known.vector[i], factor, actions.regularization)
+
+
+@compiled(allocates=False)
+def next_round(actions, known, i):
+    """Move row i on to the next round, with the weights that its observations have there."""
+    known.round[i] = min(known.round[i] + 1, actions.memory)
+    if actions.keep < 1.0:
+        factor = scale(actions.keep, known.round[i] - 1)
+        weigh(known.gram[i], known.vector[i], factor, actions.regularization)
+
+
+@compiled(allocates=False)
 def take_in(actions, known, rows, i, action, scratch):
     """Let row i take in what an action showed; return the largest leverage of one of its rows."""
     most = 0.0
@@ -178,12 +203,13 @@ def learn(world, data, i, action, t, actions, known, rule, scratch):
     their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
     worlds.observe(world, i, 0, action, t, scratch.shown)
+    forget(actions, known, i)
     leverage = take_in(actions, known, rule.rows, i, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):
         data.sums[i, action, j] += scratch.shown[j]
     rounds = known.round[i]
-    known.round[i] = rounds + 1
+    next_round(actions, known, i)
     stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
     return not stale or refresh(actions, known, rule.most, rule.rows, i, scratch)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from partial_monitoring.numerics.compiled.forgetting import scale
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.profile import Known, profile
 
@@ -21,6 +22,8 @@ class Rule(NamedTuple):
     weight: float
     rounds: float
     rate: float
+    most: float
+    """The largest t, where what is discovered is forgotten."""
 
 
 @compiled(allocates=False)
@@ -39,7 +42,7 @@ def decide(rule, positions, pareto, means, worth, t, costs, saved):
     ``positions`` (k,) are the places of the actions among those of all contexts, -1 if not offered.
     Fills what each action costs now, and what it saves later, shape (k,) each.
     """
-    served = rule.weight * (t + rule.rounds) ** rule.rate
+    served = rule.weight * (min(float(t), rule.most) + rule.rounds) ** rule.rate
     best = -np.inf
     for a in range(len(positions)):
         if positions[a] >= 0 and pareto[positions[a]]:
@@ -87,6 +90,27 @@ def count(table, place, observation, own):
 
 
 @compiled(allocates=False)
+def weigh(table, own, factor):
+    """Multiply what was counted with a factor, but not the prior."""
+    for i in range(len(own.counts)):
+        own.counts[i] = table.prior[i] + factor * (own.counts[i] - table.prior[i])
+
+
+@compiled(allocates=False)
+def take_in_weighted(table, own, t, place, observation):
+    """Count the signals of an action with weights; return whether x is stale.
+
+    What shows nothing makes it stale as well, by and by.
+    """
+    weigh(table, own, table.keep / scale(table.keep, t - 1))
+    stale, rounds = count(table, place, observation, own), 0
+    weigh(table, own, scale(table.keep, min(t, table.memory - 1)))
+    for z in range(len(own.seen)):
+        rounds += own.seen[z]
+    return stale or rounds % table.period == 0
+
+
+@compiled(allocates=False)
 def grows(t, growth):
     """Whether the number of rounds passes the next power of 1 + growth in round t."""
     step = log1p(growth)
@@ -100,6 +124,8 @@ def take_in(table, own, t, z, action, observation):
     Return whether the estimate is stale.
     """
     own.seen[z] += 1
+    if table.keep < 1.0:
+        return take_in_weighted(table, own, t, table.positions[z, action], observation)
     stale = count(table, table.positions[z, action], observation, own)
     if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
         stale = grows(t, table.growth) or stale
@@ -118,6 +144,6 @@ def update_each(table, known, context, action, observation, stale, scratch):
         if action[i] >= 0:
             t = known.round[i]
             due = take_in(table, own, t, context[i], action[i], observation[i]) or due
-            known.round[i] = t + 1
+            known.round[i] = min(t + 1, table.memory)
         if due:
             profile(table, own, scratch)

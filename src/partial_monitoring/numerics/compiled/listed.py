@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled import world as worlds
-from partial_monitoring.numerics.compiled.estimate import Actions, Known, Scratch, refresh, take_in
+from partial_monitoring.numerics.compiled.estimate import (
+    Actions,
+    Known,
+    Scratch,
+    forget,
+    next_round,
+    refresh,
+    take_in,
+)
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import HIGH_LEVERAGE, rotate_in_row
 from partial_monitoring.numerics.compiled.refresh import look
@@ -53,6 +61,8 @@ class Listed(NamedTuple):
     """Those of the actions in the whole game."""
     ranked: np.ndarray
     """The actions of each context in the order of these numbers."""
+    keep: float
+    memory: int
 
 
 class Room(NamedTuple):
@@ -90,6 +100,8 @@ def actions_at(listed, z):
         listed.best[z],
         listed.always_best[first:end],
         listed.hidden[first:end],
+        listed.keep,
+        listed.memory,
     )
 
 
@@ -184,8 +196,9 @@ def finish(
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
         beyond = shown * actions.whitening[action] - actions.expected[action, j]
         rotate_in_row(triangles[i], actions.maps[action, j], beyond, line)
+    forget(actions, known, i)
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
-    known.round[i] = rounds + 1
+    next_round(actions, known, i)
     stale = rounds % rule.period == 0 or not 1.0 + leverage < HIGH_LEVERAGE
     return not stale or refresh(actions, known, rule.most, 0, i, scratch)

@@ -29,7 +29,7 @@ def play_one(world, totals, reached, stop, i, table, known, row, rule, scratch, 
         lost = worlds.loss(world, i, z, action)
         worlds.count(totals, i, action, lost, table.unit * saved[action], np.nan)
         reached[i] = t + 1
-        known.round[row] = rounds + 1
+        known.round[row] = min(rounds + 1, table.memory)
 
 
 @compiled(allocates=False)

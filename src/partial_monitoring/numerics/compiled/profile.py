@@ -61,13 +61,20 @@ class Table(NamedTuple):
     growth: float
     """An estimate is stale when the plays of an action have grown by this fraction."""
     damping: float
+    prior: np.ndarray
+    keep: float
+    """gamma, 1 if nothing is forgotten."""
+    memory: int
+    """The most rounds that are counted."""
+    period: int
+    """An estimate that forgets is stale after this many rounds."""
 
 
 class Known(NamedTuple):
     """What is known in n replicates; of one of them, without the first axis."""
 
     round: np.ndarray
-    """t: one more than the number of observations, shape (n,)."""
+    """t: one more than the number of observations, but at most as many as are remembered, (n,)."""
     seen: np.ndarray
     """How often each context came, shape (n, contexts)."""
     plays: np.ndarray

@@ -6,7 +6,7 @@ what many systems run; on games whose best actions show nothing they are a negat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,9 +37,9 @@ class Greedy(EstimatingPolicy):
 
     Parameters
     ----------
-    regularization, prior_mean, norm_bound
-        lambda, theta_0 and B, as for :class:`partial_monitoring.IDS`; the estimate is the
-        least-squares estimate over Theta.
+    regularization, prior_mean, norm_bound, half_life
+        lambda, theta_0, B and how fast observations are forgotten, as for
+        :class:`partial_monitoring.IDS`; the estimate is the least-squares estimate over Theta.
 
     Examples
     --------
@@ -62,6 +62,7 @@ class Greedy(EstimatingPolicy):
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
+    half_life: float | None = field(default=None, kw_only=True)
 
     confidence = staticmethod(paper())
     """Used only by ``Learner.status``."""
@@ -91,7 +92,7 @@ class EpsilonGreedy(Greedy):
 
     Parameters
     ----------
-    regularization, prior_mean, norm_bound
+    regularization, prior_mean, norm_bound, half_life
         As for :class:`Greedy`.
     epsilon
         The probability of playing any action, each as likely.
@@ -138,7 +139,7 @@ class SquareCB(Greedy):
 
     Parameters
     ----------
-    regularization, prior_mean, norm_bound
+    regularization, prior_mean, norm_bound, half_life
         As for :class:`Greedy`.
     exploration
         Larger is greedier.

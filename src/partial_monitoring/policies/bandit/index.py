@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,12 @@ from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.policies.estimating import EstimatingPolicy
+from partial_monitoring.policies.ids.gaps import AT_MOST
 from partial_monitoring.policies.ids.information import log_det
 from partial_monitoring.policies.ids.ratio import information_ratio
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.units import NATS, Units
 from partial_monitoring.validation import Array, boolean
 
 
@@ -40,6 +42,10 @@ class IndexPolicy(EstimatingPolicy):
     def index(self, confidence: ConfidenceSet, uniforms: Array) -> Array:
         """Return what is played the largest of, shape (n, k)."""
         raise NotImplementedError
+
+    def units(self, state: Any = None) -> Units:
+        """Return what gaps and information are measured in."""
+        return Units(AT_MOST, NATS)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         """Play the largest index, and say what may be lost and what it tells."""
@@ -78,6 +84,7 @@ class LinearIndexPolicy(IndexPolicy):
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
     allow_partial: bool = False
+    half_life: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class LinUCB(LinearIndexPolicy):
 
     Parameters
     ----------
-    confidence, regularization, prior_mean, norm_bound
+    confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`; E_t is not cut by Theta here.
     allow_partial
         Play games whose actions do not show their own reward, as a negative control.

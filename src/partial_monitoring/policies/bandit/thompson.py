@@ -64,7 +64,7 @@ class LinTS(LinearIndexPolicy, Sampling):
 
     Parameters
     ----------
-    confidence, regularization, prior_mean, norm_bound, allow_partial
+    confidence, regularization, prior_mean, norm_bound, half_life, allow_partial
         As for :class:`LinUCB`.
     width
         "posterior": c = rho, the posterior of normal noise and the prior N(theta_0, rho^2/lambda

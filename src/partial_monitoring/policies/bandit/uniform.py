@@ -36,9 +36,9 @@ class Random:
     True
     """
 
-    needs: ClassVar[Needs] = Needs()
+    needs: ClassVar[Needs] = Needs(listed=False)
     card: ClassVar[Card] = Card(
-        "stochastic", "every game whose actions are listed", "none: linear regret", "O(1)", "none"
+        "stochastic", "every game without an oracle", "none: linear regret", "O(1)", "none"
     )
 
     def init(self, game: AnyGame, replicates: int) -> RandomState:
@@ -54,6 +54,8 @@ class Random:
     ) -> Choices:
         if context is None and state.game.traits.contexts:
             raise InvalidInput("context must be given, the game has contexts.")
+        if not state.game.traits.listed:
+            return self._unlisted(state.game.k, uniforms, available)
         game = context if is_unlisted(context) else state.game
         offered = np.ones((len(uniforms), game.k), dtype=bool)
         if context is not None and game is state.game:
@@ -62,6 +64,14 @@ class Random:
             offered &= np.asarray(available, dtype=bool)
         distribution = offered / offered.sum(axis=1, keepdims=True)
         return Choices(draw(distribution, uniforms), distribution)
+
+    @staticmethod
+    def _unlisted(k: int, uniforms: Array, available: Array | None) -> Choices:
+        """Choose among actions that are too many to list: the one candidate that was drawn."""
+        if available is not None:
+            raise InvalidInput("available cannot be given for a box; restrict the box instead.")
+        action = np.array([min(int(u * k), k - 1) for u in uniforms.tolist()])
+        return Choices(action, np.ones((len(action), 1)), candidates=action[:, None])
 
     def update(
         self,
@@ -73,10 +83,10 @@ class Random:
         return state
 
     def program(self, state: RandomState) -> Loops:
-        """Return rounds in compiled code; games with contexts have none."""
+        """Return rounds in compiled code; games with contexts and boxes have none."""
         from partial_monitoring.numerics.compiled.play_random import play
 
-        if state.game.traits.contexts:
-            raise NotCompiled("random actions are compiled for games without contexts")
+        if state.game.traits.contexts or not state.game.traits.listed:
+            raise NotCompiled("random actions are compiled for listed actions without contexts")
         share = np.full(state.game.k, 1 / state.game.k)
         return Loops(play, (np.cumsum(share),))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.forgetting import Forgetting, checked_half_life
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, Pending, is_unlisted
@@ -17,6 +19,7 @@ from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, expecting, seen
 from partial_monitoring.policies.program import Program, program_of
 from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
 
@@ -37,7 +40,8 @@ class CalibratedState:
         """
         if not is_unlisted(context) or self.rule != AnticipatingIndex():
             return self
-        rule, counted = gaussian_rule(self.game), self.known.least_squares()
+        half_life = self.known.model.forgetting.half_life
+        rule, counted = gaussian_rule(self.game, half_life), self.known.least_squares()
         known: Any = rule.init(self.game, len(counted.round))
         known = known.having_seen(counted.plays, counted.sums, counted.round)
         return CalibratedState(self.game, rule, replace(known, seen=self.known.seen))
@@ -64,6 +68,9 @@ class Calibrated:
         lambda times the bound of IDS, which plays where the budget is spent; the expected regret is
         then at most 1 + lambda times that bound. For games without contexts whose actions can be
         listed. None: no guard.
+    half_life
+        After how many rounds an observation weighs half, for a world that changes; None: nothing is
+        forgotten. Not for games over functions or boxes, nor with a guard.
 
     Examples
     --------
@@ -84,15 +91,24 @@ class Calibrated:
     needs: ClassVar[Needs] = Needs(listed=False)
 
     guard: float | None = None
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        set_fields(self, half_life=checked_half_life(self.half_life))
         if self.guard is not None:
             set_fields(self, guard=positive_number("guard", self.guard))
+            if self.half_life is not None:
+                raise InvalidInput(
+                    f"half_life must be None with a guard, whose bound is that of a world that "
+                    f"does not change; got {self.half_life:g}."
+                )
 
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
-        signals = signal_model(game)
-        rule: Policy[Any] = gaussian_rule(game) if signals is None else AnticipatingIndex()
+        signals = signal_model(game, Forgetting(self.half_life))
+        rule: Policy[Any] = AnticipatingIndex()
+        if signals is None:
+            rule = gaussian_rule(game, self.half_life)
         if self.guard is not None:
             rule = Guarded(rule, self.guard)
         elif signals is not None:
@@ -140,6 +156,10 @@ class Calibrated:
         """Return the compiled rounds of the rule, or say why there are none."""
         return program_of(state.rule, state.known)
 
+    def units(self, state: CalibratedState) -> Units:
+        """Return what the rule measures gaps and information in."""
+        return units_of(state.rule, state.known)
+
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what the guard proves; without one, where to find what was measured."""
         if self.guard is None:
@@ -152,8 +172,3 @@ class Calibrated:
         state = state.met(context)
         rule: Any = state.rule
         return rule.confidence_set(state.known, **seen(context))
-
-
-def rule_for(game: AnyGame) -> Policy[Any]:
-    """Return the rule that plays a kind of game."""
-    return gaussian_rule(game) if signal_model(game) is None else AnticipatingIndex()

@@ -24,6 +24,7 @@ from partial_monitoring.policies.ids.duels import duels_of
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.policy import Choices, Policy, draw, gathered, point_mass
+from partial_monitoring.policies.units import Units, units_of_parts
 from partial_monitoring.validation import LARGEST, SMALLEST, Array
 
 SHOWN = schedules.deviations(2.0)
@@ -38,7 +39,7 @@ LARGEST_LEVERAGE = 1e10
 """The prior is at least so strong that no row is larger than this many lambda."""
 
 
-def gaussian_rule(game: AnyGame) -> Policy[Any]:
+def gaussian_rule(game: AnyGame, half_life: float | None = None) -> Policy[Any]:
     """Return the rule for a game whose feedback counts as Gaussian."""
     lam = prior_weight(game)
     if game.traits.duels and not game.traits.contexts:
@@ -47,10 +48,12 @@ def gaussian_rule(game: AnyGame) -> Policy[Any]:
             confidence=SHOWN,
             regularization=lam,  # type: ignore[arg-type]
             missed=MISSED_BY_SIGNS if signs else 2.0,
+            half_life=half_life,
         )
     build = ContextualIDS if game.traits.contexts else IDS
     parts = {"gap": gaps.improvement, "information": information.improvement}
-    return build(**parts, confidence=SHOWN, regularization=lam)  # type: ignore[arg-type]
+    options = {"confidence": SHOWN, "regularization": lam, "half_life": half_life}
+    return build(**parts, **options)  # type: ignore[arg-type]
 
 
 def prior_weight(game: Any) -> float | None:
@@ -102,6 +105,9 @@ class ImprovingDuels(DuelingIDS):
         actions, width = np.flatnonzero(available), len(available)
         view = View(state.through_pairs(actions, self.confidence), actions=actions, width=width)
         return gathered([(view, _listed(self).choose(view, uniforms))])
+
+    def units(self, state: Any = None) -> Units:
+        return units_of_parts(gaps.improvement, information.improvement)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence

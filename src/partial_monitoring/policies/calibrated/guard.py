@@ -27,6 +27,7 @@ from partial_monitoring.estimation.state import Pending
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids.ids import IDS
 from partial_monitoring.policies.policy import Choices, Policy, expecting, over_all_actions
+from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, brief
 
 FINENESS = 8
@@ -135,6 +136,10 @@ class Guarded:
         lost = gaps[np.arange(len(action)), action]
         rounds = state.certified.estimate.round
         return state.spent + lost <= state.budget.at(rounds), lost
+
+    def units(self, state: GuardedState) -> Units:
+        """Return what IDS measures gaps and information in."""
+        return units_of(self.ids, state.certified)
 
     def confidence_set(self, state: GuardedState) -> Any:
         """Return E_t of IDS."""

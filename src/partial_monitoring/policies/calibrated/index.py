@@ -42,6 +42,10 @@ label-efficient prediction with two outcomes, one opponent of pricing with five 
 random games, so that regret is low and few runs stay wrong for long; ``benchmarks/regret.py`` plays
 others."""
 
+SERVES = 0.5
+"""What is forgotten serves as if at most this many half-lives had been played; chosen, with the
+weights of ``estimation.forgetting``, on switching and still truths of apple tasting and pricing."""
+
 MOST_ON_DEVICE = 20_000
 """Largest number of entries of matrices in the memory of a thread of a GPU."""
 
@@ -81,7 +85,7 @@ class AnticipatingIndex:
                 pareto[group] = rivals.pareto[group]
         action, (costs, saved) = np.empty(n, dtype=np.int64), np.empty((2, n, model.game.k))
         index.decide_each(
-            index.Rule(WEIGHT, ROUNDS, RATE),
+            _rule(state),
             positions,
             pareto,
             state.round,
@@ -125,14 +129,20 @@ class AnticipatingIndex:
         return state.confidence(schedules.paper(), context)
 
 
+def _rule(state: ProfileState) -> Any:
+    """Return the constants of the rule for compiled functions."""
+    from partial_monitoring.numerics.compiled.index import Rule
+
+    half_life = state.model.forgetting.half_life
+    return Rule(WEIGHT, ROUNDS, RATE, np.inf if half_life is None else SERVES * half_life)
+
+
 class IndexProgram:
     """The anticipating index in compiled code; no random numbers are used."""
 
     def __init__(self, state: ProfileState) -> None:
-        from partial_monitoring.numerics.compiled.index import Rule
-
         self.actions, self.known = state.model.table, state.known()
-        self.rule = Rule(WEIGHT, ROUNDS, RATE)
+        self.rule = _rule(state)
         self._shown = state.model.game.m
 
     @property

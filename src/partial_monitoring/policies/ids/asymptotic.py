@@ -37,6 +37,7 @@ from partial_monitoring.estimation.state import Prior
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids.cells import cell_information
+from partial_monitoring.policies.ids.gaps import AT_MOST
 from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
     actions_of,
@@ -48,6 +49,7 @@ from partial_monitoring.policies.ids.sampling import Generalized
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.units import Units
 from partial_monitoring.validation import Array, Indices, one_of, positive_number
 
 Mask = NDArray[np.bool_]
@@ -211,6 +213,10 @@ class AsymptoticIDS:
         if self.alternatives == "cell":
             raise NotCompiled("quadratic programs find the nearest parameters of cells")
         return AsymptoticProgram(self, state.estimate, state.rule, state)
+
+    def units(self, state: AsymptoticState) -> Units:
+        """Return what gaps and information are measured in."""
+        return Units(AT_MOST, "evidence against the nearest parameters with another best action")
 
     def confidence_set(self, state: AsymptoticState) -> Ellipsoid:
         """Return the confidence set of the exploring rounds, which ``Learner.status`` reports."""

@@ -34,6 +34,7 @@ from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.program import Loops, NotCompiled
 from partial_monitoring.policies.promise import Promise, practical
+from partial_monitoring.policies.units import Units
 from partial_monitoring.validation import Array, Indices
 
 GAINS = ("variance", "mutual")
@@ -243,6 +244,14 @@ class BayesianIDS:
     def program(self, state: Belief) -> Loops:
         """Return the compiled rounds of finite games."""
         return state.loops(self._shape(state, np.arange(state.k)))
+
+    def units(self, state: Belief) -> Units:
+        """Return what gaps and information are measured in."""
+        bound = "a lower bound of the " if self.gain == "variance" else ""
+        return Units(
+            "what is expected to be lost per round, in units of reward",
+            f"{bound}information about which action is best, in nats",
+        )
 
     def promise(self, game: AnyGame | None) -> Promise:
         """Return what is proven."""

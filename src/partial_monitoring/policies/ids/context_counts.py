@@ -17,8 +17,9 @@ from partial_monitoring.model.contextual import same_context
 from partial_monitoring.policies.ids.plans import Plans
 from partial_monitoring.validation import Array, Indices
 
-MOST_UNLISTED = 1000
-"""Largest number of unlisted contexts that are kept, the last ones that came."""
+MOST_UNLISTED = 100
+"""Largest number of unlisted contexts that are kept, the last ones that came: a decision is made
+for all of them together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class CountingState(ContextualState):
     @property
     def replayed(self) -> bool:
         """Whether the state is saved as its observations, because it has grown since the start."""
-        return len(self.unlisted) > 0 or super().replayed
+        return len(self.unlisted) > 0
 
     def everywhere(self, schedule: Schedule) -> Ellipsoid:
         """Return E_t, seen through the actions of all contexts."""

@@ -127,6 +127,8 @@ def listed_of(state: ContextualState, *, paired: bool) -> Any:
         np.array([part.shows_own_reward for part in parts]),
         _flat(numbers).astype(np.int64),
         _flat([own.argsort() for own in numbers]).astype(np.int64),
+        state.design.forgetting.keep,
+        state.design.forgetting.memory,
     )
 
 

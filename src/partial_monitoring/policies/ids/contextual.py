@@ -36,7 +36,7 @@ class ContextualIDS(IDS):
 
     Parameters
     ----------
-    gap, information, confidence, regularization, prior_mean, norm_bound
+    gap, information, confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`.
     sampling
         ``pm.sampling.exact`` or ``.generalized(kappa)``, which say kappa. For E2D, which needs no
@@ -55,7 +55,8 @@ class ContextualIDS(IDS):
         contexts that came, each counted once more than it came; "growing": likewise, but only of
         those that came. A context is counted when its round is told, so rounds that show nothing
         must be told, too. If the distribution is learned, contexts that the game does not list join
-        it when they come; if it is known, in them the kernel is that of conditional IDS.
+        it when they come, the last 100 of them; if it is known, in them the kernel is that of
+        conditional IDS.
     integrated
         Estimate the gaps of whole plans, one action for each context, which is tighter; for games
         with few plans, known chances and the exact solver. A round in which not all actions are

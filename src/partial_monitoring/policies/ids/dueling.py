@@ -9,7 +9,7 @@ ah costs at most a factor of 4 in the information ratio.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +20,14 @@ from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.card import Card
+from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids import sampling as sampling_rules
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
 from partial_monitoring.policies.ids.sampling import Generalized, SamplingRule, as_rule
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, draw, point_mass
 from partial_monitoring.policies.promise import Promise, of_parts
+from partial_monitoring.policies.units import NATS, Units
 from partial_monitoring.validation import Array
 
 
@@ -35,7 +37,7 @@ class DuelingIDS(DuelPolicy):
 
     Parameters
     ----------
-    sampling, confidence, regularization, prior_mean, norm_bound
+    sampling, confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`.
 
     Examples
@@ -57,13 +59,14 @@ class DuelingIDS(DuelPolicy):
         "Kirschner and Krause (2021); Kirschner, Lattimore and Krause (2023)",
     )
 
-    needs: ClassVar[Needs] = Needs(duels=True, contexts=False)
+    needs: ClassVar[Needs] = Needs(listed=False, duels=True, contexts=False)
 
     sampling: SamplingRule = sampling_rules.exact
     confidence: Schedule = field(default_factory=schedules.paper)
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checked_options(self, ("sampling", "confidence"))
@@ -72,7 +75,12 @@ class DuelingIDS(DuelPolicy):
         """Return what is proven: considering only the greedy item's duels costs a factor of 4."""
         words: str = getattr(self.confidence, "promise", "")
         missing = [] if as_rule(self.sampling) == Generalized() else ["this sampling rule"]
+        missing += [] if self.half_life is None else ["forgetting"]
         return of_parts(words and f"{words}, with 4 times the information ratio", missing)
+
+    def units(self, state: Any = None) -> Units:
+        """Return what gaps and information are measured in."""
+        return Units(gaps.AT_MOST, NATS)
 
     def choose(self, view: View, uniforms: Array) -> Choices:
         confidence = view.confidence

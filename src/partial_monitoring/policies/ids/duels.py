@@ -23,6 +23,7 @@ class DuelPolicy(EstimatingPolicy):
 
     def init(self, game: AnyGame, replicates: int) -> Any:
         refuse(self, game)
+        self.refuse_to_forget(game)
         return initial_duels(game, replicates, self.prior, draws=self.drawing)
 
     def decide(

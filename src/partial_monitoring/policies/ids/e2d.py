@@ -16,7 +16,7 @@ class E2D(IDS):
 
     Parameters
     ----------
-    gap, information, confidence, regularization, prior_mean, norm_bound
+    gap, information, confidence, regularization, prior_mean, norm_bound, half_life
         As for :class:`partial_monitoring.IDS`.
     sampling
         ``pm.sampling.e2d("anytime")``, whose multiple follows the rounds, or

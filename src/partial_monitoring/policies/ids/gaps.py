@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.policies.units import measured
 from partial_monitoring.validation import Array
 
 __all__ = ["exact", "improvement", "mean", "relaxed"]
@@ -21,6 +22,8 @@ __all__ = ["exact", "improvement", "mean", "relaxed"]
 def __dir__() -> list[str]:
     return __all__
 
+
+AT_MOST = "at most, per round, in units of reward"
 
 GapEstimate = Callable[[Any, Any], Array]
 
@@ -34,6 +37,7 @@ def in_groups(function: Function) -> Function:
 
 
 @in_groups
+@measured(AT_MOST)
 def exact(game: Any, confidence: ConfidenceSet) -> Array:
     """Return max over b and theta in E_t of <phi_b - phi_a, theta>, the largest plausible gap.
 
@@ -43,6 +47,7 @@ def exact(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 @in_groups
+@measured(AT_MOST)
 def relaxed(game: Any, confidence: ConfidenceSet) -> Array:
     """Return delta + max over E_t of <phi_g - phi_a, theta>, through the greedy action g.
 
@@ -53,6 +58,7 @@ def relaxed(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 @in_groups
+@measured(AT_MOST)
 def mean(game: Any, confidence: ConfidenceSet) -> Array:
     """Return min(delta + <phi_g - phi_a, theta_hat>, T), the gap at the estimate plus delta.
 
@@ -63,6 +69,7 @@ def mean(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 @in_groups
+@measured("what is expected to be lost per round, in units of reward")
 def improvement(game: Any, confidence: ConfidenceSet) -> Array:
     """Return sum_b delta_b + <phi_g - phi_a, theta_hat>, what is expected to be lost.
 

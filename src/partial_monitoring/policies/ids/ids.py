@@ -29,6 +29,7 @@ from partial_monitoring.policies.ids.sampling import Generalized, Rule, Sampling
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.policies.promise import Promise, of_parts
+from partial_monitoring.policies.units import Units, units_of_parts
 from partial_monitoring.validation import Array
 
 
@@ -56,6 +57,9 @@ class IDS(EstimatingPolicy):
     norm_bound
         B, the largest distance of the truth from it; by default that of Theta, and 1 on unbounded
         sets.
+    half_life
+        After how many rounds an observation weighs half, for a world that changes; None: nothing is
+        forgotten. Not for games over functions or boxes.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class IDS(EstimatingPolicy):
     regularization: float = 1.0
     prior_mean: ArrayLike | None = None
     norm_bound: float | None = None
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checked_options(self, ("gap", "information", "sampling", "confidence"))
@@ -120,6 +125,10 @@ class IDS(EstimatingPolicy):
 
         return ids_program(self, state)
 
+    def units(self, state: Any = None) -> Units:
+        """Return what gaps and information are measured in."""
+        return units_of_parts(self.gap, self.information)
+
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what is proven of these parts, on a game or wherever the theory holds."""
         words: str = getattr(self.confidence, "promise", "")
@@ -142,6 +151,7 @@ class IDS(EstimatingPolicy):
             "this information": self.information in gains,
             "this sampling rule": as_rule(self.sampling) == Generalized(),
             "candidates of a box": game is None or game.traits.listed,
+            "forgetting": self.half_life is None,
         }
         return [part for part, known in covered.items() if not known]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.ids.gaps import in_groups
+from partial_monitoring.policies.units import NATS, measured
 from partial_monitoring.validation import Array
 
 __all__ = ["directed", "directed_relaxed", "improvement", "log_det"]
@@ -25,6 +26,7 @@ InformationGain = Callable[[Any, Any], Array]
 
 
 @in_groups
+@measured(NATS)
 def log_det(game: Any, confidence: ConfidenceSet) -> Array:
     """Return 1/2 log det(I + (M_a W) W_t^-1 (M_a W)'), the mutual information with the parameter.
 
@@ -36,6 +38,10 @@ def log_det(game: Any, confidence: ConfidenceSet) -> Array:
     return np.asarray(half_log_dets(signals))
 
 
+DIRECTED = "squared distance of what the two plausible truths that differ most show, over 2 beta"
+
+
+@measured(DIRECTED)
 def directed(game: Any, confidence: ConfidenceSet) -> Array:
     """Return |M_a (theta+ - theta-)|^2 / (2 beta), information about the actions that compete.
 
@@ -46,6 +52,7 @@ def directed(game: Any, confidence: ConfidenceSet) -> Array:
     return confidence.directed(relaxed=False)
 
 
+@measured(DIRECTED)
 def directed_relaxed(game: Any, confidence: ConfidenceSet) -> Array:
     """Return the directed information with pairs of the greedy action only, Pareto or not.
 
@@ -55,6 +62,7 @@ def directed_relaxed(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 @in_groups
+@measured("how much of the expected improvements by others it explains, in units of reward")
 def improvement(game: Any, confidence: ConfidenceSet) -> Array:
     """Return sum_b delta_b |M_a V_t^-1 u_b|^2 / (|u_b|^2 (1 + |M_a|^2)), for u_b = phi_b - phi_g.
 

@@ -243,7 +243,18 @@ def estimate_of(policy: Any, state: Any) -> Estimate:
     estimate: Estimate = state.estimate
     if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
         raise NotCompiled("the confidence sets are no ellipsoids")
+    if estimate.design.forgetting.active and not _forgets_in_loops(
+        estimate.design, parts_of(state)
+    ):
+        raise NotCompiled("forgetting is compiled for small games that are well conditioned")
     return estimate
+
+
+def _forgets_in_loops(design: Design, parts: tuple[Design, ...]) -> bool:
+    """Whether Gram matrices that forget stay so small that loops never need the data themselves."""
+    rows = max(own.maps.shape[1] for own in parts or (design,))
+    count = rows * (1 + design.forgetting.memory)
+    return in_loops(design) and design.rank + design.leverage * count <= ILL_CONDITIONED
 
 
 def parts_of(state: Any) -> tuple[Design, ...]:
@@ -302,6 +313,8 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         int(best[0]) if len(best) else -1,
         np.array(design.always_best),
         np.array(design.hidden_lengths),
+        design.forgetting.keep,
+        design.forgetting.memory,
     )
 
 
