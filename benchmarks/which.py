@@ -243,7 +243,9 @@ def timed(settings: tuple[Setting, ...]) -> list[Row]:
         for name, policy in setting.policies.items():
             with one_thread():
                 times = setting.times(policy)
-            rows.append((*head, name, cells[name], *map(show, times)))
+            rows.append(
+                (*head, name, cells[name], *(show(time).replace("us", "µs") for time in times))
+            )
             head = ("", "")
     return rows
 
