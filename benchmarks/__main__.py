@@ -29,6 +29,7 @@ from benchmarks import (
     segments,
     size,
     windows,
+    which,
 )
 
 PARTS = {
@@ -51,6 +52,7 @@ PARTS = {
     "segments": segments,
     "windows": windows,
     "size": size,
+    "which": which,
 }
 
 SEEDED = ("box_duels", "regret_gaussian", "segments")
@@ -66,12 +68,15 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS | BY_NAME))
     parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
     parser.add_argument("--sizes", type=int, nargs="+", default=gpu.SIZES, help="actions, for gpu")
+    parser.add_argument("--write", action="store_true", help="which: into docs/which-policy.md")
     given = parser.parse_args()
     console = Console(width=160)
     for name in given.names or PARTS:
         part = (PARTS | BY_NAME)[name]
         if name in BY_NAME:
             tables = part.run(tuple(given.sizes))
+        elif name == "which":
+            tables = which.run(given.write)
         else:
             tables = part.run(given.seeds) if name in SEEDED else part.run()
         for table in tables if isinstance(tables, list) else [tables]:

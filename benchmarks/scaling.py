@@ -1,70 +1,89 @@
-"""How the cost of a round grows with actions, dimension, rows, rounds and seeds."""
+"""How the cost of a round grows with actions, dimension, rounds and seeds: a table and a figure.
+
+``python -m benchmarks scaling`` draws docs/assets/cost.png, which docs/speed.md shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 import partial_monitoring as pm
+from benchmarks.engine import unit_features
+from benchmarks.timing import fastest, one_thread, show
 
-TARGET = Path(__file__).parent / "results" / "scaling.svg"
-POLICY = pm.IDS(gap=pm.gaps.relaxed)
-
-
-def game_of(k: int, d: int, m: int) -> pm.Game:
-    rng = np.random.default_rng(0)
-    phi = rng.standard_normal((k, d)) / np.sqrt(d)
-    return pm.Game(phi, rng.standard_normal((k, m, d)) / np.sqrt(d), pm.AllParameters(d))
-
-
-def per_round(k: int = 100, d: int = 10, m: int = 1, t: int = 0, seeds: int = 10) -> float:
-    """Return the time of a round of all seeds, after t rounds were played."""
-    game = game_of(k, d, m)
-    state = POLICY.init(game, seeds)
-    rng = np.random.default_rng(1)
-    took = []
-    for round_number in range(t + 12):
-        start = perf_counter()
-        choice = POLICY.decide(state, rng.random(seeds))
-        state = POLICY.update(state, choice.action, rng.standard_normal((seeds, m)))
-        if round_number >= t + 2:
-            took.append(perf_counter() - start)
-    return float(np.median(took))
+TARGET = Path(__file__).parents[1] / "docs" / "assets" / "cost.png"
+POLICIES: dict[str, Any] = {
+    "default": pm.Calibrated(),
+    "IDS": pm.IDS(),
+    "LinTS": pm.LinTS(),
+}
+COLOURS = ("#0072b2", "#d55e00", "#009e73")
+K, D, ROUNDS, SIMULATED = 100, 10, 100, 100
 
 
-AXES: dict[str, tuple[list[int], Callable[[int], float]]] = {
-    "actions k": ([10, 100, 1000, 10_000, 100_000], lambda n: per_round(k=n, seeds=1)),
-    "dimension d": ([2, 5, 10, 20, 50, 100], lambda n: per_round(d=n)),
-    "rows m": ([1, 2, 4, 8], lambda n: per_round(m=n)),
-    "rounds t": ([1, 10, 100, 1000, 5000], lambda n: per_round(t=n)),
-    "seeds": ([1, 10, 100, 1000], lambda n: per_round(seeds=n)),
+def bandit(k: int = K, d: int = D) -> pm.Game:
+    return pm.games.linear_bandit(unit_features(k, d))
+
+
+def live(policy: Any, k: int = K, d: int = D, t: int = 0) -> float:
+    """Return the median time of one ask and one tell, after t rounds of logged data."""
+    learner, rng, taken = pm.Learner(bandit(k, d), policy), np.random.default_rng(0), []
+    if t:
+        actions = rng.integers(k, size=t)
+        learner.tell_past(actions.tolist(), rng.standard_normal((t, 1)).tolist())
+    for _ in range(ROUNDS):
+        start = process_time()
+        learner.tell(learner.ask(), rng.standard_normal(1))
+        taken.append(process_time() - start)
+    return float(np.median(taken[5:]))
+
+
+def simulated(policy: Any, seeds: int) -> float:
+    """Return the time of a simulated round of all seeds together."""
+    marks = {"horizon": SIMULATED, "checkpoints": [SIMULATED]}
+
+    def play() -> None:
+        pm.simulate(bandit(), {"one": policy}, "random", seeds=seeds, **marks)  # type: ignore[arg-type]
+
+    return fastest(play, repeat=2, seconds=0.1, clock=process_time) / SIMULATED
+
+
+AXES: dict[str, tuple[list[int], Callable[[Any, int], float]]] = {
+    "actions k": ([10, 100, 1000, 10_000], lambda policy, n: live(policy, k=n)),
+    "features d": ([2, 5, 10, 20, 50, 100], lambda policy, n: live(policy, d=n)),
+    "rounds before": ([1, 10, 100, 1000, 10_000], lambda policy, n: live(policy, t=n)),
+    "seeds, simulated": ([1, 10, 100], simulated),
 }
 
 
 def run() -> Table:
+    """Measure all axes, others at k = 100 and d = 10, and draw them."""
     from matplotlib.figure import Figure
 
     table = Table(
-        title=f"Growth of the time of a round, relaxed gaps on R^d (figure: {TARGET.name})"
+        title=f"Time of a round of a linear bandit on a ball, k = {K}, d = {D} ({TARGET.name})"
     )
-    for column in ("axis", "from", "to", "time at first", "time at last", "last power of growth"):
+    for column in ("axis", "policy", "from", "to", "time at first", "at last", "last power"):
         table.add_column(column)
-    figure = Figure(figsize=(12, 2.8), layout="constrained")
+    figure = Figure(figsize=(10, 2.8), layout="constrained")
     panels = figure.subplots(1, len(AXES), sharey=True)
-    per_round()
-    for panel, (name, (sizes, measure)) in zip(panels, AXES.items(), strict=True):
-        times = [measure(size) for size in sizes]
-        panel.loglog(sizes, np.array(times) * 1e6, marker="o", color="#0072b2")
-        panel.set_xlabel(name)
-        panel.grid(alpha=0.3)
-        power = np.log(times[-1] / times[-2]) / np.log(sizes[-1] / sizes[-2])
-        ends = (f"{times[0] * 1e6:.0f} us", f"{times[-1] * 1e6:.0f} us")
-        table.add_row(name, str(sizes[0]), str(sizes[-1]), *ends, f"{power:.2f}")
+    with one_thread():
+        for panel, (name, (sizes, measure)) in zip(panels, AXES.items(), strict=True):
+            for colour, (own, policy) in zip(COLOURS, POLICIES.items(), strict=True):
+                times = [measure(policy, size) for size in sizes]
+                panel.loglog(sizes, np.array(times) * 1e6, marker=".", color=colour, label=own)
+                power = np.log(times[-1] / times[-2]) / np.log(sizes[-1] / sizes[-2])
+                ends = show(times[0]), show(times[-1])
+                table.add_row(name, own, str(sizes[0]), str(sizes[-1]), *ends, f"{power:.2f}")
+            panel.set_xlabel(name)
+            panel.grid(alpha=0.3)
     panels[0].set_ylabel("microseconds a round")
-    TARGET.parent.mkdir(exist_ok=True)
-    figure.savefig(TARGET)
+    panels[0].legend(frameon=False)
+    figure.savefig(TARGET, dpi=150)
     return table
