@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.weights import forgotten, weighed, weighed_triangle
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
@@ -337,7 +338,8 @@ def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) and residuals (n, m) are taken in."""
     design, before = estimate.design, estimate
     if design.forgetting.active:
-        estimate = _forgetting(estimate)
+        gram, vector = forgotten(design, before.round, before.gram, before.vector)
+        estimate = replace(estimate, gram=gram, vector=vector)
     triangle = estimate.triangle
     if triangle.size and not design.forgetting.active:
         triangle = compiled.linear.rotate_in(triangle, rows, residual)
@@ -365,49 +367,11 @@ def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
         signals = variances[:, :, None, None]
     if design.forgetting.active:
         rounds = np.minimum(rounds, design.forgetting.memory)
-        gram, vector, triangle = _weighed(before, rows, residual, rounds, gram, vector)
+        gram, vector = weighed(design, rounds, gram, vector)
+        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
     of_actions = means, variances, signals, estimate.plays, estimate.sums
     known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
     return _refresh_some(known, due) if due.any() else known
-
-
-def _forgetting(estimate: Estimate) -> Estimate:
-    """Return the estimate with weights gamma^i for observations of age i from 1 on.
-
-    What follows from the Gram matrix is left as it was.
-    """
-    from partial_monitoring.numerics.compiled import forgetting
-
-    design = estimate.design
-    keep = design.forgetting.keep
-    factors = keep / forgetting.scales(keep, estimate.round - 1)
-    own = estimate.gram, estimate.vector, factors, design.regularization
-    gram, vector = forgetting.weigh_each(*own)
-    return replace(estimate, gram=gram, vector=vector)
-
-
-def _weighed(
-    before: Estimate, rows: Array, residual: Array, rounds: Indices, gram: Array, vector: Array
-) -> tuple[Array, Array, Array]:
-    """Return gram, vector and triangle with the weights c gamma^i of the next rounds (n,).
-
-    gram and vector are given with the weights gamma^i, the triangle is that of the estimate
-    ``before`` the rows (n, m, r) and residuals (n, m) came.
-    """
-    from partial_monitoring.numerics.compiled import forgetting
-
-    design = before.design
-    keep, lam = design.forgetting.keep, design.regularization
-    old, new = (forgetting.scales(keep, own - 1)[:, None, None] for own in (before.round, rounds))
-    kept = keep * new / old  # at most 1
-    again = np.sqrt((1.0 - kept) * lam) * np.eye(design.rank)
-    triangle = np.sqrt(kept) * before.triangle
-    if triangle.size:
-        nothing = np.zeros(again.shape[:2])
-        triangle = compiled.linear.rotate_in(triangle, again, nothing)
-        size = np.sqrt(new)
-        triangle = compiled.linear.rotate_in(triangle, size * rows, size[:, 0] * residual)
-    return *forgetting.weigh_each(gram, vector, new[:, 0, 0], lam), triangle
 
 
 def refresh_period(design: Design) -> int:
