@@ -180,6 +180,7 @@ DELAYS = tuple(
 )
 """The same games with answers that come in batches."""
 
+FORGETTING = {"default, half_life=2000": pm.Calibrated(half_life=2000)}
 CHANGED = {
     "2 actions (easy)": [[0.9, 0.1], [0.2, 0.8]],
     "3 actions (hard)": [[0.9, 0.1], [0.1, 0.9]],
@@ -200,9 +201,9 @@ MOVING = tuple(
         CHANGED.items(),
         (pm.games.apple_tasting, pm.games.label_efficient, pm.games.bernoulli_bandit),
         (
-            named("ids", "randcbp", "feedexp3", "exp_by_opt", "neighborhood_watch2"),
-            named("ids", "randcbp", "feedexp3", "exp_by_opt"),
-            named("thompson", "ucb1", "tsallis_inf", "exp_by_opt"),
+            named() | FORGETTING | named("ids", "randcbp", "feedexp3", "exp_by_opt"),
+            named() | FORGETTING | named("ids", "randcbp", "feedexp3", "exp_by_opt"),
+            named() | FORGETTING | named("thompson", "ucb1", "tsallis_inf", "exp_by_opt"),
         ),
         strict=True,
     )
