@@ -10,7 +10,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 
-HORIZON, PAIRS, SEEDS = 10_000, 12, 4
+HORIZON, PAIRS, SEEDS = 10_000, 24, 2
 
 HALF_LIFE = 2000.0
 """The half-life of the promise: with one switch at half of the rounds at most 0.5 times the regret

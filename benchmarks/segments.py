@@ -14,7 +14,7 @@ from rich.table import Table
 
 import partial_monitoring as pm
 
-HORIZON, SEGMENTS = 1000, 5
+HORIZON, LONGER, SEGMENTS = 1000, 4000, 5
 GUESSED = 0.3
 """The scale of deviations that the prior says, whatever the true one is."""
 
@@ -75,9 +75,14 @@ def regrets(
 
 
 def run(seeds: int = 200) -> list[Table]:
-    """Return the mean regret of all ways to learn, for several true scales."""
+    """Return the mean regret of all ways to learn: for several true scales, and in more rounds."""
+    return [compared((0.1, 0.3, 1.0, 10.0), seeds, HORIZON), compared((0.3,), seeds, LONGER)]
+
+
+def compared(scales: tuple[float, ...], seeds: int, horizon: int) -> Table:
+    """Return the mean regret of all ways to learn on truths of several scales."""
     table = Table(
-        title=f"Regret after {HORIZON:,} rounds in {SEGMENTS} segments, {seeds} seeds, by default"
+        title=f"Regret after {horizon:,} rounds in {SEGMENTS} segments, {seeds} seeds, by default"
     )
     for column in (
         "game",
@@ -90,8 +95,8 @@ def run(seeds: int = 200) -> list[Table]:
     ):
         table.add_column(column)
     for name, build in GAMES.items():
-        for scale in (0.1, 0.3, 1.0, 10.0):
-            found = regrets(build(), scale, seeds)
+        for scale in scales:
+            found = regrets(build(), scale, seeds, horizon)
             cells = [f"{r.mean():.1f} ± {r.std() / np.sqrt(len(r)):.1f}" for r in found.values()]
             table.add_row(name, f"{scale:g}", *cells)
-    return [table]
+    return table

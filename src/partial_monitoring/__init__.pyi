@@ -36,10 +36,12 @@ from .kernels import candidates as candidates
 from .kernels import readings as readings
 from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
+from .learner.moved import Moved as Moved
 from .learner.off_policy import off_policy as off_policy
 from .learner.open import OpenDecision as OpenDecision
 from .learner.status import Status as Status
 from .learner.values import OffPolicy as OffPolicy
+from .learner.votes import Votes as Votes
 from .learner.window import Window as Window
 from .model.any_game import AnyGame as AnyGame
 from .model.box import KernelBoxGame as KernelBoxGame

@@ -136,9 +136,11 @@ def as_lines(lines: Iterable[str]) -> str:
 
 
 def as_text(sheets: Sequence[Sheet], *, width: int = 100) -> str:
-    """Render without colour, for ``print``."""
+    """Render without colour, for ``print``; beyond the width if labels take most of it."""
     from rich.console import Console
 
+    labels = (row[0].text for sheet in sheets for row in sheet.rows)
+    width += max(0, max(map(len, labels), default=0) - width // 2)
     buffer = StringIO()
     console = Console(file=buffer, width=width, color_system=None, highlight=False)
     render(sheets, console)

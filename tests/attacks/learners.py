@@ -129,6 +129,44 @@ def past_contexts(learner: pm.Learner, value: Any) -> None:
     learner.tell_past([0, 0], [[0.25], [0.25]], value)
 
 
+def past_counts(learner: pm.Learner, value: Any) -> None:
+    told = [0, 0], [signal_or_number(learner)] * 2, *([[0, 0]] if options(learner) else [])
+    learner.tell_past(*told, counts=value)
+
+
+def past_weights(learner: pm.Learner, value: Any) -> None:
+    told = [0, 0], [signal_or_number(learner)] * 2, *([[0, 0]] if options(learner) else [])
+    learner.tell_past(*told, weights=value)
+
+
+def past_probabilities(learner: pm.Learner, value: Any) -> None:
+    told = [0, 0], [signal_or_number(learner)] * 2, *([[0, 0]] if options(learner) else [])
+    learner.tell_past(*told, probabilities=value)
+
+
+def past_columns(learner: pm.Learner, value: Any) -> None:
+    learner.tell_past({"action": [0], "observation": [[0.25]]}, columns=value)
+
+
+def signal_or_number(learner: pm.Learner) -> Any:
+    game: Any = learner.game.at(0) if learner.game.traits.contexts else learner.game
+    return signal(game, 0) if game.traits.finite else [0.25] * game.row_count(0)
+
+
+def won(learner: pm.Learner, value: Any) -> None:
+    twin = deepcopy(learner)
+    twin.tell(twin.ask(**options(twin)), wins=value, of=5)
+
+
+def voted(learner: pm.Learner, value: Any) -> None:
+    twin = deepcopy(learner)
+    twin.tell(twin.ask(**options(twin)), wins=1, of=value)
+
+
+def moved(learner: pm.Learner, value: Any) -> None:
+    learner.moved_to(value)
+
+
 def saved_to(learner: pm.Learner, value: Any) -> None:
     learner.save(value)
 
@@ -156,6 +194,13 @@ USES: dict[str, Callable[[pm.Learner, Any], None]] = {
     "tell_past(actions": past_actions,
     "tell_past(observations": past_answers,
     "tell_past(contexts": past_contexts,
+    "tell_past(counts": past_counts,
+    "tell_past(weights": past_weights,
+    "tell_past(probabilities": past_probabilities,
+    "tell_past(columns": past_columns,
+    "tell(wins": won,
+    "tell(of": voted,
+    "moved_to(game": moved,
     "save(path": saved_to,
     "replay(events": replayed,
     "status(context": seen,

@@ -32,6 +32,9 @@ def test_decisions_name_both_items() -> None:
     assert decision.label == f"{decision.first} | {decision.second}"
     assert divmod(decision.action, 3) == (ITEMS.index(decision.first), ITEMS.index(decision.second))
     assert decision.to_dict()["first"] == decision.first
+    status = learner.status()
+    assert (status.item, status.settings) == (status.best, None)
+    assert status.action == ITEMS.index(status.item)
     bandit = pm.Learner(pm.games.linear_bandit()).ask()
     assert (bandit.first, bandit.second, bandit.settings) == (None, None, None)
     assert "first" not in bandit.to_dict()

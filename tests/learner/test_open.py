@@ -135,7 +135,7 @@ def test_history_keeps_what_lapsed_and_forgets_what_was_cancelled() -> None:
     ]
     assert [event["kind"] for event in learner.events] == ["ask"] * 3 + ["lapse", "tell", "cancel"]
     log = read_log(learner, None)
-    assert (len(log), log.notes) == (1, ("1 decisions without an answer are left out.",))
+    assert (len(log), log.notes) == (1, ("1 decision without an answer is left out.",))
 
 
 def test_of_an_action_that_shows_nothing_none_is_the_observation() -> None:

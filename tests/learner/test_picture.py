@@ -115,7 +115,7 @@ def test_over_a_box_the_best_points_are_drawn() -> None:
     assert axes.get_yticklabels()[0].get_text() == table.rows[0].label
     assert sum(row.plays for row in table) == 6
     assert table.heads == ("earns", "from", "to", "plays", "may be best")
-    places = np.array([learner.game.point(row.action) for row in table if not row.plays])
+    places = np.array([learner.game.point(row.action) for row in table])
     apart = np.abs(places[:, None] - places).max(axis=2) + 99 * np.eye(len(places))
     assert apart.min() >= 0.03 * 20 * (1 - 1e-9)
 

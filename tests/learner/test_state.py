@@ -145,6 +145,15 @@ def test_an_amended_log_is_folded_again(tmp_path: Path) -> None:
     assert known(pm.Learner.load(tmp_path / "learner.json", storage=log)) == expected
 
 
+@pytest.mark.parametrize("policy", [None, pm.IDS(half_life=20.0)], ids=["default", "forgets"])
+def test_what_is_forgotten_is_saved_as_it_is(policy: Any, tmp_path: Path) -> None:
+    learner = play(pm.Learner("dynamic_pricing", policy, storage=None), 80)
+    learner.reset()
+    play(learner, 10)
+    learner.save(tmp_path / "learner.json")
+    assert known(pm.Learner.load(tmp_path / "learner.json")) == known(learner)
+
+
 def test_contexts_with_longer_rows_are_saved(tmp_path: Path) -> None:
     """The estimate keeps how long the rows of all contexts are at most."""
     rng = np.random.default_rng(0)

@@ -51,7 +51,8 @@ def test_no_answer_is_lost_and_no_id_given_out_twice(policy: str, tmp_path: Path
         while not done.is_set():
             assert learner.status().round <= learner.round
             seen = learner.history
-            assert len({row["id"] for row in seen}) == len(seen)
+            ids = [row["id"] for row in seen if row["id"] is not None]  # the others are logged data
+            assert len(set(ids)) == len(ids)
             path = tmp_path / f"{number}.json"
             learner.save(path)
             for own in (pm.Learner.load(path), pickle.loads(pickle.dumps(learner))):
@@ -67,7 +68,7 @@ def test_no_answer_is_lost_and_no_id_given_out_twice(policy: str, tmp_path: Path
         for own in watching:
             own.result()
     asked, past = THREADS * PAIRS, THREADS * 2 * (PAIRS // 10)
-    assert len(set(names)) == asked == len(learner.history)
+    assert len(set(names)) == asked == len(learner.history) - past
     assert learner.round == learner.status().round == asked + past + 1
     assert not learner._session.open
     again = pm.Learner.replay(learner.game, policy, 1, learner.events)

@@ -69,6 +69,9 @@ def test_decisions_have_settings(tmp_path: Path) -> None:
     assert decision.to_dict()["settings"] == decision.settings
     assert len(set(decision.labels)) == len(decision.labels)
     learner.tell(decision, 0.3)
+    status = learner.status()
+    assert status.settings == learner.game.described(status.action)["settings"]
+    assert status.item is None
     learner.save(tmp_path / "learner.json")
     assert pm.Learner.load(tmp_path / "learner.json").ask().settings == learner.ask().settings
     unnamed = pm.KernelBoxGame(pm.kernels.Matern(2.5, 0.3), [0, 0], [1, 1])

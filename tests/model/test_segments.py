@@ -140,8 +140,11 @@ def test_a_parameter_by_segment_is_checked() -> None:
         game.joined({"a": [1, 0, 0], "b": [1, 1, 0]})
     with pytest.raises(InvalidInput, match="thetas"):
         game.joined({"a": [1, 0, 0]})
-    with pytest.raises(InvalidInput, match="theta must have 6 entries"):
-        game.split([1, 0, 0])
+    with pytest.raises(InvalidInput, match="thetas must be a dict with one theta per segment"):
+        game.joined([[1, 0, 0], [1, 0, 0]])
+    for theta in ([1, 0, 0], "many", [[1, 0], [0]], None):
+        with pytest.raises(InvalidInput, match="theta must have 6 entries"):
+            game.split(theta)
 
 
 # -- nothing shared is as good as apart ------------------------------------------------------------

@@ -157,6 +157,7 @@ def test_seeds_wait_by_themselves() -> None:
         ({"delay": lambda uniforms: "no"}, "delay must return"),
         ({"delay": lambda uniforms: uniforms - 2}, "at least 0"),
         ({"delay": stats.norm()}, "below 0"),
+        ({"delay": stats.geom}, "delay must be a distribution whose parameters are given"),
         ({"batch": 0}, "batch"),
         ({"batch": 2.5}, "batch"),
         ({"pending": "later"}, "pending"),

@@ -52,6 +52,8 @@ def test_a_small_lattice_is_played_like_the_list_of_its_points(policy: Any, nois
     np.testing.assert_allclose(known.lengths, same.lengths, atol=1e-9)
     assert one.status().best == two.status().best
     assert one.status().plausible == two.status().plausible
+    assert one.status().settings == box.item_shown(one.status().action)
+    assert one.status().item == box.item_label(two.status().action)
 
 
 @pytest.mark.parametrize("noise", ["sign", "none"])

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from partial_monitoring.learner.beginning import asked_in
+from partial_monitoring.learner.several import KEPT
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import is_whole
+
+SHOWN = ("round", "action", "label", "point", "probability", "probed", "context")
+"""What the history shows of an ask."""
 
 CLOSING = ("tell", "lapse", "cancel")
 """The kinds of events that close a decision."""
@@ -32,18 +37,18 @@ def amended(events: Iterable[Event]) -> list[Event]:
     right = {_decision(event): event for event in rows if _kind(event) == "amend"}
     if not right:
         return rows
-    known: dict[Any, bool] = {}  # which of the amended decisions counted by then
-    shift = 0  # how many more of them count now
+    known: dict[Any, int] = {}  # how often each of the amended decisions counted by then
+    shift = 0  # how much more they count now
     for place, event in enumerate(rows):
         kind, name = _kind(event), _decision(event)
         if kind == "ask" and shift and is_whole(event.get("round")):
             rows[place] = event | {"round": event["round"] + shift}
         elif kind in CLOSING and name in right:
             rows[place] = told_right(event, right[name])
-            known[name] = kind == "tell"
-            shift += (rows[place]["kind"] == "tell") - known[name]
+            known[name] = _count(event)
+            shift += _count(rows[place]) - known[name]
         elif kind == "amend" and name in known:
-            counts = "observation" in event
+            counts = _count(event)
             shift += known[name] - counts
             known[name] = counts
     return rows
@@ -55,6 +60,16 @@ def told_right(event: Event, amendment: Event) -> Event:
     if "observation" in amendment:
         return kept | {"kind": "tell", "observation": amendment["observation"]}
     return kept | {"kind": "lapse"}
+
+
+def _count(event: Event) -> int:
+    """Return how many observations an event counts for: one, none, or as many as votes."""
+    if "observation" not in event:
+        return 0
+    match event["observation"]:
+        case {"wins": _, "of": int(votes)}:
+            return votes
+    return 1
 
 
 def _kind(event: Any) -> Any:
@@ -69,15 +84,22 @@ def _decision(event: Any) -> Any:
 def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return the decisions of a log as rows of plain data, with what was observed.
 
-    Those that were cancelled are left out: their actions were never taken.
+    Those that were cancelled are left out: their actions were never taken. Logged data of a time
+    before the learner are rows, too, with the id None.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for event in amended(events):
         match event:
-            case {"kind": "ask", "decision": name}:
-                kept = ("round", "action", "label", "point", "probability", "probed", "context")
-                row = {"id": name} | {key: event[key] for key in kept if key in event}
-                rows[name] = row | {"observation": None}
+            case {"kind": "history", "seq": number}:
+                row = {key: event[key] for key in event if key not in ("seq", "kind")}
+                rows[None, number] = {"id": None} | row
+            case {"kind": "shown", "seq": number, "name": label}:
+                row = {key: event[key] for key in ("observation", *KEPT) if key in event}
+                rows[None, number] = {"id": None, "action": None, "label": label} | row
+            case {"kind": "ask"} | {"kind": "moved"}:
+                for ask in asked_in([event]):
+                    row = {"id": ask["decision"]} | {key: ask[key] for key in SHOWN if key in ask}
+                    rows[ask["decision"]] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
                 rows[name]["observation"] = event["observation"]
             case {"kind": "cancel", "decision": name}:

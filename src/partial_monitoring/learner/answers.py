@@ -10,8 +10,10 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import DecisionId, was_given_out
 from partial_monitoring.learner.observations import from_log, log_form, symbols
+from partial_monitoring.learner.several import fields_of, logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request, Step
+from partial_monitoring.learner.votes import Votes
 from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import Context
@@ -35,7 +37,9 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         event["context"] = spec.logged(context)
     vector = encoded(spec, context, action, request["observation"])
     event["observation"] = log_form(request["observation"], signal=spec.signals)
-    return Step(event, context, action, vector)
+    several = several_of(request, request["observation"], vector)
+    drawn = logged_probability(request)
+    return Step(event | fields_of(request), context, action, vector, None, drawn, several)
 
 
 def told(spec: Spec, session: Session, request: Request) -> Step:
@@ -59,7 +63,8 @@ def told(spec: Spec, session: Session, request: Request) -> Step:
     event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
     vector = encoded(spec, own.context, own.action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
-    return Step(event, own.context, own.action, vector, None, own.event["probability"])
+    several, drawn = several_of({}, seen, vector), own.event["probability"]
+    return Step(event, own.context, own.action, vector, None, drawn, several)
 
 
 def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:
@@ -175,8 +180,10 @@ def check_window(spec: Spec) -> None:
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what an action of a context showed as a vector (m,), or refuse it."""
+    length = max(spec.game.m, context.game.m)
+    if isinstance(observation, Votes):
+        return observation.mean(context, length)
     for item in observation if isinstance(observation, (list, tuple)) else (observation,):
         if isinstance(item, MaskedArray) and is_masked(item):
             raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
-    length = max(spec.game.m, context.game.m)
     return context.feedback.encode(context.game, action, observation, length)

@@ -147,7 +147,7 @@ class LearnerBase(Shown):
         """One row of plain data per decision: what it was, and the observation, as amended.
 
         The observation is None while it is awaited and if no answer came. Cancelled decisions are
-        left out.
+        left out. What was told by ``tell_past`` is there, too, with the id None.
         """
         return history_of(self.events)
 

@@ -20,8 +20,7 @@ MOST_ROWS, MOST_SHOWN = 200, 12
 """Largest numbers of actions in the table, and of those that are printed: those that earn most."""
 
 CROWDED = 0.03
-"""Points of a box that were never played are left out if they are closer to a better one, in edges
-of the box."""
+"""Points of a box closer than this to a better one, in edges of the box, count as that one."""
 
 HEADS = ("earns", "from", "to", "plays", "share", "next", "may be best")
 
@@ -41,12 +40,12 @@ class Belief:
     low, high
         The least and the largest value in the confidence set.
     plays
-        How often it was observed; in duels, in how many duels the item was.
+        How often it was observed; in duels, in how many duels the item was. Over a box, plays of
+        points within 3 % of the edges count as well.
     share
         Its share of the latest quarter of the plays, to within a 32nd of all.
     next
-        The probability that the next decision plays it; that of a point of a box is 0 unless it is
-        in the table.
+        The probability that the next decision plays it.
     may_be_best
         Whether it may still be best.
     """
@@ -181,6 +180,8 @@ class _Estimates(NamedTuple):
     more: int
     noun: str
     against: str = ""
+    counted: Mapping[int, int] = {}
+    """Numbers of points whose plays count for better ones that are close."""
 
 
 def table_of(
@@ -212,7 +213,9 @@ def table_of(
     since = _latest(observed.rounds)
     latest = {a: tally.plays - tally.before(since)[0] for a, tally in observed.actions.items()}
     recent = sum(latest.values())
-    often, lately, upcoming = (rows_of(game, own) for own in (plays, latest, chances))
+    often, lately, upcoming = (
+        _moved(rows_of(game, own), found.counted) for own in (plays, latest, chances)
+    )
     rows = []
     each = zip(found.numbers, found.labels, found.values.T.tolist(), found.best, strict=True)
     for number, label, (earns, low, high), plausible in each:
@@ -241,6 +244,14 @@ def rows_of(game: Any, actions: Mapping[int, float]) -> dict[int, float]:
     return items
 
 
+def _moved(rows: Mapping[int, float], counted: Mapping[int, int]) -> dict[int, float]:
+    """Return numbers of rows with some of them added to others."""
+    found: dict[int, float] = {}
+    for row, number in rows.items():
+        found[counted.get(row, row)] = found.get(counted.get(row, row), 0.0) + number
+    return found
+
+
 def _estimates(
     game: Any, confidence: Any, best: NDArray[np.bool_], played: Collection[int]
 ) -> _Estimates:
@@ -252,15 +263,16 @@ def _estimates(
         return _of_pairs(game, confidence, best)
     means, duels = confidence.means[0], game.traits.duels
     order, noun = _order(means), "item" if duels else "action"
+    counted: dict[int, int] = {}
     if at_points(game):
-        order, noun = _apart(game, confidence, order, played), "point"
+        (order, counted), noun = _apart(game, confidence, order, played), "point"
     first, chosen = int(order[0]), order[:MOST_ROWS]
     middle = means[chosen] - means[first] if duels else means[chosen]
     values = _values(middle, confidence.intervals(chosen, first if duels else None))
     numbers = [number_of(game, confidence, int(a)) for a in chosen]
     labels = [confidence.game.actions[a] for a in chosen]
     more, against = len(order) - len(chosen), labels[0] if duels else ""
-    return _Estimates(numbers, labels, values, best[chosen], more, noun, against)
+    return _Estimates(numbers, labels, values, best[chosen], more, noun, against, counted)
 
 
 def _of_pairs(game: Any, confidence: Any, best: NDArray[np.bool_]) -> _Estimates:
@@ -286,16 +298,24 @@ def _values(means: Array, ends: tuple[Array, Array]) -> Array:
     return np.stack([means, np.minimum(ends[0][0], means), np.maximum(ends[1][0], means)])
 
 
-def _apart(game: Any, confidence: Any, order: Indices, played: Collection[int]) -> Indices:
-    """Return the candidates that are played, and the best others that are not close to them."""
+def _apart(
+    game: Any, confidence: Any, order: Indices, played: Collection[int]
+) -> tuple[Indices, dict[int, int]]:
+    """Return the best candidates, none of them close to a better one, and where the others count.
+
+    That is a dict from the number of a point to that of the better one that is close.
+    """
     points = np.stack([confidence.game.point(int(a)) for a in order])
-    places = (points - game.low) / (game.high - game.low)
+    places, numbers = (points - game.low) / (game.high - game.low), game.nearest(points).tolist()
     kept: list[int] = []
-    for i, number in enumerate(game.nearest(points).tolist()):
-        near = kept and np.abs(places[kept] - places[i]).max(axis=1).min() < CROWDED
-        if number in played or (len(kept) < MOST_SHOWN and not near):
+    counted: dict[int, int] = {}
+    for i, number in enumerate(numbers):
+        away = np.abs(places[kept] - places[i]).max(axis=1)
+        if len(away) and away.min() < CROWDED:
+            counted[number] = numbers[kept[int(away.argmin())]]
+        elif number in played or len(kept) < MOST_SHOWN:
             kept.append(i)
-    return order[kept]
+    return order[kept], counted
 
 
 def at_points(game: Any) -> bool:
@@ -323,7 +343,8 @@ def _notes(
 ) -> tuple[str, ...]:
     """Say what the columns mean."""
     what = "the estimated reward per round"
-    share = f"share: of the latest {recent:,} plays; next: the probability of the next decision."
+    share = f"share: of the latest {recent:,} plays; " if recent else ""
+    share += "next: the probability of the next decision."
     if found.against:
         own = "an item" if found.noun == "item" else "a point"
         what = f"how much more than '{found.against}' {own} is estimated to earn per round"
@@ -332,7 +353,8 @@ def _notes(
             f"the probability that it is in the next one."
         )
     notes = [f"earns: {what}; from, to: {_coverage(confidence, doubtful=doubtful)}."]
-    notes += [share] if found.noun != "point" else []
+    near = f"plays: of points within {CROWDED:.0%} of the edges of the box."
+    notes.append(near if found.noun == "point" else share)
     if game.traits.finite and game.features.max() <= 0 > game.features.min():
         notes.append("no action ever earns more than 0: -1 earned is a loss of 1.")
     return tuple(notes)

@@ -13,10 +13,12 @@ from partial_monitoring.learner.answers import (
     held_decision,
     is_no_answer,
 )
+from partial_monitoring.learner.beginning import asked_in
 from partial_monitoring.learner.observations import log_form
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request
 from partial_monitoring.storage.base import Event
+from partial_monitoring.validation import brief
 
 
 def amend(
@@ -49,7 +51,12 @@ def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: R
             f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
             f"{len(events):,}."
         )
-    asked = next(x for x in events if x["kind"] == "ask" and x["decision"] == name)
+    asked = next((own for own in asked_in(events) if own["decision"] == name), None)
+    if asked is None:
+        raise InvalidInput(
+            f"decision {brief(name)} was told before the learner was moved to this game, and can "
+            f"be amended no more."
+        )
     event: Event = {"seq": 0, "kind": "amend"}
     kept = ("decision", "action", "label", "point", "context")
     event |= {key: asked[key] for key in kept if key in asked}

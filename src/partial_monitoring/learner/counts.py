@@ -8,6 +8,7 @@ be compared.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,12 +58,16 @@ class Tally(NamedTuple):
     """At most 32, each within one block of rounds, see ``width``."""
 
     @classmethod
-    def of(cls, first: int, rows: Sequence[Row]) -> Tally:
-        """Return the tally of observations in one block, the first of them in a given round."""
-        columns = list(zip(*rows, strict=True))
-        total, plays = list(map(sum, columns)), len(rows)
+    def of(cls, first: int, rows: Sequence[Row], often: Sequence[int]) -> Tally:
+        """Return the tally of observations in one block, the first of them in a given round.
+
+        Each of them came as often as it says.
+        """
+        columns, plays = list(zip(*rows, strict=True)), sum(often)
+        total = [sum(map(mul, often, own)) for own in columns]
         means = [x / plays for x in total]
-        away = [(y - x) ** 2 for own, x in zip(columns, means, strict=True) for y in own]
+        each = zip(columns, means, strict=True)
+        away = [n * (y - x) ** 2 for own, x in each for n, y in zip(often, own, strict=True)]
         return cls(plays, total, sum(away), (Part(first, plays, total),))
 
     def joined(self, other: Tally, size: int) -> Tally:
@@ -97,18 +102,24 @@ class Tallies(NamedTuple):
     """The number of observations in this context."""
     actions: Mapping[int, Tally] = {}
 
-    def added(self, seen: Iterable[tuple[int, Row]]) -> Tallies:
-        """Return the tallies after more observations, pairs of an action and what it showed."""
-        seen = list(seen)
-        size = width(self.rounds + len(seen))
-        groups: dict[tuple[int, int], tuple[int, list[Row]]] = {}
-        for t, (action, shown) in enumerate(seen, self.rounds):
-            groups.setdefault((action, t // size), (t, []))[1].append(shown)
+    def added(self, seen: Iterable[tuple[int, Row, int]]) -> Tallies:
+        """Return the tallies after more observations: an action, what it showed, and how often."""
+        seen, t = list(seen), self.rounds
+        rounds = t + sum([often for *_, often in seen])
+        size = width(rounds)
+        groups: dict[tuple[int, int], tuple[int, list[Row], list[int]]] = {}
+        for action, shown, often in seen:
+            while often:
+                here = min(often, size - t % size)  # the rest is in later blocks
+                _, rows, counts = groups.setdefault((action, t // size), (t, [], []))
+                rows.append(shown)
+                counts.append(here)
+                t, often = t + here, often - here
         actions = dict(self.actions)
-        for (action, _), (first, rows) in groups.items():
-            old, new = actions.get(action), Tally.of(first, rows)
+        for (action, _), own in groups.items():
+            old, new = actions.get(action), Tally.of(*own)
             actions[action] = new if old is None else old.joined(new, size)
-        return Tallies(self.rounds + len(seen), actions)
+        return Tallies(rounds, actions)
 
     @property
     def middle(self) -> int:
@@ -129,25 +140,34 @@ class Counts(NamedTuple):
     recent: tuple[Seen, ...] = ()
     """The latest observations, fewer than 64, which are not in the tallies yet."""
 
-    def added(self, context: Any, action: int, shown: Row) -> Counts:
-        """Return the counts after one more observation in a context, given as in an event."""
+    def added(self, context: Any, action: int, shown: Row, often: int = 1) -> Counts:
+        """Return the counts after an observation in a context, given as in an event.
+
+        It came once unless it says otherwise.
+        """
         contexts, unlisted, recent = self
+        if often > 1:
+            return self.settled()._settled([(context, action, shown, often)])
         more = Counts(contexts, unlisted, (*recent, (context, action, shown)))
         return more if len(recent) < TOGETHER - 1 else more.settled()
 
     def settled(self) -> Counts:
         """Return the same counts with all observations in the tallies."""
+        return self._settled([(*seen, 1) for seen in self.recent])
+
+    def _settled(self, recent: Iterable[tuple[Any, int, Row, int]]) -> Counts:
+        """Return the tallies with some observations in them, each as often as it says."""
         contexts, unlisted = dict(self.contexts), dict.fromkeys(self.unlisted)
         hashed = any(isinstance(own, str) for own in unlisted)
-        groups: dict[Key, list[tuple[int, Row]]] = {}
-        for context, action, shown in self.recent:
+        groups: dict[Key, list[tuple[int, Row, int]]] = {}
+        for context, action, shown, often in recent:
             key = context
             if not _is_listed(context):
                 key = _key(context, unlisted, hashed=hashed)
                 hashed = hashed or isinstance(key, str)
                 unlisted.pop(key, None)
                 unlisted[key] = None  # the latest
-            groups.setdefault(key, []).append((action, shown))
+            groups.setdefault(key, []).append((action, shown, often))
         for key, seen in groups.items():
             contexts[key] = contexts.get(key, Tallies()).added(seen)
         kept = tuple(unlisted)[-MOST_UNLISTED:]

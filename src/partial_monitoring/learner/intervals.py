@@ -20,12 +20,12 @@ RATES = 4.0 ** np.arange(-20, 11)
 
 
 def interval_of(
-    scores: Scores, kind: str, level: float, method: str
+    scores: Scores, kind: str, level: float, method: str, *, known: bool
 ) -> tuple[float, float, float, float]:
     """Return the mean of the scores, its standard error, and the ends of its interval."""
     values = scores.values
     mean = float(values.mean())
-    error, freedom = _standard_error(values, scores.variance)
+    error, freedom = _standard_error(values, scores.variance, known=known)
     if kind == "normal":
         half = float(stdtrit(freedom, (1 + level) / 2)) * error
         return mean, error, mean - half, mean + half
@@ -43,19 +43,19 @@ def interval_of(
     return mean, error, mean - half, mean + half
 
 
-def _standard_error(values: Array, variance: Array) -> tuple[float, float]:
+def _standard_error(values: Array, variance: Array, *, known: bool) -> tuple[float, float]:
     """Return the standard error of a mean of scores (n,), and its degrees of freedom.
 
-    It is the larger of two: from the scores, and from their conditional variances if known. Scores
-    are large where rare actions were played; of those alone, a few are not enough to know how large
-    the variance is, which the degrees of freedom of Satterthwaite say.
+    It is the larger of two: from the scores, and from their conditional variances. If these are not
+    ``known``, because distributions are not, the degrees of freedom of Satterthwaite say that the
+    few large scores, of rare actions, are not enough to know how large the variance is.
     """
     n = len(values)
     if n < 2:
         return float("nan"), 1.0
-    error = float(values.std(ddof=1) / np.sqrt(n))
-    if np.isfinite(variance).all():
-        return max(error, float(np.sqrt(variance.sum()) / n)), MANY
+    error = max(float(values.std(ddof=1) / np.sqrt(n)), float(np.sqrt(variance.sum()) / n))
+    if known:
+        return error, MANY
     squares = (values - values.mean()) ** 2
     squares /= squares.max() or 1.0
     total, fourth = float(squares.sum()), float((squares**2).sum())

@@ -11,15 +11,16 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files, snapshots
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import check_window
-from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.learner.clock import Now, seconds
 from partial_monitoring.learner.corrections import amend
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import DecisionId
-from partial_monitoring.learner.observations import one_per_action, one_per_decision
+from partial_monitoring.learner.observations import one_per_decision
+from partial_monitoring.learner.of_past import LearnerOfPast
 from partial_monitoring.learner.session import Request, open_decision
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
+from partial_monitoring.learner.votes import UNSAID, Votes
 from partial_monitoring.learner.window import Window, window_settings
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import PENDING, Policy
@@ -39,7 +40,7 @@ MOST_ASKED = 1_000_000
 """Largest number of decisions that are made at once."""
 
 
-class Learner(LearnerBase):
+class Learner(LearnerOfPast):
     """A policy that learns from one live problem; threads may share it.
 
     Parameters
@@ -197,9 +198,11 @@ class Learner(LearnerBase):
     def tell(
         self,
         decision: Named | Sequence[Named],
-        observation: Any,
+        observation: Any = UNSAID,
         *,
         action: Any = None,
+        wins: int | None = None,
+        of: int | None = None,
         now: Now = None,
     ) -> None:
         """Report what was observed after a decision, given itself or by its id, in any order.
@@ -220,10 +223,17 @@ class Learner(LearnerBase):
         action
             The action that was taken, by label or number: if it is given, and not that of the
             decision, the answer is refused.
+        wins, of
+            In duels that show who won, instead of an observation: of how many votes the first item
+            has won how many.
         now
             The time, as for ``ask``, for windows: an answer to a decision that is due by then comes
             too late, and is refused.
         """
+        if wins is not None or of is not None:
+            observation = Votes.told(observation, wins, of)
+        elif observation is UNSAID:
+            raise InvalidInput("observation must be given, or wins and of in a duel.")
         time = seconds(now)
         if not _are_several(decision):
             with self._lock:
@@ -296,26 +306,6 @@ class Learner(LearnerBase):
         if len(set(names)) < len(names):
             raise InvalidInput("decision must not name the same decision twice.")
         return names
-
-    def tell_past(
-        self,
-        actions: Iterable[int | str],
-        observations: Iterable[Any],
-        contexts: Iterable[Any] | None = None,
-    ) -> None:
-        """Start from logged data: actions that were played before and what was observed after them.
-
-        In games with contexts, these are given as well, one per action.
-        """
-        given: dict[str, Any] = {"actions": actions, "observations": observations}
-        lists = one_per_action(given if contexts is None else given | {"contexts": contexts})
-        where = lists.get("contexts", [None] * len(lists["actions"]))
-        rows = zip(lists["actions"], lists["observations"], where, strict=True)
-        with self._lock:
-            self._observe(
-                {"action": action, "observation": seen, "context": context}
-                for action, seen, context in rows
-            )
 
     def settle(self, *, now: Now = None) -> int:
         """Count the decisions that are due by a time, and return how many they are.

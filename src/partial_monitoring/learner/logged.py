@@ -11,12 +11,22 @@ import numpy as np
 from partial_monitoring import games
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.beginning import asked_in
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.observations import from_log
+from partial_monitoring.learner.votes import Votes
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.contextual import CONTEXT_KEYS
 from partial_monitoring.model.files import game_from_dict
-from partial_monitoring.validation import Array, Indices, brief, items, real_array, real_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    items,
+    real_array,
+    real_number,
+    whole_number,
+)
 
 CERTAIN = 1e-9
 """An action whose probability is less than this below 1 was certain, and all others impossible."""
@@ -26,6 +36,10 @@ SMALLEST = 1e-30
 
 ROUNDING = 1e-6
 """By how much a probability that is computed again may differ from the logged one."""
+
+
+MOST_ROWS = 10_000_000
+"""Largest number of decisions, each as often as it is counted."""
 
 
 class Place(NamedTuple):
@@ -90,26 +104,41 @@ def read_log(history: Any, game: AnyGame | str | None) -> Log:
     known = games.named(game)
     if not known.traits.listed:
         raise InvalidInput("game must list its actions; those of a box are too many to reweight.")
-    return _read(known, rows, distributions)
+    return _read(known, _expanded(rows), distributions)
 
 
 def decisions(events: Iterable[Any]) -> list[dict[str, Any]]:
     """Return one row per decision in the events of a learner, as in its ``history``.
 
-    The answer of a decision is its last one; cancelled decisions are left out.
+    The answer of a decision is its last one; cancelled decisions are left out. Logged data of a
+    time before the learner are there if their probabilities are.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for event in steps.amended(events):
-        name = event.get("decision") if isinstance(event, Mapping) else None
-        if name is None or "kind" not in event:
-            continue  # logged before there were probabilities
-        if event["kind"] == "ask":
-            rows[name] = {"id": name} | dict(event)
+        if not isinstance(event, Mapping) or "kind" not in event:
+            continue
+        name = event.get("decision")
+        if event["kind"] in ("ask", "moved"):
+            for ask in asked_in([event]):
+                rows[ask["decision"]] = {"id": ask["decision"]} | dict(ask)
+        elif event["kind"] == "history" and "probability" in event:
+            rows[None, event["seq"]] = {"id": None} | dict(event)
         elif event["kind"] == "cancel":
             rows.pop(name, None)
         elif name in rows and event["kind"] == "tell":
             rows[name]["observation"] = event["observation"]
     return list(rows.values())
+
+
+def _expanded(rows: list[Any]) -> list[Any]:
+    """Return the rows, each as often as its count says."""
+    counts = [row.get("count") if isinstance(row, Mapping) else None for row in rows]
+    often = [1 if n is None or n != n else whole_number("count", n, at_least=1) for n in counts]
+    if sum(often) == len(rows):
+        return rows
+    if sum(often) > MOST_ROWS:
+        raise InvalidInput(f"history must count at most {MOST_ROWS} decisions; got {sum(often)}.")
+    return [row for row, count in zip(rows, often, strict=True) for _ in range(count)]
 
 
 def _rows(history: Any) -> list[Any]:
@@ -146,7 +175,10 @@ def _read(game: AnyGame, rows: list[Any], distributions: dict[Any, Array]) -> Lo
             if own is not None:
                 own = _distribution(own, context.game.k, action, probability)
             seen, own_game = None if _missing(seen) else seen, context.game
-            shown = context.feedback.encode(own_game, action, seen, own_game.m)
+            if isinstance(seen, Votes):
+                shown = seen.mean(context, own_game.m)
+            else:
+                shown = context.feedback.encode(own_game, action, seen, own_game.m)
             found.append((context, action, probability, shown, own, row.get("available")))
         except InvalidInput as error:
             raise InvalidInput(f"row {number} of history: {error}") from None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner.votes import Votes
 from partial_monitoring.validation import Array, items
 
 
@@ -35,11 +36,13 @@ def log_form(observation: Any, *, signal: bool = False) -> Any:
         return observation
     if isinstance(observation, Real):
         return log_form(float(observation), signal=signal)
-    return str(observation)
+    return observation.to_dict() if isinstance(observation, Votes) else str(observation)
 
 
 def from_log(game: Any, action: int, observation: Any) -> Any:
     """Return an observation as it was reported, from the form in which it was logged."""
+    if isinstance(observation, Mapping) and observation.keys() == {"wins", "of"}:
+        return Votes(observation["wins"], observation["of"])
     own = symbols(game, action)
     for signal in (True, False):  # files of format 2 have None for signals that are not finite
         for symbol in own:
@@ -57,19 +60,6 @@ def from_vector(game: Any, action: int, vector: Array) -> Any:
 def symbols(game: Any, action: int) -> Sequence[Any]:
     """Return the signals that an action may show; none if it shows numbers."""
     return game.symbols[action] if game.traits.signals else ()
-
-
-def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return lists of logged data, each as long as that of the actions."""
-    lists: dict[str, list[Any]] = {}
-    for name, value in given.items():
-        lists[name] = items(name, value)
-        count = len(lists["actions"])
-        if len(lists[name]) != count:
-            raise InvalidInput(
-                f"{name} must hold one entry per action, {count}; got {len(lists[name])}."
-            )
-    return lists
 
 
 def one_per_decision(decisions: list[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:

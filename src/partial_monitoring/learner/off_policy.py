@@ -158,7 +158,9 @@ def _value(work: Reweighting, target: Target, base: Target, interval: str, level
         assert isinstance(part, Scores)
         for whole, own in zip(ordered, part, strict=True):
             whole[place.rows] = own
-    estimate, error, low, high = interval_of(ordered, interval, level, work.method)
+    estimate, error, low, high = interval_of(
+        ordered, interval, level, work.method, known=work.log.distributions is not None
+    )
     total, squares = ordered.weight.sum(), (ordered.weight**2).sum()
     effective = float(total**2 / squares) if squares > 0 else float(n)
     return Value(target.name, base.name, estimate, low, high, error, effective)

@@ -93,7 +93,8 @@ class Scores(NamedTuple):
     high: Array
     """Bounds of what the scores could have been, shape (n,); infinite without bounds of y."""
     variance: Array
-    """Their conditional variances at the estimated parameter, (n,); nan without distributions."""
+    """Their conditional variances at the estimated parameter, (n,), from how often actions were
+    played where distributions are not known; 0 if what the played action earned is subtracted."""
 
 
 class Reweighting:
@@ -171,10 +172,11 @@ class Reweighting:
 
     def _plays(self) -> dict[Any, Indices]:
         """Return how often each action was played, (k,), in listed contexts and in all others."""
-        most, found = max(place.context.game.k for place in self.places), {}
+        most = max(place.context.game.k for place in self.places)
+        found: dict[Any, Indices] = {}
         for place in self.places:
-            own = np.bincount(self.log.action[place.rows], minlength=most)
-            found[kind_of(place)] = found.get(kind_of(place), 0) + own
+            plays = found.setdefault(kind_of(place), np.zeros(most, dtype=np.int64))
+            plays += np.bincount(self.log.action[place.rows], minlength=most)
         return found
 
     def _averages(self) -> dict[tuple[Any, int], Array]:
@@ -232,7 +234,9 @@ class Reweighting:
             values -= played.offsets[action] + (played.weights[action] * shown).sum(axis=1)
         total = difference.offset[own] + total
         low, high = self._range(game, design, weights, baseline, total, played, bounds)
-        variance = self._variance(place, game, design, weights, baseline)
+        variance = np.zeros(len(design))
+        if played is None:
+            variance = self._variance(place, game, design, weights, baseline)
         return Scores(values, np.linalg.norm(used, axis=1), low, high, variance)
 
     def _variance(
@@ -242,10 +246,8 @@ class Reweighting:
 
         They know of rare actions that happened not to be played, as the scores themselves do not.
         """
-        if self.log.distributions is None:
-            return np.full(len(design), np.nan)
         means = game.observation_maps @ self.theta  # (k, m)
-        if game.traits.finite:
+        if game.traits.signals:
             rows = np.array(game.row_counts)[:, None]
             often = self.plays[kind_of(place)][: len(rows), None]
             shown = (np.arange(game.m) < rows) * PSEUDO / rows
@@ -297,7 +299,7 @@ class Reweighting:
             flat, factor = -(used * baseline).sum(axis=2), used
             if played is not None:
                 flat, factor = flat - played.offsets, used - played.weights
-            if game.traits.finite:  # one signal is shown: one entry is 1, the others are 0
+            if game.traits.signals:  # one signal is shown: one entry is 1, the others are 0
                 shown = np.arange(game.m) < np.array(game.row_counts)[:, None]
                 each = np.where(shown, factor, 0.0)
                 flat = flat - (factor * center).sum(axis=2)

@@ -6,14 +6,18 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given; time, in seconds since 1970, never earlier than those before;
-- ``tell``: decision, observation; unanswered if it was due without an answer;
+- ``tell``: decision, observation, of votes as a table with wins and of; unanswered if it was due
+  without an answer;
 - ``answer``: decision, observation, which counts when the decision is due, by a tell; without an
   observation, that there is no answer after all;
 - ``lapse``: decision, which is closed because no answer will come;
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
+- ``moved``: the first event of a learner that was moved to another game, see ``moved.py``;
+- ``shown``: name, rows of theta, noise and observation of an action that the game before had;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
+  count, weight and probability if they were given;
 - ``reset``: what was learned before is forgotten; decisions stay open.
 """
 
@@ -34,18 +38,21 @@ from partial_monitoring.learner.answers import (
     observe,
     open_decision,
 )
+from partial_monitoring.learner.beginning import begun
 from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
 from partial_monitoring.learner.identity import decision_id, token_of, with_token
 from partial_monitoring.learner.observations import from_log
+from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.step import ROUNDING, Request, Step
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import drawn_with
+from partial_monitoring.policies.repeated import update_often, update_rows
 from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import brief, is_whole
 
@@ -120,32 +127,44 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     options = dict(context.options)
     if step.probability is not None and spec.pending is not None:
         options |= drawn_with(spec.policy, np.array([step.probability]))
-    return spec.policy.update(state, played, step.vector[None], **options)
+    for vector, often, weight, of in step.shown:
+        if of is None:
+            seen = played, vector[None], often, weight
+            state = update_often(spec.policy, state, *seen, **options)
+        else:
+            state = update_rows(spec.policy, state, of, vector, often, weight)
+    if state is None:
+        raise InvalidInput("event must show something that an action of the game shows, too.")
+    return state
 
 
 def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
+    if step.begun is not None:
+        return step.begun
     if step.event["kind"] == "reset":
-        seq, since = session.seq + 1, session.told
-        return session._replace(state=state, seq=seq, counts=Counts(), since=since)
-    _, seq, asked, told, waiting, counts, tokens, time, *others = session
-    event, context, action, vector, *_ = step
+        anew = session._replace(state=state, counts=Counts(), since=session.told)
+        return anew._replace(seq=session.seq + 1)
+    _, seq, asked, told, waiting, counts, tokens, time, oldest, since = session
+    event, context, action, *_ = step
     kind, name = event["kind"], event.get("decision")
     if kind == "ask":
         waiting = waiting.with_item(event["decision"], Waiting(event, context, action))
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
         time = event.get("time", time)
-        return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, *others)
+        known = counts, tokens, time, oldest, since
+        return Session(state, seq + 1, asked + 1, told, waiting, *known)
     if kind in CLOSING:
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
-    if vector is not None:
-        shown = vector[: context.game.row_count(action)].tolist()
-        told += 1
-        counts = counts.added(of_log(event.get("context"), context), action, shown)
-    elif kind == "answer":
+    for vector, often, _, of in step.shown:
+        told += often
+        if of is None:
+            shown, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
+            counts = counts.added(of_log(where, context), action, shown, often)
+    if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, *others)
+    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest, since)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -179,17 +198,27 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
             case "amend":
                 check_closed(session, event["decision"])
                 return Step(event, *played(spec, event))
+            case "moved":
+                waiting = {
+                    own["decision"]: Waiting(own, *played(spec, own)) for own in event["open"]
+                }
+                return Step(event, spec.nowhere, -1, begun=begun(session, event, waiting))
+            case "shown":
+                carried = read_rows(event, spec.game.d)
+                return Step(event, spec.nowhere, -1, carried.vector, several=(carried,))
             case "reset":
                 return Step(event, spec.nowhere, -1)
             case "history":
                 context, action = played(spec, event)
+                probability = logged_probability(event)
             case other:
                 raise InvalidInput(f"event must be of a kind learners log; got {brief(other)}.")
         seen = from_log(context.game, action, event["observation"])
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
     vector = encoded(spec, context, action, seen)
-    return Step(event, context, action, vector, None, probability)
+    several = several_of(event, seen, vector)
+    return Step(event, context, action, vector, None, probability, several)
 
 
 def _check_ask(session: Session, event: Event) -> None:

@@ -88,12 +88,14 @@ def restored(spec: Spec, kept: Snapshot) -> Session:
         raise InvalidInput("its snapshot has no state, which is made again from events.")
     if kept["asked"] + kept["told"] > kept["seq"]:
         raise InvalidInput("its snapshot has more decisions or observations than events.")
-    check_rounds(kept["state"], kept["told"])
+    if type(kept.get("since", 0)) is not int or not 0 <= kept.get("since", 0) <= kept["told"]:
+        raise InvalidInput(f"its snapshot has 'since' {brief(kept['since'])}.")
     times = [event.get("time", 0.0) for event in kept["open"]] + [kept.get("time", 0.0)]
     if not all(map(is_time, times)) or times != sorted(times):
         raise InvalidInput(f"its snapshot has times {brief(times)}.")
     _check_tokens(kept["tokens"], kept["asked"])
     session = steps.restore(spec, kept)
+    check_rounds(kept["state"], spec.counted(session))
     _check_open(spec, session, kept["open"])
     _check_counts(spec, session, kept["counts"])
     for name, value in steps.snapshot(spec, session).items():
@@ -187,8 +189,9 @@ def _check_counts(spec: Spec, session: Session, counts: Mapping[str, Any]) -> No
             _check_tally(game, own["rounds"], *tally)
     for context, action, shown in recent:
         _check_shown(spec.read_context(context).game, action, shown)
-    if rounds > session.told or (not unlisted and rounds < session.told):
-        raise InvalidInput(f"its snapshot has counts of {rounds} of {session.told} observations.")
+    told = session.told - session.since
+    if rounds > told or (not unlisted and rounds < told):
+        raise InvalidInput(f"its snapshot has counts of {rounds} of {told} observations.")
 
 
 def _check_tally(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -73,6 +73,10 @@ class Status:
     table
         What each action is estimated to earn, with the interval of E_t, how often it was played and
         is played now, see :class:`partial_monitoring.learner.beliefs.BeliefTable`.
+    item
+        In duels, the label of the item that looks best, which is ``best``; None in other games.
+    settings
+        Over a box, the coordinates of the point that looks best, by name.
     """
 
     round: int
@@ -85,10 +89,16 @@ class Status:
     decided: bool = True
     promise: Promise | None = None
     table: BeliefTable = field(default_factory=BeliefTable)
+    item: str | None = None
+    settings: Mapping[str, float] | None = None
 
     def explain(self) -> str:
         """Show the table of actions, and say the rest in plain sentences."""
-        table = [display.as_text([self.table.sheet()]).strip("\n")] if len(self.table) else []
+        table = (
+            [display.as_text([self.table.sheet()], width=140).strip("\n")]
+            if len(self.table)
+            else []
+        )
         return "\n".join([*table, *([""] if table else []), display.as_lines(self.sentences())])
 
     def sentences(self) -> list[str]:
@@ -100,7 +110,7 @@ class Status:
         proven = self.promise is None or self.promise.certified
         if len(self.plausible) == 1:
             still = "can be best any more, if the model holds" if proven else "is likely to be best"
-            lines.append(f"No other action {still}.")
+            lines.append(f"No other {self.table.noun} {still}.")
         else:
             risk = display.number(self.at_risk)
             rest = "" if self.decided else " (not each of them was checked against all others)"
@@ -206,6 +216,7 @@ def status(
         warnings,
         decided,
         table=table_of(game, confidence, best, chances, observed, doubtful=doubtful),
+        **game.described_best(number),
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from partial_monitoring.learner.decision import Decision
+from partial_monitoring.learner.several import Shown
+from partial_monitoring.learner.spec import Session
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array
@@ -15,8 +17,8 @@ ROUNDING = 1e-9
 
 Request = Mapping[str, Any]
 """What is asked or reported: ``context``, ``available`` and the ``token`` of the id of an ask,
-``decision`` and ``observation`` of a tell, ``action``, ``observation`` and ``context`` of logged
-data."""
+``decision`` and ``observation`` of a tell, ``action``, ``observation``, ``context``, ``count``,
+``weight`` and ``probability`` of logged data."""
 
 
 class Step(NamedTuple):
@@ -31,4 +33,13 @@ class Step(NamedTuple):
     decision: Decision | None = None
     """With its reasons, of an ask that was decided here."""
     probability: float | None = None
-    """With which the action was drawn, of a tell."""
+    """With which the action was drawn, of a tell, and of history if it is known."""
+    several: tuple[Shown, ...] = ()
+    """How often the observation came and with which weight, if not just once; of votes, both."""
+    begun: Session | None = None
+    """What a learner begins with that moved from another game."""
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """What is to be learned from."""
+        return self.several if self.several or self.vector is None else (Shown(self.vector),)

@@ -64,7 +64,11 @@ class Window:
 
     def __post_init__(self) -> None:
         boolean("hold", self.hold)
-        object.__setattr__(self, "unanswered", log_form(self.unanswered, signal=True))
+        try:
+            unanswered = log_form(self.unanswered, signal=True)
+        except RecursionError:
+            raise InvalidInput("unanswered must be a signal or a vector.") from None
+        object.__setattr__(self, "unanswered", unanswered)
         length = self.length
         if self.rounds is not None:
             whole_number("rounds", self.rounds, at_least=1, at_most=MOST_ROUNDS)

@@ -102,6 +102,10 @@ class AnyGame(ReadOnly, ABC):
         """
         return {}
 
+    def described_best(self, number: int) -> dict[str, Any]:
+        """Return fields of a status for the action (in duels, the item) that looks best."""
+        return {}
+
     def exact_form(self, action: int) -> dict[str, Any]:
         """Return entries of an event from which its action is read, exactly in any language.
 

@@ -136,6 +136,9 @@ class KernelBoxGame(GameOverBox):
     def described(self, action: int) -> dict[str, Any]:
         return {"settings": self.lattice.settings(action)}
 
+    def described_best(self, number: int) -> dict[str, Any]:
+        return self.described(number)
+
     def exact_form(self, action: int) -> dict[str, Any]:
         return {"point": self.points_of(action).tolist()}
 

@@ -121,6 +121,9 @@ class KernelBoxDuelingGame(Duels, GameOverBox):  # type: ignore[misc]  # actions
         """Return the settings of a point by name."""
         return self.lattice.settings(item)
 
+    def described_best(self, number: int) -> dict[str, Any]:
+        return super().described_best(number) | {"settings": self.item_shown(number)}
+
     def action_labels(self, actions: Indices) -> list[str]:
         return [self.action_label(int(action)) for action in actions]
 

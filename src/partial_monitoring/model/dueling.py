@@ -60,6 +60,10 @@ class Duels:
         first, second = divmod(action, self.item_count)
         return {"first": self.item_shown(first), "second": self.item_shown(second)}
 
+    def described_best(self, number: int) -> dict[str, Any]:
+        """Return the label of an item."""
+        return {"item": self.item_label(number)}
+
     def in_numbers(self, action: int, answer: str) -> float:
         """Return how a duel went that is told in a word: "first", "second", "tie" or the winner.
 

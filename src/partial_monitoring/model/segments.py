@@ -104,7 +104,10 @@ class SegmentedGame(ContextualGame):
 
     def split(self, theta: ArrayLike) -> dict[str, Array]:
         """Return the unknown of each segment, for parameters (..., d), by name."""
-        whole = np.asarray(theta, dtype=float)
+        try:
+            whole = np.asarray(theta, dtype=float)
+        except (TypeError, ValueError):
+            whole = np.zeros(())
         if whole.ndim == 0 or whole.shape[-1] != self.d:
             raise InvalidInput(
                 f"theta must have {self.d} entries, those of all segments; got {brief(theta)}."
@@ -112,7 +115,11 @@ class SegmentedGame(ContextualGame):
         return {name: whole[..., self.block(name)] for name in self.contexts}
 
     def joined(self, thetas: Mapping[str, ArrayLike]) -> Array:
-        """Return the parameter whose part for each segment is given by name, shape (..., d)."""
+        """Return the parameter whose part for each segment is given by name, shape (d,)."""
+        if not isinstance(thetas, Mapping):
+            raise InvalidInput(
+                f"thetas must be a dict with one theta per segment; got {brief(thetas)}."
+            )
         validation.known_keys("thetas", thetas, self.contexts, self.contexts)
         parts = [
             own.parameters.checked(thetas[name], f"the theta of {brief(name)}")
@@ -156,9 +163,8 @@ class SegmentedGame(ContextualGame):
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return one table per segment, about its own unknown."""
         count = len(self.segments)
-        return self._tables(
-            title or f"{count} segments, {self.k} actions", "segment", self.segments
-        )
+        several = "1 segment" if count == 1 else f"{count} segments"
+        return self._tables(title or f"{several}, {self.k} actions", "segment", self.segments)
 
     def __repr__(self) -> str:
         return (

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -91,6 +92,34 @@ class EstimatingPolicy:
     ) -> State:
         """Return the state after one more observation."""
         return state.after(action, observation, context)
+
+    def update_often(
+        self,
+        state: Any,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Any:
+        """Return the state after each observation came often (n,) times with a weight (n,).
+
+        What is forgotten between them is forgotten one after the other.
+        """
+        own, forgets = getattr(state, "after_often", None), self.half_life not in (None, inf)
+        signals = getattr(self.confidence, "counts_signals", False)
+        if own is None or forgets or (signals and (weight != 1.0).any()):
+            return None
+        return own(action, observation, often, weight, context)
+
+    def update_rows(
+        self, state: Any, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Any:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own, forgets = getattr(state, "after_rows", None), self.half_life not in (None, inf)
+        if own is None or forgets or getattr(self.confidence, "counts_signals", False):
+            return None
+        return own(shown, observed, often, weight)
 
     def expecting(self, state: State, pending: Pending, context: Context | None = None) -> State:
         """Return the state as if open decisions had been answered with what is expected."""

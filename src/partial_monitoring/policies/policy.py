@@ -106,6 +106,8 @@ class Policy(Protocol[State]):
     answered with what is expected, so that what is known moves and the estimate does not. If
     ``weighted`` is true, ``update`` is handed the probabilities (n,) with which the actions were
     drawn, as ``probability``: they need not be those of the present state when answers come late.
+    With a method ``update_often`` it learns from many equal observations at one stroke, and from
+    weighted ones (``policies/repeated.py``).
     """
 
     def init(self, game: Any, replicates: int) -> State:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.state import Context, Pending, is_unlisted
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.calibrated.calibrated import Calibrated
@@ -158,6 +159,29 @@ class Probing:
         options = seen(context) | ({} if probability is None else {"probability": probability})
         known = self.inner.update(state.known, action, observation, **options)
         return replace(state, known=known)
+
+    def update_often(
+        self,
+        state: ProbingState,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> ProbingState | None:
+        """Return the state after each observation came often (n,) times with a weight (n,)."""
+        own = getattr(self.inner, "update_often", None)
+        each = action, observation, often, weight
+        known = None if own is None else own(state.known, *each, **seen(context))
+        return None if known is None else replace(state, known=known)
+
+    def update_rows(
+        self, state: ProbingState, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> ProbingState | None:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own = getattr(self.inner, "update_rows", None)
+        known = None if own is None else own(state.known, shown, observed, often, weight)
+        return None if known is None else replace(state, known=known)
 
     def expecting(
         self, state: ProbingState, pending: Pending, context: Context | None = None

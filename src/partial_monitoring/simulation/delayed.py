@@ -112,7 +112,14 @@ def read_delay(delay: Any) -> int | tuple[float, ...] | Callable[[Array], ArrayL
 
 def _listed(distribution: Any) -> tuple[float, ...]:
     """Return the chances of 0, 1, ... whole rounds under a distribution with a ``cdf``."""
-    if float(distribution.cdf(np.nextafter(0.0, -1.0))) > 0:
+    try:
+        below_zero = float(distribution.cdf(np.nextafter(0.0, -1.0)))
+    except TypeError:
+        raise InvalidInput(
+            f"delay must be a distribution whose parameters are given, as in geom(0.1); got "
+            f"{brief(distribution)}."
+        ) from None
+    if below_zero > 0:
         raise InvalidInput(f"delay must not be below 0; got {brief(distribution)}.")
     length = 16
     while True:

@@ -71,6 +71,7 @@ class LogFile:
         return f"LogFile({str(self.path)!r}, sync={self.sync})"
 
     def append(self, events: Sequence[Event]) -> None:
+        """Append events that follow the last one, as one line."""
         rows = [{"seq": event["seq"], **event} for event in events]
         if not rows:
             return
@@ -87,6 +88,7 @@ class LogFile:
             self._size, self._seq = self._size + len(line), rows[-1]["seq"]
 
     def after(self, seq: int = 0) -> Iterator[Event]:
+        """Yield the events after a number, in order, as they are read."""
         with disk.reporting(self.path, "read"), self.path.open("rb") as file:
             end = self._end(file)
             if seq >= self._seq and end == self._size:
@@ -98,10 +100,12 @@ class LogFile:
                 yield from (event for event in self._events(line) if event["seq"] > seq)
 
     def keep(self, snapshot: Snapshot) -> None:
+        """Write a snapshot beside the log, instead of the one before."""
         text = json.dumps(snapshot)
         disk.write_text(self._beside, json.dumps({"digest": _digest(text), "snapshot": text}))
 
     def latest(self) -> Snapshot | None:
+        """Return the snapshot beside the log, if there is one and it is not damaged."""
         try:
             data = disk.read_json(self._beside)
             if data["digest"] != _digest(data["snapshot"]):

@@ -54,7 +54,27 @@ class KernelState:
         return int(self.roots[0].prior.shape[1])
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        return self._after_rows(posterior.shown_by(self.design, action, observation))
+        return self._after_rows(self._shown(action, observation))
+
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        sizes = np.sqrt(often * weight).tolist()
+        seen = [
+            (Functionals(rows.index, size * rows.weight), size * shown)
+            for size, (rows, shown) in zip(sizes, self._shown(action, observation), strict=True)
+        ]
+        known = self._after_rows(seen)
+        return replace(known, estimate=replace(known.estimate, round=self.estimate.round + often))
+
+    def _shown(self, action: Indices, observation: Array) -> list[tuple[Functionals, Array]]:
+        """Return the rows of actions (n,), and what they showed."""
+        return posterior.shown_by(self.design, action, observation)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         rows = self._functionals(pending.action)
@@ -93,9 +113,8 @@ class KernelState:
 class KernelDuelState(KernelState):
     """An estimate of the utility from duels, seen through the items."""
 
-    def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        rows = self._functionals(action)
-        return self._after_rows(list(zip(rows, observation[:, :1], strict=True)))
+    def _shown(self, action: Indices, observation: Array) -> list[tuple[Functionals, Array]]:
+        return list(zip(self._functionals(action), observation[:, :1], strict=True))
 
     def _functionals(self, action: Indices) -> list[Functionals]:
         pair, count = np.array([[1.0, -1.0]]), self.design.game.k

@@ -29,7 +29,27 @@ class LikelyContexts(ContextualState):
     """How often each signal of each channel was seen, shape (n, q)."""
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        known = super().after(action, observation, context)
+        return self._counting(
+            super().after(action, observation, context), action, observation, context
+        )
+
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        known = super().after_often(action, observation, often, weight, context)
+        once = self._counting(known, action, observation, context)
+        more = often[:, None] * (once.counts - self.counts)
+        return replace(once, counts=self.counts + more)
+
+    def _counting(
+        self, known: Self, action: Indices, observation: Array, context: Context | None
+    ) -> Self:
+        """Return a state that knows more, with the signals counted once."""
         if context is None or is_unlisted(context):
             return known
         counts, where = self.counts.copy(), np.asarray(context, dtype=np.int64)

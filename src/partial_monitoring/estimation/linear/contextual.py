@@ -23,6 +23,11 @@ from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
 from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
 from partial_monitoring.estimation.linear.state import linear_design
+from partial_monitoring.estimation.linear.weighted import (
+    Rows,
+    updated_by_rows_often,
+    updated_by_shown,
+)
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -57,6 +62,23 @@ class ContextualState:
         return int(self.design.basis.shape[1])
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
+        return replace(self, estimate=updated_by_rows(*self._shown(action, observation, context)))
+
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        shown = self._shown(action, observation, context)
+        return replace(self, estimate=updated_by_rows_often(*shown, often, weight))
+
+    def _shown(
+        self, action: Indices, observation: Array, context: Context | None
+    ) -> tuple[Estimate, Array, Array]:
+        """Return an estimate that can take them in, rows (n, m, r) and residuals (n, m)."""
         estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
         rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
         for met in contexts:
@@ -69,7 +91,17 @@ class ContextualState:
             if met.design.leverage > estimate.design.leverage:
                 design = replace(estimate.design, leverage=met.design.leverage)
                 estimate = replace(estimate, design=design)
-        return replace(self, estimate=updated_by_rows(estimate, rows, residual))
+        return estimate, rows, residual
+
+    def after_rows(
+        self, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Self | None:
+        """Return the state after rows of theta showed values (m,), whatever action it was.
+
+        They did so often (n,) times with a weight (n,); None if no action shows anything of them.
+        """
+        estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
+        return None if estimate is None else replace(self, estimate=estimate)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         (met,) = self.met(context)

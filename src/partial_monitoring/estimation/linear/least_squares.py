@@ -61,8 +61,8 @@ class Estimate:
     sums: Array
     """Sums of its observations in the user's units, shape (n, k, m)."""
     triangle: Array
-    """Of policies that keep no plays, or forget: the orthogonal factor of all rows and what they
-    showed, shape (n, r, r + 1); of others empty."""
+    """Of policies that keep no plays, or forget, and where observations have weights: the
+    orthogonal factor of all rows and what they showed, shape (n, r, r + 1); of others empty."""
 
     @property
     def replicates(self) -> int:
@@ -272,13 +272,7 @@ def _refactored(estimate: Estimate, row: int) -> None:
     lam, r = design.regularization, design.rank
     factor = estimate.triangle[row]
     if factor.size == 0:
-        played = np.flatnonzero(estimate.plays[row])
-        weight = np.sqrt(estimate.plays[row, played])[:, None]
-        shown = estimate.sums[row, played] * design.whitening[played, None] / weight
-        right = (shown - weight * design.expected[played]).ravel()
-        rows = (weight[:, :, None] * design.maps[played]).reshape(-1, r)
-        every = np.concatenate([np.column_stack([rows, right]), _prior_rows(design)])
-        factor = np.asarray(np.linalg.qr(every, mode="r"))
+        factor = orthogonal_factor(estimate, row)
     left, values, turn = np.linalg.svd(factor[:, :r], full_matrices=False)
     values = np.maximum(values, np.sqrt(lam))
     x = turn.T @ (left.T @ factor[:, r] / values)
@@ -292,6 +286,21 @@ def _refactored(estimate: Estimate, row: int) -> None:
     estimate.signals[row] = shown @ np.swapaxes(shown, 1, 2)
     if design.shows_own_reward:  # the same up to rounding
         estimate.signals[row] = estimate.variances[row, :, None, None]
+
+
+def orthogonal_factor(estimate: Estimate, row: int) -> Array:
+    """Return the orthogonal factor of one replicate's data from its plays and sums.
+
+    It has r + 1 columns and at least r rows, of which those after the first r say nothing of x.
+    """
+    design = estimate.design
+    played = np.flatnonzero(estimate.plays[row])
+    weight = np.sqrt(estimate.plays[row, played])[:, None]
+    shown = estimate.sums[row, played] * design.whitening[played, None] / weight
+    right = (shown - weight * design.expected[played]).ravel()
+    rows = (weight[:, :, None] * design.maps[played]).reshape(-1, design.rank)
+    every = np.concatenate([np.column_stack([rows, right]), _prior_rows(design)])
+    return np.asarray(np.linalg.qr(every, mode="r"))
 
 
 def _prior_rows(design: Design) -> Array:

@@ -21,6 +21,12 @@ from partial_monitoring.estimation.linear.least_squares import (
     updated,
     updated_by_rows,
 )
+from partial_monitoring.estimation.linear.weighted import (
+    Rows,
+    updated_by_rows_often,
+    updated_by_shown,
+    updated_often,
+)
 from partial_monitoring.estimation.state import (
     Context,
     Pending,
@@ -52,6 +58,28 @@ class LinearState:
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
         return type(self)(updated(self.estimate, action, observation))
 
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        return replace(
+            self, estimate=updated_often(self.estimate, action, observation, often, weight)
+        )
+
+    def after_rows(
+        self, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> Self | None:
+        """Return the state after rows of theta showed values (m,), whatever action it was.
+
+        They did so often (n,) times with a weight (n,); None if no action shows anything of them.
+        """
+        estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
+        return None if estimate is None else replace(self, estimate=estimate)
+
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         return replace(self, estimate=expecting_actions(self.estimate, *pending))
 
@@ -75,12 +103,27 @@ class DuelState(LinearState):
     """An estimate of the parameter from duels, seen through the items."""
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
+        estimate = updated_by_rows(self.estimate, *self._shown(action, observation))
+        return replace(self, estimate=estimate)
+
+    def after_often(
+        self,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Self:
+        shown = self._shown(action, observation)
+        return replace(self, estimate=updated_by_rows_often(self.estimate, *shown, often, weight))
+
+    def _shown(self, action: Indices, observation: Array) -> tuple[Array, Array]:
+        """Return the rows (n, 1, r) of duels (n,) and what they showed beyond theta_0 (n, 1)."""
         items = self.design
         first, second = np.divmod(action, items.game.k)
         rows = items.observed_features[first] - items.observed_features[second]
         residual = observation[:, 0] - (items.offsets[first] - items.offsets[second])
-        estimate = updated_by_rows(self.estimate, rows[:, None, :], residual[:, None])
-        return replace(self, estimate=estimate)
+        return rows[:, None, :], residual[:, None]
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         features = self.design.observed_features

@@ -141,12 +141,12 @@ class SignalModel:
         from partial_monitoring.numerics.compiled.profile import Table
 
         rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
-        constants: tuple[Any, ...] = self.unit, GROWTH, DAMPING, self.signals.prior
         keep, memory = self.forgetting.keep, self.forgetting.memory
-        period = int(GROWTH / (1.0 - keep)) if keep < 1.0 else memory
-        return Table(
-            *self.signals[:-1], *rewards, *self.rivals, *constants, keep, memory, max(period, 1)
-        )
+        period = max(int(GROWTH / (1.0 - keep)), 1) if keep < 1.0 else memory
+        constants = self.unit, GROWTH, DAMPING
+        forgetting = self.signals.prior, keep, memory, period
+        every: tuple[Any, ...] = *self.signals[:-1], *rewards, *self.rivals, *constants, *forgetting
+        return Table(*every)
 
     @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:

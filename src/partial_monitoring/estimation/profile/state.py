@@ -86,6 +86,29 @@ class ProfileState:
         index.update_each(table, known, own, action, observation, stale, room)
         return self.with_known(known)
 
+    def after_often(
+        self, action: Indices, observation: Array, often: Indices, context: Indices | None = None
+    ) -> Self:
+        """Return the state after observations (n, m) of actions (n,) came often (n,) times.
+
+        The counts are those after as many rounds; what follows from them is up to date.
+        """
+        own, signals = self.model.contexts(context, len(action)), self.model.signals
+        plays, counts, seen = self.plays.copy(), self.counts.copy(), self.seen.copy()
+        for i, (z, count) in enumerate(zip(own.tolist(), often.tolist(), strict=True)):
+            place = self.model.positions[z, action[i]]
+            if place < 0:
+                whole: Any = self.model.game
+                whole.check_offered(own, action)
+            shown = slice(*signals.first[place : place + 2])
+            values = signals.scale[shown] * observation[i, signals.source[shown]]
+            counts[i, shown] += count * np.clip(values + signals.shift[shown], 0.0, 1.0)
+            plays[i, place] += count * (shown.start < shown.stop)
+            seen[i, z] += count
+        rounds, fresh = self.round + often, plays.copy()
+        moved = replace(self, round=rounds, seen=seen, plays=plays, counts=counts, fresh=fresh)
+        return moved.refreshed(np.ones(len(action), dtype=bool))
+
     def expecting(self, pending: Pending, context: Indices | None = None) -> Self:
         """Return the state as if open decisions had been answered with what is expected.
 

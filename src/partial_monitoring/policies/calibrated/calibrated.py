@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.forgetting import Forgetting, checked_half_life
+from partial_monitoring.estimation.linear.weighted import Rows
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Context, Pending, is_unlisted
@@ -140,6 +141,30 @@ class Calibrated:
         state = state.met(context)
         known = state.rule.update(state.known, action, observation, **seen(context))
         return CalibratedState(state.game, state.rule, known)
+
+    def update_often(
+        self,
+        state: CalibratedState,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> CalibratedState | None:
+        """Return the state after each observation came often (n,) times with a weight (n,)."""
+        state = state.met(context)
+        own = getattr(state.rule, "update_often", None)
+        each = action, observation, often, weight
+        known = None if own is None else own(state.known, *each, **seen(context))
+        return None if known is None else CalibratedState(state.game, state.rule, known)
+
+    def update_rows(
+        self, state: CalibratedState, shown: Rows, observed: Array, often: Indices, weight: Array
+    ) -> CalibratedState | None:
+        """Return the state after rows of theta showed values (m,); None if it cannot take them."""
+        own = getattr(state.rule, "update_rows", None)
+        known = None if own is None else own(state.known, shown, observed, often, weight)
+        return None if known is None else replace(state, known=known)
 
     def expecting(
         self, state: CalibratedState, pending: Pending, context: Context | None = None

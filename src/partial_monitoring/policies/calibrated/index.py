@@ -115,6 +115,20 @@ class AnticipatingIndex:
     ) -> ProfileState:
         return state.after(action, observation, context)
 
+    def update_often(
+        self,
+        state: ProfileState,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Indices | None = None,
+    ) -> ProfileState | None:
+        """Return the state after each observation came often (n,) times; weights must be 1."""
+        if (weight != 1.0).any() or state.model.forgetting.active:
+            return None
+        return state.after_often(action, observation, often, context)
+
     def expecting(
         self, state: ProfileState, pending: Pending, context: Indices | None = None
     ) -> ProfileState:

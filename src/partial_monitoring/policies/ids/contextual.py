@@ -268,6 +268,21 @@ class ContextualIDS(IDS):
         known, own = following.find_context(context)
         return known.counted(own)
 
+    def update_often(
+        self,
+        state: Any,
+        action: Indices,
+        observation: Array,
+        often: Indices,
+        weight: Array,
+        context: Context | None = None,
+    ) -> Any:
+        following = super().update_often(state, action, observation, often, weight, context)
+        if following is None or self._alone(context):
+            return following
+        known, own = following.find_context(context)
+        return known.counted(own, often)
+
     def expecting(self, state: Any, pending: Pending, context: Context | None = None) -> Any:
         """Return the state as if open decisions had been answered with what is expected."""
         following = state.expecting(pending, context)

@@ -1,0 +1,108 @@
+"""How a learner is told logged data, and moves to another game with what it has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from partial_monitoring.analysis.classify import refuse_hopeless
+from partial_monitoring.learner import past
+from partial_monitoring.learner.base import LearnerBase
+from partial_monitoring.learner.moved import Moved, moved
+from partial_monitoring.learner.spec import Spec
+from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.policies.on_device import on_host
+from partial_monitoring.storage.base import plain
+from partial_monitoring.storage.memory import Memory
+
+
+class LearnerOfPast(LearnerBase):
+    """A learner that can start from logged data, and from another learner's."""
+
+    _moved: Moved | None = None
+
+    def tell_past(
+        self,
+        actions: Any,
+        observations: Iterable[Any] | None = None,
+        contexts: Iterable[Any] | None = None,
+        *,
+        counts: Iterable[int] | None = None,
+        weights: Iterable[float] | None = None,
+        probabilities: Iterable[float] | None = None,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start from logged data: actions that were played before and what was observed after them.
+
+        Rows that are refused are named; then none is learned from.
+
+        Parameters
+        ----------
+        actions
+            What was played; or a table, a data frame or a dict of lists, with the columns action
+            and observation, and context, count, weight and probability if there are any.
+        observations
+            What each of them showed.
+        contexts
+            In games with contexts, those in which they were played.
+        counts
+            How often each row came: daily aggregates need not be expanded.
+        weights
+            By how much each row counts, for policies that learn by least squares: an average of n
+            observations has weight n.
+        probabilities
+            With which the actions were chosen, for policies and off-policy values that weight by
+            them.
+        columns
+            The names of columns of a table that are called otherwise, as in
+            ``{"action": "price"}``; of observations with several entries, a list of names.
+
+        Examples
+        --------
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner("apple_tasting", seed=0)
+        >>> learner.tell_past(["taste", "taste"], ["good", "rotten"], counts=[900, 100])
+        >>> learner.round
+        1001
+        """
+        given = {"actions": actions, "observations": observations, "contexts": contexts}
+        given |= {"counts": counts, "weights": weights, "probabilities": probabilities}
+        rows = past.read_rows(given, columns)
+        with self._lock:
+            self._publish(*past.told(self._spec, self._session, rows))
+
+    def moved_to(self, game: AnyGame | str) -> Self:
+        """Return a learner over another game that keeps what was learned.
+
+        Actions and contexts are those of the same name. What an action has shown is kept if it
+        shows the same in the new game, whatever it earns there; open decisions go on if their
+        action stays, and are cancelled otherwise. ``moved`` of the learner that is returned says
+        what was kept; this learner stays as it is. A game in which something else is unknown is
+        refused.
+
+        >>> import partial_monitoring as pm
+        >>> learner = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]]), seed=0)
+        >>> learner.tell_past(["0", "1"], [[0.5], [0.3]], counts=[10, 20])
+        >>> more = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+        >>> moved = learner.moved_to(more)
+        >>> print(moved.moved)
+        30 observations are kept: 10 of '0', 20 of '1'.
+        2 is new.
+        """
+        with self._lock:
+            spec, session, storage = self._spec, self._session, self._storage
+            silent = getattr(storage, "log", None) == "none"
+            events = None if silent else list(storage.after())
+        new = Spec(game, on_host(spec.policy), spec.seed, spec.settings)
+        if not self.allow_hopeless:
+            refuse_hopeless(new.game)
+        following, rows, report = moved(spec, session, events, new)
+        learner = type(self).__new__(type(self))
+        learner._begin(new, following, Memory(list(map(plain, rows))))
+        learner._moved = report
+        return learner
+
+    @property
+    def moved(self) -> Moved | None:
+        """What was kept when this learner was moved here; None if it was not, or was loaded."""
+        return self._moved
