@@ -28,8 +28,8 @@ from benchmarks import (
     scaling,
     segments,
     size,
-    windows,
     which,
+    windows,
 )
 
 PARTS = {
