@@ -29,7 +29,9 @@ def begun(session: Session, event: Event, waiting: Mapping[DecisionId, Waiting])
     if len(waiting) != len(event["open"]) or not (time is None or is_time(time)):
         raise InvalidInput(f"event must have each decision once, and a time; got {brief(event)}.")
     found = OpenDecisions.of(waiting.items())
-    return session._replace(seq=1, asked=asked, open=found, tokens=tokens, time=time)
+    return session._replace(
+        seq=1, asked=asked, open=found, tokens=tokens, time=time, before=asked
+    )
 
 
 def _tokens(given: Any, asked: int) -> Tokens:

@@ -280,8 +280,7 @@ class Learner(LearnerOfPast):
         else:
             rows = [{"decision": decision, "observation": observation}]
         with self._lock, self._spec.patience:
-            events = list(self._storage.after())
-            self._publish(*amend(self._spec, self._session, events, rows))
+            self._publish(*amend(self._spec, self._session, self._storage.after, rows))
 
     def reset(self) -> None:
         """Forget what was learned, because the world has changed: the next ask starts anew.
