@@ -6,11 +6,12 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given; time, in seconds since 1970, never earlier than those before;
-- ``tell``: decision, observation, of votes as a table with wins and of; unanswered if it was due
-  without an answer;
+- ``tell``: decision, observation, of votes as a table with wins and of; due if it counts because
+  its window has ended, and unanswered if there was no answer by then;
 - ``answer``: decision, observation, which counts when the decision is due, by a tell; without an
   observation, that there is no answer after all;
-- ``lapse``: decision, which is closed because no answer will come;
+- ``late``: decision and observation, which came when the decision had been due, and means nothing;
+- ``lapse``: decision, which is closed because no answer will come; due as above;
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
@@ -42,7 +43,7 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
-from partial_monitoring.learner.identity import decision_id, token_of, with_token
+from partial_monitoring.learner.identity import decision_id, decision_number, token_of, with_token
 from partial_monitoring.learner.observations import from_log
 from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
@@ -158,8 +159,9 @@ def noted(session: Session, step: Step, state: Any) -> Session:
             tokens=tokens,
             time=event.get("time", session.time),
         )
-    told, counts = session.told, session.counts
+    told, counts, due = session.told, session.counts, session.due
     if kind in CLOSING:
+        due = decision_number(event["decision"]) + 1 if event.get("due") else due
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     for vector, often, _, of in step.shown:
         told += often
@@ -171,7 +173,7 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
     repeated = session.repeated + told - session.told - bool(step.shown)
-    known = {"state": state, "told": told, "open": waiting, "counts": counts}
+    known = {"state": state, "told": told, "open": waiting, "counts": counts, "due": due}
     return session._replace(seq=session.seq + 1, repeated=repeated, **known)
 
 
@@ -203,6 +205,9 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                     seen = from_log(own.context.game, own.action, event["observation"])
                     encoded(spec, own.context, own.action, seen)
                 return Step(event, own.context, own.action)
+            case "late":
+                check_closed(session, event["decision"])
+                return Step(event | {"observation": event["observation"]}, spec.nowhere, -1)
             case "amend":
                 check_closed(session, event["decision"])
                 return Step(event, *played(spec, event))
@@ -263,7 +268,7 @@ def played(spec: Spec, event: Event) -> tuple[Context, int]:
 
 # -- snapshots and replay --------------------------------------------------------------------
 
-RARE = ("since", "before", "repeated")
+RARE = ("since", "before", "due", "repeated")
 """Numbers of a session that a snapshot has unless they are 0."""
 
 

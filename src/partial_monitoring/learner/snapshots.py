@@ -22,7 +22,12 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import BLOCKS, MOST_UNLISTED, TOGETHER
 from partial_monitoring.learner.decision import written
-from partial_monitoring.learner.identity import MOST_TOKENS, decision_number, was_given_out
+from partial_monitoring.learner.identity import (
+    MOST_TOKENS,
+    decision_number,
+    is_earlier,
+    was_given_out,
+)
 from partial_monitoring.learner.session import Step
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, check_rounds
@@ -31,6 +36,9 @@ from partial_monitoring.validation import brief
 
 EVERY = 1000
 """Number of events after which a storage is handed another snapshot."""
+
+MOST = (("since", "told"), ("before", "asked"), ("due", "asked"), ("repeated", "told"))
+"""Numbers of a snapshot that are at most as large as others."""
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, IndexError, AttributeError),
@@ -86,7 +94,7 @@ def restored(spec: Spec, kept: Snapshot) -> Session:
             raise InvalidInput(f"its snapshot has {name!r} {brief(kept[name])}.")
     if kept["state"] is None:
         raise InvalidInput("its snapshot has no state, which is made again from events.")
-    for name, most in (("since", "told"), ("before", "asked"), ("repeated", "told")):
+    for name, most in MOST:
         if type(kept.get(name, 0)) is not int or not 0 <= kept.get(name, 0) <= kept[most]:
             raise InvalidInput(f"its snapshot has {name!r} {brief(kept[name])}.")
     elsewhere = kept.get("before", 0) + kept.get("repeated", 0)
@@ -131,8 +139,8 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
     last, latest = -1, 0
     for event in asks:
         name, number = event["decision"], decision_number(event["decision"])
-        earlier = number < (session.tokens[0][1] if session.tokens else 0)  # than tokens are kept
-        known = earlier or was_given_out(session.tokens, session.asked, name)
+        tokens = session.tokens
+        known = is_earlier(tokens, name) or was_given_out(tokens, session.asked, name)
         if not known or event["kind"] != "ask" or not last < number or event["seq"] < 1:
             raise InvalidInput(f"its snapshot has an open decision {brief(name)}.")
         own = number >= session.before  # others have the seq and the round of another log

@@ -60,6 +60,8 @@ class Session(NamedTuple):
     """The number of observations before the last reset, which the state does not know of."""
     before: int = 0
     """The number of decisions in another game, before the learner moved to this one."""
+    due: int = 0
+    """One more than the number of the last decision that was counted because it was due."""
     repeated: int = 0
     """The number of observations beyond one per event, of counts and votes."""
 

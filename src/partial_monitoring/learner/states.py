@@ -4,7 +4,8 @@ The state of a policy is a frozen dataclass. Its arrays, and those of the datacl
 tuples in it, are what was learned; everything else (the game, its model, its geometry) follows from
 the game and the policy, except for numbers that a class names in ``learned``. Other states are made
 again from the events of their learner: those that say so with a property ``replayed``, those whose
-arrays have grown (but for some of a fixed shape, see ``filled``), and those in which anything else differs from the state before the first round.
+arrays have grown (other than to a shape in their ``filled``), and those in which anything else
+differs from the state before the first round.
 """
 
 from __future__ import annotations
