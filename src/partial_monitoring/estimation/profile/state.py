@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import Estimate, counted
+from partial_monitoring.estimation.linear.least_squares import Estimate, counted, normal
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.estimation.state import Pending
 from partial_monitoring.validation import Array, Indices
@@ -181,9 +181,26 @@ class ProfileState:
         each = [np.bincount(action, own, k) for own in seen]
         return np.array(each).reshape(len(seen), k) / np.where(per_play > 0.0, per_play, 1.0)
 
+    def likely(self) -> Estimate:
+        """Return the likelihood as a normal one: its maximum, and its curvature there.
+
+        The Gram matrix is minus the Hessian of the log-likelihood, times the squared noise.
+        """
+        model, signals, n = self.model, self.model.signals, len(self.round)
+        directions = np.concatenate([np.eye(self.coordinates.shape[1]), signals.extra])
+        along = self.coordinates @ directions.T
+        chances = signals.base + signals.sign * along[:, signals.direction]
+        rows = directions[signals.direction] @ np.linalg.inv(model.axes)  # (s, r)
+        bend = np.einsum("ns,sp,sq->npq", self.counts / chances**2, rows, rows)
+        gram = model.design.noise_std**2 * bend
+        away = (self.estimate - model.design.prior_mean) @ model.joint.reduced.basis
+        moved = np.einsum("npq,nq->np", gram, away)
+        known = {"round": self.round, "plays": self.plays}
+        return normal(model.design, n, gram, moved, **known)
+
     def confidence(self, schedule: Schedule, context: Indices | None = None) -> Ellipsoid:
-        """Return E_t of least squares, with contexts in the one that all replicates are in."""
-        known, model = self.least_squares(), self.model
+        """Return E_t of ``likely``, with contexts in the one that all replicates are in."""
+        known, model = self.likely(), self.model
         if context is not None:
             known = known.through(model.design.through(model.games[int(context[0])]))
         return Ellipsoid.around(known, schedule)
