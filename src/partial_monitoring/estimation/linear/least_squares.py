@@ -197,9 +197,7 @@ def counted(design: Design, plays: Indices, sums: Array) -> Estimate:
     )
 
 
-def normal(
-    design: Design, replicates: int, gram: Array, vector: Array, **known: Any
-) -> Estimate:
+def normal(design: Design, replicates: int, gram: Array, vector: Array, **known: Any) -> Estimate:
     """Return an estimate with given Gram matrices (n, r, r) and vectors (n, r), whatever made them.
 
     ``known`` are other fields of it.
