@@ -179,12 +179,12 @@ def check_window(spec: Spec) -> None:
 
 
 def told_vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
-    """Return what is told of an action as a vector (m,), or refuse what it cannot show."""
+    """Return what is told of an action as a vector (m,), or refuse it; a duel at most one win."""
     vector, shows = encoded(spec, context, action, observation), context.feedback
-    if vector.min(initial=0.0) < shows.low or vector.max(initial=0.0) > shows.high:
+    if context.game.traits.duels and not shows.low <= vector[0] <= shows.high:
         raise InvalidInput(
-            f"observation must lie between {shows.low:g} and {shows.high:g}; got "
-            f"{brief(observation)}."
+            f"observation must be 'first', 'second' or 'tie', or a number between {shows.low:g} "
+            f"and {shows.high:g}; got {brief(observation)}."
         )
     return vector
 

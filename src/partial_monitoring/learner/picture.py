@@ -63,10 +63,10 @@ def draw(
     from partial_monitoring.analysis.pictures import parts
 
     if title is None:
-        best = _names(game, [status.action])[0] if at_points(game) else _text(status.best)
+        best = _name_of(game, status.action, status.best)
         title = f"Round {status.round:,}: {best} looks best{_text(place)}"
     written("title", title)
-    shares = not at_points(game) and observed.rounds > 0
+    shares = not at_points(game)
     curve = at_points(game) and len(game.low) == 1 and confidence.anywhere is not None
     beliefs = _drawn(status)
     if ax is None:
@@ -129,15 +129,14 @@ def _draw_intervals(
         ax.plot([row.low, row.high], [place, place], color=color, linewidth=1.6, alpha=0.7)
         face = color if row.may_be_best else "white"
         ax.plot([row.earns], [place], "o", color=color, markersize=4.5, markerfacecolor=face)
-    names = [_text(row.label) for row in beliefs]
-    if points:
-        names = _names(game, [row.action for row in beliefs])
+    names = [_name_of(game, row.action, row.label) for row in beliefs]
+    if points and names[0] != _text(beliefs[0].label):
         ax.set_ylabel(visible(", ".join(game.lattice.titles)))
     ax.set_yticks(range(len(beliefs)), names)
     ax.set_ylim(len(beliefs) - 0.4, -0.6)
     best = "the first one" if points else _text(status.table.against)
-    more = f" more than {best}" if status.table.against else ""
-    ax.set_xlabel(f"earns{more} per round; filled: may be best")
+    more, line = (f" more than {best}", "\n") if status.table.against else ("", " ")
+    ax.set_xlabel(f"earns{more} per round;{line}filled: may be best")
     hidden = len(status.table) + status.table.more - len(beliefs)
     if hidden and not points:
         ax.set_ylabel(f"the best {len(beliefs)} of {hidden + len(beliefs):,}")
@@ -170,6 +169,7 @@ def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) 
     ax.set_ylim(0, 100)
     ax.set_ylabel("%")
     if observed.rounds == 0:
+        ax.text(0.5, 0.5, "no plays", transform=ax.transAxes, ha="center", color=GREY)
         return
     edges, shares = shares_over_time(game, observed, list(colors))
     stacked = np.concatenate([shares, 1.0 - shares.sum(axis=0, keepdims=True)])
@@ -202,9 +202,11 @@ def _text(label: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def _names(game: Any, numbers: Sequence[int]) -> list[str]:
-    """Return short names of points of a box: their coordinates to four digits."""
-    return [", ".join(f"{x:.4g}" for x in point) for point in game.points_of(np.array(numbers))]
+def _name_of(game: Any, number: int, label: str) -> str:
+    """Return a label cut to size; of a point of a box, then, its coordinates to four digits."""
+    if not at_points(game) or _text(label) == visible(label):
+        return _text(label)
+    return ", ".join(f"{x:.4g}" for x in game.points_of(np.array(number)))
 
 
 def _name(game: Any, number: int) -> str:

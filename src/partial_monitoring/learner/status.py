@@ -109,7 +109,7 @@ class Status:
         names += f" and {more} more" if more > 0 else ""
         best = f"'{self.best}'"
         if self.table.noun == "point":  # there are many, with long names
-            names, best = f"{len(self.plausible):,} of the points that were compared", "the best"
+            names, best = f"{len(self.plausible):,} of the points compared", "the best-looking one"
         lines = [f"Round {self.round}: '{self.best}' looks best."]
         proven = self.promise is None or self.promise.certified
         if len(self.plausible) == 1:
@@ -160,7 +160,13 @@ def status_of(spec: Spec, session: Session, own: Context) -> Status:
     caveat = getattr(policy, "caveat", None)
     found = status(own.game, confidence, *decision, counts, doubtful=caveat is not None)
     warnings = found.warnings if caveat is None else [caveat, *found.warnings]
-    return replace(found, round=session.round, warnings=warnings, promise=spec.promise)
+    table = found.table
+    if spec.game.traits.contexts:
+        of_all = f"{counts.rounds:,} of {session.round - 1:,} observations"
+        note = f"plays, share: in this context, which had {of_all}."
+        table = replace(table, notes=(*table.notes, note))
+    known = {"warnings": warnings, "promise": spec.promise, "table": table}
+    return replace(found, round=session.round, **known)
 
 
 def confidence_of(spec: Spec, session: Session, own: Context) -> Any:

@@ -19,6 +19,9 @@ from partial_monitoring.validation import Array, Indices
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
 
+NEWTON_STEPS = 4
+"""Of Newton's method towards the maximum of the likelihood, from close by."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProfileState:
@@ -184,19 +187,24 @@ class ProfileState:
     def likely(self) -> Estimate:
         """Return the likelihood as a normal one: its maximum, and its curvature there.
 
-        The Gram matrix is minus the Hessian of the log-likelihood, times the squared noise.
+        The Gram matrix is minus the Hessian of the log-likelihood, times the squared noise. The
+        coordinates are first brought up to date, from the counts alone.
         """
-        model, signals, n = self.model, self.model.signals, len(self.round)
-        directions = np.concatenate([np.eye(self.coordinates.shape[1]), signals.extra])
-        along = self.coordinates @ directions.T
-        chances = signals.base + signals.sign * along[:, signals.direction]
-        rows = directions[signals.direction] @ np.linalg.inv(model.axes)  # (s, r)
-        bend = np.einsum("ns,sp,sq->npq", self.counts / chances**2, rows, rows)
-        gram = model.design.noise_std**2 * bend
-        away = (self.estimate - model.design.prior_mean) @ model.joint.reduced.basis
-        moved = np.einsum("npq,nq->np", gram, away)
+        model, signals, x = self.model, self.model.signals, self.coordinates
+        directions = np.concatenate([np.eye(x.shape[1]), signals.extra])[signals.direction]
+        rows = signals.sign[:, None] * directions  # how probabilities change, (s, r)
+        for _ in range(NEWTON_STEPS):
+            chances = signals.base + x @ rows.T
+            bend = np.einsum("ns,sp,sq->npq", self.counts / chances**2, rows, rows)
+            step = np.linalg.solve(bend, (self.counts / chances @ rows)[:, :, None])[:, :, 0]
+            fall = (-(step @ rows.T) / chances).max(axis=1, initial=0.5, keepdims=True)
+            x = x + step * (0.5 / fall)  # no probability falls by more than half
+        back = np.linalg.inv(model.axes)
+        gram = model.design.noise_std**2 * np.swapaxes(back, 0, 1) @ bend @ back
+        away = (model.parameter(x) - model.design.prior_mean) @ model.joint.reduced.basis
+        moved = (gram @ away[:, :, None])[:, :, 0]
         known = {"round": self.round, "plays": self.plays}
-        return normal(model.design, n, gram, moved, **known)
+        return normal(model.design, len(x), gram, moved, **known)
 
     def confidence(self, schedule: Schedule, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of ``likely``, with contexts in the one that all replicates are in."""
