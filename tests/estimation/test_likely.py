@@ -80,15 +80,3 @@ def test_the_curvature_is_that_of_the_likelihood():
     ]
     scale = model.design.noise_std**2
     np.testing.assert_allclose(likely.gram[0], scale * np.array(bend), rtol=1e-3, atol=1e-3)
-
-
-def test_intervals_hold_about_as_often_as_they_say():
-    """Two standard deviations: about 95 %, here in 120 runs whose intervals are dependent."""
-    game, rng, held = GAMES["pricing"], np.random.default_rng(2), []
-    for seed in range(120):
-        theta = rng.dirichlet(np.ones(3))
-        status = played(game, theta, 60, seed).status()
-        rewards = game.features @ theta
-        held += [row.low - 1e-9 <= rewards[row.action] <= row.high + 1e-9 for row in status.table]
-        assert "2 posterior standard deviations" in str(status)
-    assert np.mean(held) > 0.92

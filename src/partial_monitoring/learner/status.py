@@ -165,8 +165,8 @@ def status_of(spec: Spec, session: Session, own: Context) -> Status:
         of_all = f"{counts.rounds:,} of {session.round - 1:,} observations"
         note = f"plays, share: in this context, which had {of_all}."
         table = replace(table, notes=(*table.notes, note))
-    known = {"warnings": warnings, "promise": spec.promise, "table": table}
-    return replace(found, round=session.round, **known)
+    found = replace(found, round=session.round, warnings=warnings)
+    return replace(found, promise=spec.promise, table=table)
 
 
 def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
