@@ -264,7 +264,7 @@ def test_what_is_no_window_is_refused(window: Any) -> None:
         pricing(window=window)
 
 
-@pytest.mark.parametrize("unanswered", ["maybe", 1, [1.0], object()], ids=repr)
+@pytest.mark.parametrize("unanswered", ["maybe", 1, [1.0], object()])
 def test_a_default_that_no_action_shows_is_refused(unanswered: Any) -> None:
     with pytest.raises(InvalidInput, match="unanswered must be"):
         pricing(window=pm.Window(days=30, unanswered=unanswered))
