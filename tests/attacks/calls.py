@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,9 @@ MADE_BY_THE_LIBRARY = {
         "DuelAnalysis",
         "Halfspaces",
         "Moved",
+        "OffPolicy",
         "OpenDecision",
+        "Plan",
         "RegretMap",
         "Result",
         "Status",
@@ -72,6 +74,18 @@ def result() -> pm.Result:
 def comparisons() -> list[pm.Comparison]:
     experiment = pm.Experiment("apple_tasting", "greedy", [0.7, 0.3], horizon=3, seeds=2)
     return experiment.compare()
+
+
+@cache
+def history() -> list[dict[str, Any]]:
+    learner = pm.Learner(PRICING, seed=1, probe=0.5)
+    decisions = learner.ask(count=20)
+    learner.tell(decisions, [PRICING.signal(own.action, 1) for own in decisions])
+    return learner.history
+
+
+def product(sets: Any) -> pm.Product:
+    return pm.Product(*sets)
 
 
 def own_kernel(x: Any, y: Any) -> Any:
@@ -122,6 +136,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "Learner": {"game": APPLES},
     "LogFile": {"path": "log.ndjson"},
     "Measurement": {"action": 0, "rows": [[1.0, 0.0]]},
+    "off_policy": {"history": history, "game": PRICING},
     "OracleGame": {"oracle": corner, "parameters": SETS["Box"]},
     "Votes": {"wins": 4, "of": 5},
     "Window": {"days": 30, "unanswered": "good"},
@@ -164,6 +179,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "confidence": pm.Learner(APPLES, pm.IDS()).confidence_set(),
     },
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
+    "plan": {"game": "apple_tasting", "policy": "greedy", "theta": [0.7, 0.3], **RUN},
     "plot.information": {"results": result},
     "plot.regret": {"results": result},
     "policies.Card": dict.fromkeys(("games", "guarantee", "cost", "reference"), "words")
@@ -196,6 +212,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "sampling.frank_wolfe": {**CONTEXTS, "steps": 20},
     "sampling.generalized": {"kappa": 2.0},
     "regret_map": {"game": "apple_tasting", "policy": "greedy", "points": 3, **RUN},
+    "SegmentedGame": {"games": {"a": APPLES, "b": APPLES}},
+    "segments": {"games": {"a": APPLES, "b": APPLES}},
     "save_game": {"game": APPLES, "path": "written.json"},
     "simulate": {"game": "apple_tasting", "policies": "greedy", "theta": [0.7, 0.3], **RUN},
     "truths.adaptive": {"function": lambda t, seed, actions: 0},
@@ -206,10 +224,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 """What public names need at least; names that are not listed need nothing."""
 
-LATER = (result, comparisons)
+LATER = (result, comparisons, history)
 """Functions that make an argument when it is needed."""
 
 METHODS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
+    "Product": (lambda: SimpleNamespace(product=product), "product", {"sets": [SETS["Ball"]]}),
     "Experiment.run": (
         lambda: pm.Experiment("apple_tasting", "greedy", [0.7, 0.3], **RUN),
         "run",

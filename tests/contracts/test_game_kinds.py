@@ -129,14 +129,14 @@ def test_true_parameters_come_from_coordinates(kind: str) -> None:
 
 def test_traits_are_facts_about_the_kind() -> None:
     facts = {
-        "finite": Traits(finite=True),
+        "finite": Traits(finite=True, signals=True),
         "linear": Traits(),
         "duels": Traits(duels=True),
         "kernel": Traits(function=True),
         "kernel duels": Traits(function=True, duels=True),
         "box": Traits(listed=False, function=True),
         "contexts": Traits(contexts=True),
-        "finite contexts": Traits(finite=True, contexts=True),
+        "finite contexts": Traits(finite=True, signals=True, contexts=True),
     }
     assert {kind: game_of(kind).traits for kind in facts} == facts
 

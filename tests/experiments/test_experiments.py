@@ -128,9 +128,9 @@ def test_the_worst_case_is_searched_once(tmp_path: Path, monkeypatch: pytest.Mon
     searches = []
     original = runner.worst_for
 
-    def search(*arguments: Any) -> Any:
+    def search(*arguments: Any, **options: Any) -> Any:
         searches.append(arguments)
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(runner, "worst_for", search)
     experiment = pm.Experiment("apple_tasting", ["ids", "cbp"], "worst", horizon=20, seeds=2)

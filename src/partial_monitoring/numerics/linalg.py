@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from partial_monitoring.numerics import compiled
 from partial_monitoring.validation import Array, frozen
 
 RANK_TOLERANCE = 1e-9
@@ -92,3 +93,9 @@ def is_ill_conditioned(gram: Array, least: float) -> NDArray[np.bool_]:
     """Return which Gram matrices (n, r, r) have lost digits of their least eigenvalue."""
     size = np.trace(gram, axis1=1, axis2=2)
     return np.asarray(size > ILL_CONDITIONED * least)
+
+
+def applied(matrices: Array, vectors: Array) -> Array:
+    """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
+    stacked = np.ascontiguousarray(matrices[None] if matrices.ndim == 2 else matrices[:])
+    return np.asarray(compiled.linear.transform_each(frozen(stacked), vectors))

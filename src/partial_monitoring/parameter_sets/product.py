@@ -40,7 +40,8 @@ class Product(base.ParameterSet):
 
     It is polyhedral where all its sets are, and then analysed in exact arithmetic like them.
 
-    >>> both = Product(Simplex(3), Box([0, 0], [1, 2]))
+    >>> import partial_monitoring as pm
+    >>> both = pm.Product(pm.Simplex(3), pm.Box([0, 0], [1, 2]))
     >>> both.d, both.dimension, float(both.support([0, 0, 1, 1, 1]))
     (5, 4, 4.0)
     """

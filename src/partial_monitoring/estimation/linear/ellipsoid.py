@@ -17,8 +17,9 @@ from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
 from partial_monitoring.estimation.later import Later
-from partial_monitoring.estimation.linear.least_squares import Estimate, applied
+from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.numerics import compiled
+from partial_monitoring.numerics.linalg import applied
 from partial_monitoring.parameter_sets.cut import Cut, Uncut
 from partial_monitoring.validation import Array, Indices, real_array
 

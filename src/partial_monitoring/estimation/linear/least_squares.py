@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.weights import forgotten, weighed, weighed_triangle
 from partial_monitoring.numerics import compiled
-from partial_monitoring.numerics.linalg import is_ill_conditioned
+from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
-from partial_monitoring.validation import Array, Indices, frozen
+from partial_monitoring.validation import Array, Indices
 
 REFRESH = 1000
 """Number of rounds after which everything derived is recomputed from the Gram matrix."""
@@ -397,9 +397,3 @@ def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
         changed[name] = getattr(estimate, name).copy()
         changed[name][due] = getattr(fresh, name)
     return replace(estimate, **changed)
-
-
-def applied(matrices: Array, vectors: Array) -> Array:
-    """Multiply a matrix (or one per replicate) with one vector per replicate, shape (n, ...)."""
-    stacked = np.ascontiguousarray(matrices[None] if matrices.ndim == 2 else matrices[:])
-    return np.asarray(compiled.linear.transform_each(frozen(stacked), vectors))
