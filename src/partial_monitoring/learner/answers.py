@@ -36,7 +36,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     event |= context.game.exact_form(action)
     if context.name is not None:
         event["context"] = spec.logged(context)
-    vector = encoded(spec, context, action, request["observation"])
+    vector = told_vector(spec, context, action, request["observation"])
     event["observation"] = log_form(request["observation"], signal=spec.signals)
     several = several_of(request, request["observation"], vector)
     drawn = logged_probability(request)
@@ -65,7 +65,7 @@ def told(spec: Spec, session: Session, request: Request) -> Step:
     if spec.window is not None and spec.window.hold and waits(spec.window, own):
         return answered(spec, session.seq + 1, own, seen)
     event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
-    vector = encoded(spec, own.context, own.action, seen)
+    vector = told_vector(spec, own.context, own.action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
     several, drawn = several_of({}, seen, vector), own.event["probability"]
     return Step(event, own.context, own.action, vector, None, drawn, several)
@@ -75,7 +75,7 @@ def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:
     """Return the answer to an open decision that counts when it is due; or that it has none."""
     event = {"seq": seq, "kind": "answer", "decision": own.event["decision"]}
     if not is_no_answer(own.context, own.action, observation):
-        encoded(spec, own.context, own.action, observation)
+        told_vector(spec, own.context, own.action, observation)
         event["observation"] = log_form(observation, signal=spec.signals)
     return Step(event, own.context, own.action)
 
@@ -206,8 +206,22 @@ def check_window(spec: Spec) -> None:
     )
 
 
+def told_vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+    """Return what is told of an action as a vector (m,), or refuse it; a duel at most one win."""
+    vector, shows = encoded(spec, context, action, observation), context.feedback
+    if context.game.traits.duels and not shows.low <= vector[0] <= shows.high:
+        raise InvalidInput(
+            f"observation must be 'first', 'second' or 'tie', or a number between {shows.low:g} "
+            f"and {shows.high:g}; got {brief(observation)}."
+        )
+    return vector
+
+
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
-    """Return what an action of a context showed as a vector (m,), or refuse it."""
+    """Return what an action of a context showed as a vector (m,), or refuse it.
+
+    Logs of earlier versions may hold numbers that are out of bounds; they are still read.
+    """
     length = max(spec.game.m, context.game.m)
     if isinstance(observation, Votes):
         return observation.mean(context, length)

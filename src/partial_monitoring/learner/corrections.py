@@ -10,9 +10,9 @@ from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import (
     answered,
     check_closed,
-    encoded,
     held_decision,
     is_no_answer,
+    told_vector,
 )
 from partial_monitoring.learner.beginning import asked_in
 from partial_monitoring.learner.observations import log_form
@@ -65,6 +65,6 @@ def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: R
     event |= {key: asked[key] for key in kept if key in asked}
     context, action = steps.played(spec, asked)
     if not is_no_answer(context, action, request["observation"]):
-        encoded(spec, context, action, request["observation"])
+        told_vector(spec, context, action, request["observation"])
         event["observation"] = log_form(request["observation"], signal=spec.signals)
     return event
