@@ -272,7 +272,7 @@ def _open(matching: Matching, session: Session) -> tuple[list[Event], dict[Decis
 def _is_action(context: Context, label: str) -> bool:
     """Whether a context has an action of that name."""
     try:
-        return context.game.is_called(context.game.action_index(label), label)
+        return bool(context.game.is_called(context.game.action_index(label), label))
     except InvalidInput:
         return False
 
