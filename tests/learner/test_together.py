@@ -255,3 +255,35 @@ def test_wherever_the_log_is_a_learner_knows_the_same(
         rng.choice(VERBS)(together)
         together.check()
     together.check_log()
+
+
+@pytest.mark.parametrize("last", ["counts", "votes", "weights", "moved"])
+def test_without_a_log_everything_can_be_saved_and_loaded(last: str, tmp_path: Path) -> None:
+    game = GAMES["duels" if last == "votes" else "linear"]()
+    learner = pm.Learner(game, pm.IDS(), storage=None)
+    open_before = learner.ask()
+    if last == "votes":
+        learner.tell(learner.ask(), wins=4, of=5)
+    else:
+        weights = [2.0] if last == "weights" else None
+        learner.tell_past(["1"], [[0.3]], counts=[900], weights=weights)
+    if last == "moved":
+        learner = learner.moved_to(MOVES["linear"]())  # '1' shows something else, and still counts
+        assert learner.round == 901
+        with pytest.raises(InvalidInput, match="it has no log to read"):
+            _ = learner.events
+    now = learner.ask()
+    learner.save(tmp_path / "learner.json")
+    loaded = pm.Learner.load(tmp_path / "learner.json")
+    assert alike(known(loaded), known(learner))
+    assert [own.id for own in loaded.open] == [open_before.id, now.id]
+
+
+def test_the_log_of_a_moved_learner_begins_where_it_is_told(tmp_path: Path) -> None:
+    learner = pm.Learner(GAMES["linear"]())
+    learner.tell(learner.ask(), [0.1])
+    moved = learner.moved_to(MOVES["linear"](), storage=tmp_path / "log")
+    again = pm.Learner(MOVES["linear"](), storage=tmp_path / "log")
+    assert known(again) == known(moved)
+    with pytest.raises(InvalidInput, match=r"^storage must be empty, for a log that begins; got"):
+        learner.moved_to(MOVES["linear"](), storage=tmp_path / "log")
