@@ -268,6 +268,7 @@ def changed_counts(data: Any) -> Tampered:
 
 
 def test_no_flipped_bit_is_silent(tmp_path: Path) -> None:
+    """Except where the file still says the same, as with 1E-05 and 1e-05."""
     path, rng = tmp_path / "learner.json", np.random.default_rng(0)
     played(("finite", "ids")).save(path)
     original = path.read_bytes()
@@ -275,7 +276,8 @@ def test_no_flipped_bit_is_silent(tmp_path: Path) -> None:
         flipped = bytearray(original)
         flipped[place // 8] ^= 1 << place % 8
         path.write_bytes(flipped)
-        assert loaded(path) is None
+        found = loaded(path)
+        assert found is None or json.loads(flipped) == json.loads(original)
 
 
 def test_a_key_that_appears_twice_is_refused(tmp_path: Path) -> None:

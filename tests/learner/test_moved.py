@@ -70,6 +70,8 @@ GAMES: dict[str, tuple[Any, Any]] = {
     "kernel": (pm.games.kernelized_bandit(), pm.IDS()),
     "segments": (segmented("a", "b"), None),
     "box": (pm.KernelBoxGame(pm.kernels.Matern(2.5, 0.3), [0.0], [1.0]), None),
+    "kernel duels": (pm.games.kernelized_dueling(), pm.IDS()),
+    "elsewhere": (pm.games.kernelized_transductive(), pm.IDS()),
 }
 
 

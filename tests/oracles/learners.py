@@ -45,6 +45,16 @@ def played(name: str, rounds: int, seed: int = 3, **options: Any) -> pm.Learner:
     return learner
 
 
+def learned(game: Any, policy: Any, count: int, seed: int = 0) -> pm.Learner:
+    """A learner after random plays of a random truth."""
+    rng = np.random.default_rng(seed)
+    instance = pm.Instance(game, game.draw_truths(np.array([seed]))[0])
+    actions = rng.integers(game.k, size=count).tolist()
+    learner = pm.Learner(game, policy, seed=seed)
+    learner.tell_past(actions, [instance.observe(a, rng) for a in actions])
+    return learner
+
+
 def without_id(row: dict[str, Any]) -> dict[str, Any]:
     """What is the same for every learner with a seed: all but ids and times of decisions."""
     return {name: value for name, value in row.items() if name not in ("id", "decision", "time")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from threading import RLock
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import Policy
-from partial_monitoring.storage.base import Event, Storage, plain
+from partial_monitoring.storage.base import NONE, Event, Storage, log_of, plain
 from partial_monitoring.validation import Array
 
 
@@ -45,7 +45,10 @@ class LearnerBase(Shown):
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return {name: self.__dict__[name] for name in ("_spec", "_session", "_storage")}
+            found = {name: self.__dict__[name] for name in ("_spec", "_session", "_storage")}
+            if log_of(self._storage) == NONE:  # others can be read from where the session is
+                found["_storage"] = copy(self._storage)
+            return found
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

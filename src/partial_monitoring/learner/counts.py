@@ -91,7 +91,7 @@ class Tally(NamedTuple):
     def before(self, t: int) -> tuple[int, Array]:
         """Return plays and sum (m_a,) before round t, with which a block begins."""
         chosen = [part for part in self.parts if part.first < t]
-        totals = np.array([part.total for part in chosen]).reshape(-1, len(self.total))
+        totals = np.array([part.total for part in chosen]).reshape(len(chosen), len(self.total))
         return sum(part.plays for part in chosen), totals.sum(axis=0)
 
 

@@ -92,7 +92,7 @@ def read_log(history: Any, game: AnyGame | str | None) -> Log:
     if isinstance(history, Learner):
         if game is not None:
             raise InvalidInput("game must be left out with a learner, which has its own.")
-        game, events = history.game, history.events
+        game, events = _listed(history.game), history.events
         distributions = _recomputed(history, events)
         rows: list[Any] = decisions(events)
     elif game is None:
@@ -101,10 +101,15 @@ def read_log(history: Any, game: AnyGame | str | None) -> Log:
         rows = _rows(history)
         if any(isinstance(row, Mapping) and "kind" in row for row in rows):
             rows = decisions(rows)
+    return _read(_listed(game), _expanded(rows), distributions)
+
+
+def _listed(game: AnyGame | str) -> AnyGame:
+    """Return a game that lists its actions, or refuse one that does not."""
     known = games.named(game)
     if not known.traits.listed:
         raise InvalidInput("game must list its actions; those of a box are too many to reweight.")
-    return _read(known, _expanded(rows), distributions)
+    return known
 
 
 def decisions(events: Iterable[Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.finite import FiniteGame
 from partial_monitoring.model.function_game import FunctionGame
 from partial_monitoring.model.segments import SegmentedGame
+from partial_monitoring.validation import Array
 
 STAYS, CHANGED, GONE = "stays", "changed", "gone"
 """What became of an action: it shows what it showed, it shows something else, it is no more."""
@@ -172,10 +173,18 @@ def _shows_the_same(one: Any, a: int, two: Any, b: int) -> bool:
         return first.keys() == second.keys() and (
             one.outcome_labels != two.outcome_labels or first == second
         )
-    if one.traits.function and not one.traits.duels:
-        points = one.point(a), two.point(b)
-        return all(x is not None for x in points) and bool(np.allclose(*points))
+    if one.traits.function:
+        pairs = zip(_reads(one, a), _reads(two, b), strict=True)
+        return all(x.shape == y.shape and bool(np.allclose(x, y)) for x, y in pairs)
     return bool(np.array_equal(one.rows(a), two.rows(b)))
+
+
+def _reads(game: Any, action: int) -> tuple[Array, Array, Array]:
+    """Return where an action reads the function, of which coordinate, and with which weight."""
+    found = game.reading(np.array([action]))
+    rows = slice(found.counts[0])
+    places = found.rows.index[0, rows]
+    return found.points[places], found.axes[places], found.rows.weight[0, rows]
 
 
 def _signals(game: Any, action: int) -> dict[Any, tuple[float, ...]]:
@@ -188,8 +197,8 @@ def _signals(game: Any, action: int) -> dict[Any, tuple[float, ...]]:
 
 def _names(game: Any) -> list[str]:
     """Return the names of the actions of a game, of duels those of the items."""
+    if not game.traits.listed:
+        return []
     if game.traits.duels and not game.traits.contexts:
         return list(game.items)
-    if not game.traits.listed or game.k > MOST_NAMED:
-        return []
-    return list(game.actions)
+    return list(game.actions) if game.k <= MOST_NAMED else []

@@ -262,12 +262,19 @@ def _open(matching: Matching, session: Session) -> tuple[list[Event], dict[Decis
         if fate == STAYS and there is not None:
             event = plain(own.event) | {"action": action}
             if "available" in event:
-                labels = set(there.game.actions)
-                event["available"] = [name for name in event["available"] if name in labels]
+                event["available"] = [x for x in event["available"] if _is_action(there, x)]
             going.append(event)
         else:
             cancelled[own.event["decision"]] = own.event["label"]
     return going, cancelled
+
+
+def _is_action(context: Context, label: str) -> bool:
+    """Whether a context has an action of that name."""
+    try:
+        return bool(context.game.is_called(context.game.action_index(label), label))
+    except InvalidInput:
+        return False
 
 
 def _beginning(session: Session, going: list[Event]) -> list[Event]:

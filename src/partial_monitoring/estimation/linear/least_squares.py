@@ -190,16 +190,9 @@ def counted(design: Design, plays: Indices, sums: Array) -> Estimate:
     residual = sums * design.whitening[:, None] - often  # (n, k, m)
     gram = np.einsum("na,amp,amq->npq", plays.astype(float), design.maps, design.maps)
     estimate = initial(design, len(plays))
-    return refreshed(
-        replace(
-            estimate,
-            round=1 + plays.sum(axis=1),
-            gram=estimate.gram + gram,
-            vector=np.einsum("nam,amp->np", residual, design.maps),
-            plays=plays,
-            sums=sums,
-        )
-    )
+    vector = np.einsum("nam,amp->np", residual, design.maps)
+    known = {"gram": estimate.gram + gram, "vector": vector, "plays": plays, "sums": sums}
+    return refreshed(replace(estimate, round=1 + plays.sum(axis=1), **known))
 
 
 def normal(design: Design, replicates: int, gram: Array, vector: Array, **known: Any) -> Estimate:
