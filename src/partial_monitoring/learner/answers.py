@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import DecisionId, was_given_out
+from partial_monitoring.learner.identity import DecisionId, decision_number, was_given_out
 from partial_monitoring.learner.observations import from_log, log_form, symbols
 from partial_monitoring.learner.several import fields_of, logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
@@ -45,10 +46,13 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
 def told(spec: Spec, session: Session, request: Request) -> Step:
     """Return the tell of an open decision, or its lapse if no answer will come.
 
-    With a window, an ``answer`` that counts when the decision is due. ``action`` in the request is
-    the one that the answer is believed to belong to.
+    With a window, an ``answer`` that counts when the decision is due, or that it came too ``late``.
+    ``action`` in the request is the one that the answer is believed to belong to.
     """
-    own, seen = open_decision(session, request["decision"]), request["observation"]
+    seen, name = request["observation"], decision_name(request["decision"])
+    if spec.window is not None and is_past(session, name):
+        return late(spec, session, name, seen)
+    own = open_decision(session, name)
     if own.answer is not None:
         raise InvalidInput(
             f"decision {brief(own.event['decision'])} has been told already, and waits to be due; "
@@ -76,6 +80,23 @@ def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:
     return Step(event, own.context, own.action)
 
 
+def is_past(session: Session, given: Any) -> bool:
+    """Whether something is the id of a decision that is closed, and was due by now in any case."""
+    known = was_given_out(session.tokens, session.asked, given)
+    return known and decision_number(given) < session.due and session.open.get(given) is None
+
+
+def late(spec: Spec, session: Session, name: DecisionId, observation: Any) -> Step:
+    """Return that an answer came when its decision had been counted: it is noted, no more."""
+    try:
+        shown = log_form(observation, signal=spec.signals)
+    except RecursionError:
+        raise InvalidInput("observation must be a signal or a vector.") from None
+    name = name if isinstance(name, str) else int(name)
+    event = {"seq": session.seq + 1, "kind": "late", "decision": name, "observation": shown}
+    return Step(event, spec.nowhere, -1)
+
+
 def waits(window: Window, own: Waiting) -> bool:
     """Whether a decision will be due: its time is known, or the window is one of rounds."""
     return window.rounds is not None or "time" in own.event
@@ -86,9 +107,9 @@ def cancel(spec: Spec, session: Session, request: Request) -> Step:
     return closed(session, open_decision(session, request["decision"]), "cancel")
 
 
-def closed(session: Session, own: Waiting, kind: str) -> Step:
+def closed(session: Session, own: Waiting, kind: str, **more: Any) -> Step:
     """Return that an open decision is closed, and nothing learned of it."""
-    event = {"seq": session.seq + 1, "kind": kind, "decision": own.event["decision"]}
+    event = {"seq": session.seq + 1, "kind": kind, "decision": own.event["decision"], **more}
     return Step(event, own.context, own.action)
 
 
@@ -127,6 +148,13 @@ def check_closed(session: Session, decision: Any) -> DecisionId:
 def decision_name(decision: Any) -> Any:
     """Return the id of a decision, given itself or by its id."""
     return decision.id if isinstance(decision, Decision) else decision
+
+
+def refuse_repeated(decisions: Iterable[Any]) -> None:
+    """Refuse decisions of which two are the same."""
+    names = [name for name in map(decision_name, decisions) if isinstance(name, str | int)]
+    if len(set(names)) < len(names):
+        raise InvalidInput("decision must not name the same decision twice.")
 
 
 def check_action(own: Waiting, believed: Any) -> None:

@@ -71,6 +71,11 @@ class Estimate:
         return len(self.round)
 
     @property
+    def filled(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of what may be empty, once it is not."""
+        return {"triangle": (*self.vector.shape, self.vector.shape[1] + 1)}
+
+    @property
     def metric(self) -> Metric:
         """The norms of V_t on the directions of Theta."""
         return Metric(self.gram, self.inverse, self.design.regularization)
@@ -316,16 +321,9 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
     """
     design = estimate.design
-    rows, residual, plays, sums = compiled.linear.take_in(
-        action,
-        observation,
-        design.maps,
-        design.counts,
-        design.whitening,
-        design.expected,
-        estimate.plays,
-        estimate.sums,
-    )
+    own = design.maps, design.counts, design.whitening, design.expected
+    known = estimate.plays, estimate.sums
+    rows, residual, plays, sums = compiled.linear.take_in(action, observation, *own, *known)
     return _moved(replace(estimate, plays=plays, sums=sums), rows, residual)
 
 
