@@ -19,6 +19,7 @@ from partial_monitoring.learner.counts import Tallies
 from partial_monitoring.learner.picture import shares_over_time
 from tests.golden import runs
 from tests.oracles.cases import CASES, spec_of
+from tests.oracles.learners import learned
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -37,16 +38,6 @@ SETS = {
     "simplex": linear(pm.Simplex(3)),
     "everything": linear(pm.AllParameters(3)),
 }
-
-
-def learned(game: Any, policy: Any, count: int, seed: int = 0) -> pm.Learner:
-    """A learner after random plays of a random truth."""
-    rng = np.random.default_rng(seed)
-    instance = pm.Instance(game, game.draw_truths(np.array([seed]))[0])
-    actions = rng.integers(game.k, size=count).tolist()
-    learner = pm.Learner(game, policy, seed=seed)
-    learner.tell_past(actions, [instance.observe(a, rng) for a in actions])
-    return learner
 
 
 def extremes(confidence: Any, row: Array) -> tuple[float, float]:

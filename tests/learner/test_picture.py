@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 import partial_monitoring as pm
 from partial_monitoring.policies.units import NATS
-from tests.learner.test_beliefs import learned
-from tests.oracles.learners import fingerprint
+from tests.oracles.learners import fingerprint, learned
 
 
 def test_a_picture_has_the_numbers_of_the_table(tmp_path: Path) -> None:
