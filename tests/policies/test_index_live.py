@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from tests.oracles.signal_games import SIGNALS
 
@@ -88,20 +89,42 @@ def test_the_decisions_of_a_learner_can_be_replayed() -> None:
     assert np.array_equal(np.asarray(again.ask().index), np.asarray(learner.ask().index))
 
 
+def certified(learner: pm.Learner, options: dict[str, Any]) -> Any:
+    """Return the status that IDS has of the same observations."""
+    ids = pm.IDS(confidence=pm.confidence.paper())
+    return pm.Learner.replay(learner.game, ids, 1, learner.events).status(**options)
+
+
 @pytest.mark.parametrize("name", SIGNALS)
-def test_the_status_is_that_of_least_squares(name: str) -> None:
+def test_what_is_counted_is_what_least_squares_needs(name: str) -> None:
     game = SIGNALS[name]
     learner = play(game, 15)
     options = {"context": game.contexts[0]} if game.traits.contexts else {}
-    status = learner.status(**options)
-    linear = pm.Learner.replay(
-        game, pm.IDS(confidence=pm.confidence.paper()), 1, learner.events
-    ).status(**options)
-    assert status.best == linear.best
-    assert status.plausible == linear.plausible
-    assert status.at_risk == pytest.approx(linear.at_risk, rel=1e-6)
+    linear, state = certified(learner, options), learner._session.state.known
+    known, model = state.least_squares(), state.model
+    if options:
+        known = known.through(model.design.through(model.games[0]))
+    found = Ellipsoid.around(known, pm.confidence.paper())
+    further, _, decide = found.ahead(0)
+    own, best = model.games[0], decide()
+    assert own.actions[int(found.means[0].argmax())] == linear.best or game.traits.duels
+    assert float(further.max()) == pytest.approx(linear.at_risk, rel=1e-6)
+    if not game.traits.duels:
+        assert [own.actions[a] for a in np.flatnonzero(best)] == linear.plausible
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_the_status_is_that_of_the_likelihood(name: str) -> None:
+    """Around the policy's own estimate, and narrower than what is proven."""
+    game = SIGNALS[name]
+    learner = play(game, 15)
+    options = {"context": game.contexts[0]} if game.traits.contexts else {}
+    status, linear = learner.status(**options), certified(learner, options)
+    assert set(status.plausible) <= set(linear.plausible)
+    assert status.best in status.plausible
+    assert status.at_risk <= linear.at_risk * (1 + 1e-9)
     assert status.round == linear.round == 16
-    assert status.explain()
+    assert "not proven" in status.explain()
 
 
 def test_a_decision_explains_itself() -> None:

@@ -152,7 +152,8 @@ def _stored(
     """Return the session after all that is stored, and where its events go on."""
     if given == MEMORY and log == APART:
         raise InvalidInput(
-            f"{path}: its events are kept apart; say where, as in load(path, storage=...)."
+            f"{path}: its events are kept apart; say where, as in load(path, storage=...) or pm "
+            f"status --storage."
         )
     if session is not None and (given is None or (given == MEMORY and log == NONE)):
         return session, Nothing(session.seq)

@@ -195,15 +195,6 @@ def counted(design: Design, plays: Indices, sums: Array) -> Estimate:
     return refreshed(replace(estimate, round=1 + plays.sum(axis=1), **known))
 
 
-def normal(design: Design, replicates: int, gram: Array, vector: Array, **known: Any) -> Estimate:
-    """Return an estimate with given Gram matrices (n, r, r) and vectors (n, r), whatever made them.
-
-    ``known`` are other fields of it.
-    """
-    blank = replace(initial(design, replicates), gram=gram, vector=vector, **known)
-    return replace(blank, **_following(design, gram, vector)) if design.rank else blank
-
-
 def refreshed(estimate: Estimate) -> Estimate:
     """Recompute everything derived: from the Gram matrix and the vector, or from the data.
 

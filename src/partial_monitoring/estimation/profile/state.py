@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import Estimate, counted, normal
+from partial_monitoring.estimation.linear.least_squares import (
+    Estimate,
+    counted,
+    initial,
+    refreshed,
+)
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.estimation.state import Pending
 from partial_monitoring.validation import Array, Indices
@@ -199,12 +204,16 @@ class ProfileState:
             step = np.linalg.solve(bend, (self.counts / chances @ rows)[:, :, None])[:, :, 0]
             fall = (-(step @ rows.T) / chances).max(axis=1, initial=0.5, keepdims=True)
             x = x + step * (0.5 / fall)  # no probability falls by more than half
-        back = np.linalg.inv(model.axes)
-        gram = model.design.noise_std**2 * np.swapaxes(back, 0, 1) @ bend @ back
+        seen = np.sqrt(self.counts)[:, :, None] / chances[:, :, None]
+        shown = model.design.noise_std * seen * (rows @ np.linalg.inv(model.axes))  # (n, s, r)
         away = (model.parameter(x) - model.design.prior_mean) @ model.joint.reduced.basis
-        moved = (gram @ away[:, :, None])[:, :, 0]
-        known = {"round": self.round, "plays": self.plays}
-        return normal(model.design, len(x), gram, moved, **known)
+        root = np.linalg.qr(shown, mode="r")
+        pulled = root @ away[:, :, None]
+        turned = np.swapaxes(root, 1, 2)
+        blank = initial(model.design, len(x))
+        own = {"gram": turned @ root, "vector": (turned @ pulled)[:, :, 0], "round": self.round}
+        factor = np.concatenate([root, pulled], axis=2)
+        return refreshed(replace(blank, plays=self.plays, triangle=factor, **own))
 
     def confidence(self, schedule: Schedule, context: Indices | None = None) -> Ellipsoid:
         """Return E_t of ``likely``, with contexts in the one that all replicates are in."""
