@@ -257,7 +257,8 @@ def test_nothing_is_proven_for_policies_that_forget(game: str, policy: Any) -> N
     for shown in (0, 1, 0):
         learner.tell(learner.ask(), [float(shown)] if game == "linear_bandit" else shown)
     status = learner.status()
-    assert status.promise is not None and status.promise.mode == "practical"
+    assert status.promise is not None
+    assert status.promise.mode == "practical"
     said = status.explain()
     assert "not proven" in said
     assert "with probability at least" not in said
