@@ -19,7 +19,7 @@ HELD = ("dynamic_pricing", "apple_tasting", "label_efficient", "linear_bandit")
 
 
 def measured(game: str, world: str, horizon: int, count: int) -> float:
-    """Return how many times its regret the default has with a half-life of a fifth of the rounds."""
+    """Return the ratio of regret that a half-life of a fifth of the rounds leaves the default."""
     lives = None, HALF_LIFE
     policies = forgetting(game, "default", lives, horizon / HORIZON)
     found = regrets(game, policies, world, horizon, count)
