@@ -48,6 +48,9 @@ weights of ``estimation.forgetting``, on switching and still truths of apple tas
 Larger values notice a switch a little sooner, but cost more in a still world: 4 more than twice
 the regret of no forgetting on apple tasting."""
 
+SHOWN = schedules.deviations(2.0)
+"""The confidence set that is reported."""
+
 MOST_ON_DEVICE = 20_000
 """Largest number of entries of matrices in the memory of a thread of a GPU."""
 
@@ -141,8 +144,8 @@ class AnticipatingIndex:
         return IndexProgram(state)
 
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
-        """Return E_t of least squares, which ``Learner.status`` reports."""
-        return state.confidence(schedules.paper(), context)
+        """Return two standard deviations around the most likely parameter, for a status."""
+        return state.confidence(SHOWN, context)
 
 
 def _rule(state: ProfileState) -> Any:
