@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from rich.console import Console
+from rich.table import Table
 
 from benchmarks import (
     algorithms,
@@ -79,5 +80,5 @@ if __name__ == "__main__":
             tables = which.run(given.write)
         else:
             tables = part.run(given.seeds) if name in SEEDED else part.run()
-        for table in tables if isinstance(tables, list) else [tables]:
+        for table in [tables] if isinstance(tables, Table) else tables:
             console.print(table)

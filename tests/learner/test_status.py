@@ -238,3 +238,33 @@ def test_unlisted_actions_need_not_be_points_of_a_box() -> None:
     status = learner.status()
     assert (status.best, status.action) == ("0", 0)
     assert status.warnings == []
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pm.IDS(half_life=50),
+        pm.Calibrated(half_life=50),
+        pm.LinUCB(half_life=50),
+        pm.LinTS(half_life=50),
+        pm.SquareCB(half_life=50),
+        pm.Probing(pm.EpsilonGreedy(half_life=50), 0.1),
+    ],
+)
+@pytest.mark.parametrize("game", ["linear_bandit", "bernoulli_bandit"])
+def test_nothing_is_proven_for_policies_that_forget(game: str, policy: Any) -> None:
+    learner = pm.Learner(game, policy, seed=0)
+    for shown in (0, 1, 0):
+        learner.tell(learner.ask(), [float(shown)] if game == "linear_bandit" else shown)
+    status = learner.status()
+    assert status.promise is not None
+    assert status.promise.mode == "practical"
+    said = status.explain()
+    assert "not proven" in said
+    assert "with probability at least" not in said
+    assert "loses at most" not in said
+
+
+def test_before_the_first_observation_nothing_is_forgotten() -> None:
+    said = pm.Learner("linear_bandit", pm.IDS(half_life=50)).status().explain()
+    assert "all that the model allows, since nothing was observed" in said

@@ -49,16 +49,21 @@ MEASURED = (
 """What is known about the default policy instead of a bound; see the table of that page."""
 
 
+FORGETTING = "no bound is proven for forgetting"
+"""What is known about policies with a half-life."""
+
+
 def practical(*words: str) -> Promise:
     """Return the promise of a policy without a bound."""
     return Promise(PRACTICAL, "; ".join(["no bound is proven", *words]))
 
 
 def promise_of(policy: object, game: AnyGame | None = None) -> Promise | None:
-    """Return what a policy promises on a game; None if it does not say."""
+    """Return what a policy promises on a game; None if it does not say, and forgets nothing."""
     stated: Callable[[Any], Promise] | None = getattr(policy, "promise", None)
     if not callable(stated):
-        return None
+        forgets = getattr(policy, "half_life", None) is not None
+        return Promise(PRACTICAL, FORGETTING) if forgets else None
     found = stated(game)
     if not isinstance(found, Promise):
         raise InvalidInput(

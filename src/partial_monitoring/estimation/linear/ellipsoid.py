@@ -50,14 +50,19 @@ class Ellipsoid(ConfidenceSet):
     offered: Mask | None = None
     """Which actions are offered, shape (n, k); all of them unless given."""
     schedule: Schedule | None = None
+    """What says with which probability E_t holds theta; None if nothing does."""
 
     @classmethod
     def around(cls, estimate: Estimate, schedule: Schedule) -> Ellipsoid:
-        """Return E_t of an estimate with failure probabilities from a schedule."""
+        """Return E_t of an estimate with failure probabilities from a schedule.
+
+        Of what is partly forgotten they say how wide E_t is, but nothing is proven.
+        """
         design = estimate.design
         known = schedule, design, estimate.round, estimate.log_det
         beta = partial(squared_radius, *known)
-        return cls(estimate, design.cut, beta, schedule=schedule)
+        forgot = design.forgetting.active and bool((estimate.round > 1).any())
+        return cls(estimate, design.cut, beta, schedule=None if forgot else schedule)
 
     # -- what is known ---------------------------------------------------------------------------
 

@@ -19,7 +19,14 @@ from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, Policy, draws_needed, expecting, seen
 from partial_monitoring.policies.program import Program, program_of
-from partial_monitoring.policies.promise import CERTIFIED, MEASURED, Promise, practical
+from partial_monitoring.policies.promise import (
+    CERTIFIED,
+    FORGETTING,
+    MEASURED,
+    PRACTICAL,
+    Promise,
+    practical,
+)
 from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
@@ -187,6 +194,8 @@ class Calibrated:
 
     def promise(self, game: AnyGame | None = None) -> Promise:
         """Return what the guard proves; without one, where to find what was measured."""
+        if self.half_life is not None:
+            return Promise(PRACTICAL, f"{FORGETTING} (docs/changing-world.md)")
         if self.guard is None:
             return practical(MEASURED)
         words = f"its expected regret is at most {1 + self.guard:g} times the bound of IDS"

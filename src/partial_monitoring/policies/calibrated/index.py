@@ -44,7 +44,9 @@ others."""
 
 SERVES = 0.5
 """What is forgotten serves as if at most this many half-lives had been played; chosen, with the
-weights of ``estimation.forgetting``, on switching and still truths of apple tasting and pricing."""
+weights of ``estimation.forgetting``, on switching and still truths of apple tasting and pricing.
+Larger values notice a switch a little sooner, but cost more in a still world: 4 more than twice
+the regret of no forgetting on apple tasting."""
 
 SHOWN = schedules.deviations(2.0)
 """The confidence set that is reported."""
