@@ -87,13 +87,3 @@ def refused(call: Callable[[], object], learner: pm.Learner, *words: str) -> Non
     for word in words:
         assert word in text
     assert fingerprint(learner) == before
-
-
-def learned(game: Any, policy: Any, count: int, seed: int = 0) -> pm.Learner:
-    """A learner after random plays of a random truth."""
-    rng = np.random.default_rng(seed)
-    instance = pm.Instance(game, game.draw_truths(np.array([seed]))[0])
-    actions = rng.integers(game.k, size=count).tolist()
-    learner = pm.Learner(game, policy, seed=seed)
-    learner.tell_past(actions, [instance.observe(a, rng) for a in actions])
-    return learner
