@@ -105,7 +105,8 @@ def _compare(where: str, own: Spec, arguments: dict[str, Any], settings: dict[st
     for name in ("policy", "seed", "settings"):
         if before[name] != now[name]:
             raise InvalidInput(
-                f"{where} has another {name.removesuffix('s')}, {brief(before[name])}; got {brief(now[name])}."
+                f"{where} has another {name.removesuffix('s')}, {brief(before[name])}; got "
+                f"{brief(now[name])}."
             )
 
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage import migrations
@@ -54,6 +54,7 @@ class Connection(Handle):
         self._given, self.address = given, shown(given)
         self._driver = driver()
         self._own: Any = None
+        self._finish: Any = None
         self._renew()
         _all[id(self)] = self
 
@@ -122,9 +123,9 @@ class Connection(Handle):
 
     def close(self) -> None:
         with self._lock:
-            own, self._own = self._own, None
-            if own is not None:
-                own.close()
+            if self._own is not None:
+                self._finish()
+            self._own = None
 
     def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Run a statement outside of a transaction; once more if the connection was lost."""
@@ -142,8 +143,8 @@ class Connection(Handle):
         if self._own is None:
             own = self._driver.connect(self._given, autocommit=True, connect_timeout=CONNECT)
             own.adapters.register_loader("json", self._driver.types.string.TextLoader)
+            self._own, self._finish = own, finalize(self, own.close)
             own.execute(SETTINGS)
-            self._own = own
         return self._own
 
     @contextmanager
@@ -154,7 +155,7 @@ class Connection(Handle):
         except self._driver.Error as error:
             lines = str(error).strip().splitlines() or ["cannot be used"]
             if self._own is not None and self._own.closed:
-                self._own = None
+                self.close()
             if isinstance(error, self._driver.errors.LockNotAvailable):
                 lines = [f"another process has held the study for more than {WAIT} seconds"]
             raise StorageError(f"{self.address}: {lines[0].strip().rstrip('.')}.") from error
@@ -248,7 +249,9 @@ def _in_child() -> None:
     for ref in list(_all.valuerefs()):
         own = ref()
         if own is not None:
-            _left.append(own._own)
+            if own._own is not None:
+                own._finish.detach()
+                _left.append(own._own)
             own._own = None
             own._renew()
 

@@ -116,6 +116,7 @@ class Connection(Handle):
             if sqlite3.complete_statement(statement):
                 self.run(statement)
                 statement = ""
+        self.run(statement)  # whatever it is
 
     def tables(self) -> set[str]:
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 3) = 'pm_'"
