@@ -1,8 +1,13 @@
-"""A process that asks and tells until it is killed, and writes down what was acknowledged."""
+"""Processes that ask and tell until they are killed, and write down what was acknowledged.
+
+Run as a program, it starts them: it has everything loaded and forks.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -36,5 +41,28 @@ def work(address: str, acknowledged: Path) -> None:
             except StorageError:
                 sleep(0.02)
 
-    for _ in range(THREADS):
-        Thread(target=go_on).start()
+    threads = [Thread(target=go_on) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main() -> None:
+    """Obey lines on the standard input: [address, path] starts a process, its id waits for it."""
+    for line in sys.stdin:
+        order = json.loads(line)
+        if isinstance(order, int):
+            os.waitpid(order, 0)
+            print("gone", flush=True)
+        elif (child := os.fork()) == 0:
+            try:
+                work(order[0], Path(order[1]))
+            finally:
+                os._exit(1)
+        else:
+            print(child, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
+from signal import SIGKILL
+from subprocess import PIPE, Popen
 from time import monotonic, sleep
 from typing import Any
 
@@ -20,35 +23,48 @@ from partial_monitoring.storage.opened import database_at
 from tests.storage import crashing
 from tests.storage.cluster import Cluster
 
-PROCESSES = get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.storage.crashing"])
+ROOT = Path(__file__).parents[2]
 
 PATIENCE = 60.0
 """Seconds within which something must be acknowledged."""
 
 
+class Workers:
+    """Processes that write to one study."""
+
+    def __init__(self, starter: Popen[str], address: str, log: Path) -> None:
+        self._starter, self._order = starter, [address, str(log)]
+        self.running: list[int] = []
+
+    def start(self) -> None:
+        self.running.append(int(self._said(self._order)))
+
+    def kill(self, place: int) -> None:
+        process = self.running.pop(place)
+        os.kill(process, SIGKILL)
+        self._said(process)
+
+    def _said(self, order: Any) -> str:
+        assert self._starter.stdin is not None
+        assert self._starter.stdout is not None
+        print(json.dumps(order), file=self._starter.stdin, flush=True)
+        return self._starter.stdout.readline()
+
+
 @contextmanager
-def workers(address: str, log: Path, count: int) -> Iterator[list[BaseProcess]]:
+def workers(address: str, log: Path, count: int) -> Iterator[Workers]:
     """Run processes that write to one study, and kill them at the end."""
-    found: list[BaseProcess] = []
-    try:
-        for _ in range(count):
-            found.append(started(address, log))
-        yield found
-    finally:
-        for process in found:
-            killed(process)
-
-
-def started(address: str, log: Path) -> BaseProcess:
-    process = PROCESSES.Process(target=crashing.work, args=(address, log))
-    process.start()
-    return process
-
-
-def killed(process: BaseProcess) -> None:
-    process.kill()  # SIGKILL
-    process.join()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    command = [sys.executable, "-m", "tests.storage.crashing"]
+    with Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True) as starter:
+        found = Workers(starter, address, log)
+        try:
+            for _ in range(count):
+                found.start()
+            yield found
+        finally:
+            while found.running:
+                found.kill(0)
 
 
 def lines(log: Path) -> list[str]:
@@ -88,13 +104,11 @@ def state_of(learner: pm.Learner) -> Any:
 def kill_writers(address: str, log: Path, times: int, count: int, seed: int) -> None:
     """Kill one of some processes at random moments, and start another one in its place."""
     rng = random.Random(seed)
-    with workers(address, log, count) as running:
-        for time in range(times):
+    with workers(address, log, count) as found:
+        for _ in range(times):
             wait_for(log, rng.randrange(5, 60))
-            victim = rng.randrange(count)
-            killed(running[victim])
-            if time < times - 1:
-                running[victim] = started(address, log)
+            found.kill(rng.randrange(count))
+            found.start()
     verify(address, log)
 
 
