@@ -50,6 +50,8 @@ def work(address: str, acknowledged: Path) -> None:
 
 def main() -> None:
     """Obey lines on the standard input: [address, path] starts a process, its id waits for it."""
+    warm = pm.Learner("dynamic_pricing", GREEDY)
+    warm.tell(warm.ask(), "yes")
     for line in sys.stdin:
         order = json.loads(line)
         if isinstance(order, int):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGCONT, SIGKILL, SIGSTOP
 from subprocess import PIPE, Popen
 from time import monotonic, sleep
 from typing import Any
@@ -51,20 +51,25 @@ class Workers:
         return self._starter.stdout.readline()
 
 
-@contextmanager
-def workers(address: str, log: Path, count: int) -> Iterator[Workers]:
-    """Run processes that write to one study, and kill them at the end."""
+@pytest.fixture(scope="module")
+def starter() -> Iterator[Popen[str]]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     command = [sys.executable, "-m", "tests.storage.crashing"]
-    with Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True) as starter:
-        found = Workers(starter, address, log)
-        try:
-            for _ in range(count):
-                found.start()
-            yield found
-        finally:
-            while found.running:
-                found.kill(0)
+    with Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True) as found:
+        yield found
+
+
+@contextmanager
+def workers(starter: Popen[str], address: str, log: Path, count: int) -> Iterator[Workers]:
+    """Run processes that write to one study, and kill them at the end."""
+    found = Workers(starter, address, log)
+    try:
+        for _ in range(count):
+            found.start()
+        yield found
+    finally:
+        while found.running:
+            found.kill(0)
 
 
 def lines(log: Path) -> list[str]:
@@ -101,42 +106,65 @@ def state_of(learner: pm.Learner) -> Any:
     return snapshots.steps.snapshot(learner._spec, learner._session)
 
 
-def kill_writers(address: str, log: Path, times: int, count: int, seed: int) -> None:
+def kill_writers(found: Workers, log: Path, times: int) -> None:
     """Kill one of some processes at random moments, and start another one in its place."""
-    rng = random.Random(seed)
-    with workers(address, log, count) as found:
-        for _ in range(times):
-            wait_for(log, rng.randrange(5, 60))
-            found.kill(rng.randrange(count))
-            found.start()
+    rng = random.Random(times)
+    for _ in range(times):
+        wait_for(log, rng.randrange(5, 60))
+        found.kill(rng.randrange(len(found.running)))
+        found.start()
+
+
+@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.nightly)])
+def test_a_file_survives_the_death_of_its_process(
+    times: int, starter: Popen[str], tmp_path: Path
+) -> None:
+    address, log = f"sqlite:///{tmp_path}/shop.db", tmp_path / "log"
+    with workers(starter, address, log, 1) as found:
+        kill_writers(found, log, times)
     verify(address, log)
 
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.nightly)])
-def test_a_file_survives_the_death_of_its_process(times: int, tmp_path: Path) -> None:
-    kill_writers(f"sqlite:///{tmp_path}/shop.db", tmp_path / "log", times, 1, times)
-
-
-@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.nightly)])
-def test_processes_share_a_study_whoever_dies(times: int, cluster: Cluster, tmp_path: Path) -> None:
+def test_processes_share_a_study_whoever_dies(
+    times: int, starter: Popen[str], cluster: Cluster, tmp_path: Path
+) -> None:
     """Two processes, one sequence."""
-    address = cluster.new(f"deaths{times}")
-    kill_writers(address, tmp_path / "log", times, 2, times)
+    address, log = cluster.new(f"deaths{times}"), tmp_path / "log"
+    with workers(starter, address, log, 2) as found:
+        kill_writers(found, log, times)
+    verify(address, log)
     tokens = {str(event["decision"]).partition("-")[0] for event in events_of(address)}
     assert len(tokens) > 2
 
 
 @pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.nightly)])
 def test_learners_survive_the_death_of_their_database(
-    times: int, cluster: Cluster, tmp_path: Path
+    times: int, starter: Popen[str], cluster: Cluster, tmp_path: Path
 ) -> None:
     address, log, rng = cluster.new(f"away{times}"), tmp_path / "log", random.Random(times)
-    with workers(address, log, 2):
+    with workers(starter, address, log, 2):
         for _ in range(times):
             wait_for(log, rng.randrange(5, 60))
             cluster.stop("immediate")
             cluster.start()
         wait_for(log, 20)
+    verify(address, log)
+
+
+def test_a_frozen_process_is_overtaken_and_rejoins(
+    starter: Popen[str], cluster: Cluster, tmp_path: Path
+) -> None:
+    """Stopped in the middle of a turn, it is ended by the server, and knows all when it goes on."""
+    option = "%20-cidle_in_transaction_session_timeout%3D500"
+    address, log = f"{cluster.new('frozen')}{option}", tmp_path / "log"
+    with workers(starter, address, log, 2) as found:
+        for _ in range(3):
+            wait_for(log, 10)
+            os.kill(found.running[0], SIGSTOP)
+            wait_for(log, 10)
+            os.kill(found.running[0], SIGCONT)
+        wait_for(log, 10)
     verify(address, log)
 
 

@@ -322,3 +322,36 @@ def test_a_database_that_was_away_is_found_again(cluster: Cluster) -> None:
     cluster.start()
     play(learner, 3)  # the connection was lost before the turn
     assert [event["seq"] for event in learner.events] == list(range(1, 19))
+
+
+def test_a_connection_lost_in_a_turn_leaves_nothing(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = learner_at(cluster.new("lost"))
+    play(learner, 3)
+    study: Any = learner._storage
+    other = database_at(study._database.given).handle
+    append = study.append
+
+    def cut(events: Any) -> None:
+        [(process,)] = study._handle.rows("SELECT pg_backend_pid()")
+        other.rows("SELECT pg_terminate_backend(?)", (process,))
+        append(events)
+
+    monkeypatch.setattr(study, "append", cut)
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"^postgresql:///postgres: .*\.$"):
+            learner.ask()
+    monkeypatch.undo()
+    assert learner._session.seq == 6
+    play(learner, 1)
+    assert [event["seq"] for event in learner.events] == list(range(1, 9))
+
+
+def test_who_waits_too_long_is_told_so(cluster: Cluster) -> None:
+    where = f"{cluster.new('waits')}%20-clock_timeout%3D100"
+    one, two = learner_at(where), learner_at(where)
+    with one._storage.turn():  # type: ignore[attr-defined]
+        with pytest.raises(StorageError, match=r"another process has held the study for more than"):
+            two.ask()
+    assert play(one, 1) + play(two, 1) == play(pm.Learner("dynamic_pricing", seed=1), 2)

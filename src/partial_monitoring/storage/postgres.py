@@ -34,11 +34,15 @@ WAIT = 15
 CONNECT = 10
 """Seconds to wait for a connection."""
 
-SETTINGS = (
-    f"SET lock_timeout = '{WAIT}s'; SET idle_in_transaction_session_timeout = '{FROZEN}s'; "
-    "SELECT set_config('synchronous_commit', 'on', false) "
-    "WHERE current_setting('synchronous_commit') = 'off'"
+SETTINGS = "; ".join(
+    f"SELECT set_config('{name}', '{value}', false) WHERE current_setting('{name}') = '{unset}'"
+    for name, value, unset in (
+        ("lock_timeout", f"{WAIT}s", "0"),
+        ("idle_in_transaction_session_timeout", f"{FROZEN}s", "0"),
+        ("synchronous_commit", "on", "off"),
+    )
 )
+"""What a connection begins with, unless its address or its server says otherwise."""
 
 TABLES = 0x706D
 """The number of the lock of who makes or changes tables."""
@@ -76,10 +80,10 @@ class Connection(Handle):
             try:
                 yield
                 with self._reporting():
-                    self._own.execute("COMMIT")
+                    self._begun.execute("COMMIT")
             except BaseException:
-                with suppress(self._driver.Error):
-                    self._own.execute("ROLLBACK")
+                with suppress(self._driver.Error, StorageError):
+                    self._begun.execute("ROLLBACK")
                 raise
             finally:
                 self._depth = 0
@@ -94,22 +98,22 @@ class Connection(Handle):
             if not self._depth:
                 return list(self._first(sql, values).fetchall())
             with self._reporting():
-                return list(self._own.execute(_marked(sql), values).fetchall())
+                return list(self._begun.execute(_marked(sql), values).fetchall())
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         with self._reporting():
-            return int(self._own.execute(_marked(sql), values).rowcount)
+            return int(self._begun.execute(_marked(sql), values).rowcount)
 
     def many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
         with self._reporting():
             if len(values) == 1:
-                self._own.execute(_marked(sql), values[0])
+                self._begun.execute(_marked(sql), values[0])
             else:
-                self._own.cursor().executemany(_marked(sql), values)
+                self._begun.cursor().executemany(_marked(sql), values)
 
     def script(self, sql: str) -> None:
         with self._reporting():
-            self._own.execute(sql)
+            self._begun.execute(sql)
 
     def tables(self) -> set[str]:
         sql = (
@@ -138,6 +142,13 @@ class Connection(Handle):
                 raise
         with self._reporting():
             return self._connected().execute(_marked(sql), values)
+
+    @property
+    def _begun(self) -> Any:
+        """The connection of a transaction, which must not have been lost in it."""
+        if self._own is None:
+            raise StorageError(f"{self.address}: the connection was lost.")
+        return self._own
 
     def _connected(self) -> Any:
         if self._own is None:
