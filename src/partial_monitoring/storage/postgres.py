@@ -168,7 +168,7 @@ class Connection(Handle):
             if self._own is not None and self._own.closed:
                 self.close()
             if isinstance(error, self._driver.errors.LockNotAvailable):
-                lines = [f"another process has held the study for more than {WAIT} seconds"]
+                lines = ["another process holds the study for too long; try again"]
             raise StorageError(f"{self.address}: {lines[0].strip().rstrip('.')}.") from error
 
 
@@ -234,8 +234,8 @@ def driver() -> Any:
         return import_module("psycopg")
     except ImportError:
         raise StorageError(
-            "an address of PostgreSQL needs psycopg; install it with "
-            "pip install 'partial-monitoring[postgres]'."
+            "an address of PostgreSQL needs psycopg; in a clone, install it with "
+            "pip install '.[postgres]'."
         ) from None
 
 
