@@ -302,7 +302,7 @@ def test_a_password_is_never_shown() -> None:
 
 def test_psycopg_is_needed_for_its_addresses_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StorageError, match=r"needs psycopg; in a clone, install it with pip install"):
+    with pytest.raises(StorageError, match=r"needs psycopg; in a clone, install it with pip"):
         learner_at("postgresql://host/shop")
 
 

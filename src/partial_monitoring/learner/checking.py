@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.opening import spec_of
+from partial_monitoring.learner.states import alike
 from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.copying import found
 from partial_monitoring.storage.database import Database
@@ -49,7 +49,7 @@ def checked(database: Database, name: str) -> Checked:
         if kept is not None and kept["seq"] <= last:
             again = steps.folded(spec, events[: kept["seq"]])
             rest = steps.snapshot(spec, again)
-            if any(not snapshots.alike(value, kept.get(key)) for key, value in rest.items()):
+            if any(not alike(value, kept.get(key)) for key, value in rest.items()):
                 problems.append(f"the snapshot after event {kept['seq']} is not what they make.")
     except PartialMonitoringError as error:
         return Checked(len(events), [str(error)])
