@@ -8,7 +8,10 @@ from difflib import get_close_matches
 from itertools import accumulate
 from typing import TypeVar
 
-__all__ = ["DoubtfulInput", "InvalidInput", "PartialMonitoringError", "SolverError", "UnknownName"]
+__all__ = [
+    *("DoubtfulInput", "InvalidInput", "PartialMonitoringError", "SolverError", "StorageError"),
+    "UnknownName",
+]
 
 
 def __dir__() -> list[str]:
@@ -84,6 +87,10 @@ class UnknownName(InvalidInput, LookupError):
 
 class SolverError(PartialMonitoringError, RuntimeError):
     """An optimiser did not return an answer that can be trusted; the message has its status."""
+
+
+class StorageError(PartialMonitoringError, RuntimeError):
+    """A database cannot be used now, or not by this process; nothing was changed."""
 
 
 class DoubtfulInput(UserWarning):

@@ -95,7 +95,7 @@ def test_what_is_no_log_is_refused_and_left_alone(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none" / "log.ndjson"):
         with pytest.raises(InvalidInput, match=r"cannot be opened: .*\.$"):
             pm.Learner("dynamic_pricing", storage=path)
-    with pytest.raises(InvalidInput, match=r"^storage must not be an address; got 'sqlite:///x'"):
+    with pytest.raises(InvalidInput, match=r"^name must be given with the address of a database"):
         pm.Learner("dynamic_pricing", storage="sqlite:///x")
 
 

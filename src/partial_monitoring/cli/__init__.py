@@ -13,6 +13,7 @@ from partial_monitoring.cli.learners import status
 from partial_monitoring.cli.maps import map_regret
 from partial_monitoring.cli.plans import plan
 from partial_monitoring.cli.policies import policies
+from partial_monitoring.cli.store import store
 
 
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,6 +44,10 @@ def main() -> None:
       pm status learner.json                    what each action earns, and what may be best
 
     \b
+    Look after a database of learners:
+      pm store check sqlite:///shop.db          also copy, upgrade and export
+
+    \b
     pm demo                                     all of it, in a minute
 
     Tab completion: eval "$(_PM_COMPLETE=bash_source pm)" (or zsh_source, fish_source).
@@ -51,7 +56,7 @@ def main() -> None:
 
 COMMANDS = (
     *(games, show, analyze, advise, policies, simulate, map_regret, plan, run, report),
-    *(status, demo),
+    *(status, store, demo),
 )
 for command in COMMANDS:
     main.add_command(command)

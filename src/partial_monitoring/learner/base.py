@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy, deepcopy
 from threading import RLock
 from typing import Any, Self
@@ -41,6 +42,7 @@ class LearnerBase(Shown):
         """Start to decide, under a token and with a lock of its own."""
         self._lock, self._token = RLock(), new_token()
         self._defers = bool(getattr(self._storage, "defers", False))
+        self._taken: Any = getattr(self._storage, "turn", None)
         forks.remember(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,6 +157,27 @@ class LearnerBase(Shown):
         return history_of(self.events)
 
     # -- how it moves on ---------------------------------------------------------------------
+
+    def _turn(self) -> AbstractContextManager[Any]:
+        """In which this thread alone uses the learner, and it alone a storage that is shared."""
+        return self._lock if self._taken is None else self._in_turn()
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Fold what others have appended; if what follows is not stored, it has not happened."""
+        with self._lock:
+            before = self._session
+            try:
+                with self._taken() as last:
+                    if last != self._session.seq:
+                        self._catch_up()
+                    before = self._session
+                    yield
+            except BaseException:
+                self._session = before
+                with suppress(Exception):
+                    self._catch_up()
+                raise
 
     def _settled(self, session: Session, now: float, events: list[Event]) -> Session:
         """Return a session with all decisions counted that are due; add the events that say so."""

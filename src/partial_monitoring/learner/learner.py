@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, overload
 
-from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import files, snapshots
+from partial_monitoring.learner import files, opening, snapshots
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.answers import check_window, refuse_repeated
+from partial_monitoring.learner.answers import refuse_repeated
 from partial_monitoring.learner.clock import Now, seconds
 from partial_monitoring.learner.corrections import amend
 from partial_monitoring.learner.decision import Decision
@@ -25,7 +24,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.memory import Memory
-from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
+from partial_monitoring.storage.opened import MEMORY, AnyStorage
 from partial_monitoring.validation import boolean, brief, items, one_of, whole_number
 
 Available = Iterable[int | str] | None
@@ -65,8 +64,12 @@ class Learner(LearnerOfPast):
         decisions wait for ever.
     storage
         Where its log is kept: "memory", and in the file when it is saved; a path (lines are added
-        to a file, see :class:`LogFile`); None (nowhere, without ``history``); or an object with the
+        to a file, see :class:`LogFile`); the address of a database, ``sqlite:///shop.db`` or
+        ``postgresql://host/shop``; None (nowhere, without ``history``); or an object with the
         methods of a ``LogFile``. It resumes from events that are already there.
+    name
+        Of the study, in a database. One that is there is opened, and the game, the policy and all
+        else may be left out; what is given must be the same.
     device
         "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
 
@@ -82,7 +85,7 @@ class Learner(LearnerOfPast):
 
     def __init__(
         self,
-        game: AnyGame | str,
+        game: AnyGame | str | None = None,
         policy: Policy[Any] | str | None = None,
         seed: int = 0,
         *,
@@ -91,17 +94,15 @@ class Learner(LearnerOfPast):
         pending: str = "expected",
         window: Window | None = None,
         storage: AnyStorage = MEMORY,
+        name: str | None = None,
         device: str | None = None,
     ) -> None:
         settings = {
             "allow_hopeless": boolean("allow_hopeless", allow_hopeless),
             "pending": one_of("pending", pending, PENDING),
         } | window_settings(window)
-        spec = Spec(game, policy, seed, settings, probe=probe, device=device)
-        check_window(spec)
-        if not allow_hopeless:
-            refuse_hopeless(spec.game)
-        found = storage_of(storage)
+        given = {"game": game, "policy": policy, "seed": seed, "probe": probe, "device": device}
+        spec, found = opening.opened(given, settings, storage, name)
         self._begin(spec, snapshots.opened(spec, found), found)
 
     @classmethod
@@ -183,7 +184,7 @@ class Learner(LearnerOfPast):
             available = items("available", available, " of actions")
         time, made, events = seconds(now), list[Any](), list[Event]()
         request = {"context": context, "available": available, "now": time}
-        with self._lock, self._spec.patience:
+        with self._turn(), self._spec.patience:
             request["token"], session = self._token, self._session
             for _ in range(count or 1):
                 session = self._settled(session, time, events)
@@ -235,14 +236,14 @@ class Learner(LearnerOfPast):
             raise InvalidInput("observation must be given, or wins and of in a duel.")
         time = seconds(now)
         if not _are_several(decision):
-            with self._lock:
+            with self._turn():
                 told = {"decision": decision, "observation": observation, "action": action}
                 self._observe([told], now=time)
             return
         given = {"observation": observation} | ({} if action is None else {"action": action})
         rows = one_per_decision(list(decision), given)
         refuse_repeated([row["decision"] for row in rows])
-        with self._lock:
+        with self._turn():
             self._observe(rows, now=time)
 
     def cancel(self, decision: Named | Sequence[Named]) -> None:
@@ -256,7 +257,7 @@ class Learner(LearnerOfPast):
         """
         given = list(decision) if _are_several(decision) else [decision]
         refuse_repeated(given)
-        with self._lock:
+        with self._turn():
             self._observe([{"decision": name} for name in given], steps.cancel)
 
     def amend(self, decision: Named | Sequence[Named], observation: Any) -> None:
@@ -278,7 +279,7 @@ class Learner(LearnerOfPast):
             rows = one_per_decision(list(decision), {"observation": observation})
         else:
             rows = [{"decision": decision, "observation": observation}]
-        with self._lock, self._spec.patience:
+        with self._turn(), self._spec.patience:
             self._publish(*amend(self._spec, self._session, self._storage.after, rows))
 
     def reset(self) -> None:
@@ -294,7 +295,7 @@ class Learner(LearnerOfPast):
         >>> learner.confidence_set().estimate, len(learner.events)
         (array([[0.5, 0.5]]), 31)
         """
-        with self._lock:
+        with self._turn():
             event = {"seq": self._session.seq + 1, "kind": "reset"}
             self._publish(steps.fold(self._spec, self._session, event), [event])
 
@@ -303,7 +304,7 @@ class Learner(LearnerOfPast):
 
         With a window, ``ask`` and ``tell`` do so before anything else.
         """
-        with self._lock, self._spec.patience:
+        with self._turn(), self._spec.patience:
             events: list[Event] = []
             self._publish(self._settled(self._session, seconds(now), events), events)
         return len(events)

@@ -72,7 +72,7 @@ class LearnerOfPast(LearnerBase):
         given = {"actions": actions, "observations": observations, "contexts": contexts}
         given |= {"counts": counts, "weights": weights, "probabilities": probabilities}
         rows = past.read_rows(given, columns)
-        with self._lock:
+        with self._turn():
             self._publish(*past.told(self._spec, self._session, rows))
 
     def moved_to(self, game: AnyGame | str, *, storage: AnyStorage = MEMORY) -> Self:
@@ -103,7 +103,7 @@ class LearnerOfPast(LearnerBase):
         30 observations are kept: 10 of '0', 20 of '1'.
         2 is new.
         """
-        with self._lock:
+        with self._turn():
             spec, session, kept = self._spec, self._session, self._storage
             silent = log_of(kept) == NONE
             events = None if silent else list(islice(kept.after(), session.seq))

@@ -37,7 +37,9 @@ class Storage(Protocol):
 
     The events are the only truth: a snapshot may be lost at any time. A storage whose attribute
     ``defers`` is true is handed events with entries that are still ``Unwritten``, and one that does
-    not outlive the process says so with an attribute ``log``.
+    not outlive the process says so with an attribute ``log``. One that several learners share has a
+    method ``turn``, a context in which nobody else appends; it gives the number of the last event,
+    and what is appended in it is kept at its end at the latest.
     """
 
     def append(self, events: Sequence[Event]) -> None:

@@ -1,0 +1,97 @@
+"""The commands ``pm store``: databases of studies are copied, upgraded, checked and exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group("store")
+def store() -> None:
+    """Look after a database of learners, given by its address.
+
+    \b
+    pm store check sqlite:///shop.db                        is everything as it was written?
+    pm store copy sqlite:///shop.db postgresql://db/shop    when one process is not enough
+    pm store export sqlite:///shop.db pricing log.ndjson    one learner's log
+    pm store upgrade sqlite:///shop.db                      after an upgrade of the library
+    """
+
+
+@store.command("copy")
+@click.argument("source")
+@click.argument("target")
+@click.option("--study", "names", multiple=True, help="Only this study; may be repeated.")
+def copy(source: str, target: str, names: tuple[str, ...]) -> None:
+    """Copy the studies of a database to another one, and compare.
+
+    A copy that was interrupted is completed by the same command, and one that is older is brought
+    up to date. Nothing in the target is changed but by adding to it.
+    """
+    from partial_monitoring.storage.copying import copied
+    from partial_monitoring.storage.opened import database_at
+
+    one, two = database_at(source, writes=False), database_at(target)
+    for name in names or one.names():
+        count = copied(one, two, name)
+        click.echo(f"{name}: {count.total:,} events, {count.new:,} of them new; all are equal.")
+
+
+@store.command("upgrade")
+@click.argument("address")
+def upgrade(address: str) -> None:
+    """Change the tables of a database to those of this version, all or none.
+
+    A file is copied first.
+    """
+    from partial_monitoring.storage import migrations
+    from partial_monitoring.storage.opened import database_at
+
+    database = database_at(address, check=False)
+    before, latest = database.schema(), len(migrations.scripts(database.handle.dialect))
+    if 0 < before < latest and (kept := database.back_up()):
+        click.echo(f"The file as it was: {kept}")
+    done = migrations.upgrade(database.handle)
+    click.echo(f"Schema {latest}, as before." if not done else f"Schema {before} is now {latest}.")
+    database.close()
+
+
+@store.command("check")
+@click.argument("address")
+@click.option("--study", "names", multiple=True, help="Only this study; may be repeated.")
+@click.pass_context
+def check(ctx: click.Context, address: str, names: tuple[str, ...]) -> None:
+    """Check a database: its files, its logs, and every decision, computed again.
+
+    The exit code is 1 if something is wrong.
+    """
+    from partial_monitoring.learner.checking import checked
+    from partial_monitoring.storage.opened import database_at
+
+    database = database_at(address, writes=False)
+    problems = database.handle.problems()
+    for said in problems:
+        click.echo(f"{database.address}: {said}")
+    for name in names or database.names():
+        found = checked(database, name)
+        problems += found.problems
+        for said in found.problems or [f"{found.events:,} events; replayed, all is equal."]:
+            click.echo(f"{name}: {said}")
+    ctx.exit(1 if problems else 0)
+
+
+@store.command("export")
+@click.argument("address")
+@click.argument("study")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def export(address: str, study: str, file: Path) -> None:
+    """Write the log of a study to a file that does not exist yet, as lines of JSON.
+
+    The file is a log that a learner can go on with: pm.Learner(game, storage="log.ndjson").
+    """
+    from partial_monitoring.storage.copying import exported
+    from partial_monitoring.storage.opened import database_at
+
+    count = exported(database_at(address, writes=False), study, file)
+    click.echo(f"{file}: {count:,} events.")

@@ -1,0 +1,74 @@
+"""Logs that are copied from one database to another, or to a file, and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from partial_monitoring import disk
+from partial_monitoring.errors import InvalidInput, StorageError
+from partial_monitoring.storage.base import Event
+from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.study import Study
+from partial_monitoring.validation import brief
+
+TOGETHER = 1000
+"""Number of events that are appended at once."""
+
+
+class Copied(NamedTuple):
+    """What was copied."""
+
+    total: int
+    new: int
+
+
+def found(database: Database, name: str) -> Study:
+    """Return a study that is there."""
+    study = database.study(name)
+    if study is None:
+        raise StorageError(f"{database.address}: has no study {brief(name)}.")
+    return study
+
+
+def copied(source: Database, target: Database, name: str) -> Copied:
+    """Copy a study, or the rest of it, and compare all events."""
+    one = found(source, name)
+    last = one.version  # what follows while it is copied is left out
+    two = target.study(name, one.spec)
+    assert two is not None
+    before = two.version
+    same = two.spec == one.spec and before <= last
+    if not same or not _equal(_until(one, before), two.after()):
+        raise InvalidInput(
+            f"{target.address}: has another study {brief(name)}, which is not the beginning of it."
+        )
+    rest = islice(one.after(before), last - before)
+    while rows := list(islice(rest, TOGETHER)):
+        two.append(rows)
+    if not _equal(_until(one, last), two.after()):
+        raise StorageError(f"{target.address}: study {brief(name)} differs from what was copied.")
+    return Copied(last, last - before)
+
+
+def exported(database: Database, name: str, path: Path) -> int:
+    """Write the log of a study to a new file, and return the number of its events."""
+    study = found(database, name)
+    if path.exists():
+        raise InvalidInput(f"{path}: exists already.")
+    lines = [json.dumps(event) for event in study.after()]
+    disk.write_text(path, "".join(f"{line}\n" for line in lines))
+    return len(lines)
+
+
+def _until(study: Study, last: int) -> Iterator[Event]:
+    return islice(study.after(), last)
+
+
+def _equal(one: Iterator[Event], two: Iterator[Event]) -> bool:
+    """Whether two logs are the same, letter for letter."""
+    pairs = zip_longest(one, two)
+    return all(json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True) for a, b in pairs)

@@ -1,0 +1,66 @@
+"""A connection to a database, as studies use it; SQL has ``?`` where a value goes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+Row = tuple[Any, ...]
+
+
+class Handle(ABC):
+    """A connection that threads may share: one statement, or one transaction, at a time."""
+
+    dialect: ClassVar[str]
+    """The folder of its scripts."""
+    locking: ClassVar[str] = ""
+    """What a query ends with whose row nobody else may change until the transaction ends."""
+    address: str
+    """Of the database, without a password."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """In which statements are all done or none; one inside another is part of it."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether this is a turn that ends with a commit."""
+        return False
+
+    def turn(self) -> AbstractContextManager[None]:
+        """In which a study is read, decided on and appended to, with others kept out."""
+        return self.transaction()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """In a transaction: one in which nobody else makes or changes tables."""
+        return nullcontext()
+
+    @abstractmethod
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return the rows of a query."""
+
+    @abstractmethod
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement in a transaction, and return how many rows it has changed."""
+
+    @abstractmethod
+    def many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
+        """Run a statement in a transaction, for each of several rows of values."""
+
+    @abstractmethod
+    def script(self, sql: str) -> None:
+        """Run several statements, which have no values, in a transaction."""
+
+    @abstractmethod
+    def tables(self) -> set[str]:
+        """Return the names of the tables that begin with ``pm_``."""
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """Return what the database itself finds wrong with its files, in sentences."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection."""

@@ -1,0 +1,355 @@
+"""Studies in a file of SQLite, to which one process writes at a time.
+
+The file is in WAL mode and every commit waits for the disk, so that what was acknowledged survives
+a power failure. A lock beside it, held as long as the process lives, keeps others out: a second
+writer would corrupt nothing, but the two would wait for each other. All learners of a process share
+one connection. Other processes may read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any
+from urllib.parse import quote
+from weakref import WeakValueDictionary, finalize
+
+from partial_monitoring.errors import InvalidInput, StorageError
+from partial_monitoring.storage import migrations
+from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.handle import Handle, Row
+from partial_monitoring.storage.study import Study
+from partial_monitoring.validation import brief, file_path
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # pragma: no cover
+    flock = None  # type: ignore[assignment]
+
+PREFIX = "sqlite:///"
+
+SYNCHRONOUS = ("full", "normal")
+"""Whether a commit waits for the disk; with "normal", a power failure may lose the last ones."""
+
+REMOTE = {
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "glusterfs", "lustre"),
+    *("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "davfs", "fuse.davfs2"),
+}
+"""File systems on which several machines do not see each other's locks and shared memory."""
+
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+class Connection(Handle):
+    """The connection of a process to a file."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, synchronous: str, *, writes: bool) -> None:
+        self.address, self._lock, self._depth = str(path), RLock(), 0
+        self._process = os.getpid()
+        mode = "rwc" if writes else "ro"
+        with self._reporting():
+            self._own = sqlite3.connect(
+                f"file:{quote(str(path))}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                timeout=10.0,
+            )
+            try:
+                self._own.execute("PRAGMA foreign_keys = ON")
+                if writes:
+                    [(found,)] = self._own.execute("PRAGMA journal_mode = WAL")
+                    if found != "wal":
+                        raise StorageError(f"{path}: cannot be written in WAL mode, but {found}.")
+                    self._own.execute(f"PRAGMA synchronous = {synchronous}")
+                else:
+                    self._own.execute("SELECT count(*) FROM sqlite_master")
+            except BaseException:
+                self._own.close()
+                raise
+
+    def turn(self) -> AbstractContextManager[None]:
+        return nullcontext()  # this process is the only one that writes
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            with self._reporting():
+                self._own.execute("BEGIN IMMEDIATE")
+            self._depth = 1
+            try:
+                yield
+                with self._reporting():
+                    self._own.execute("COMMIT")
+            finally:
+                self._depth = 0
+                if self._own.in_transaction:  # SQLite has ended it already if the disk is full
+                    with suppress(sqlite3.Error):
+                        self._own.execute("ROLLBACK")
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._lock, self._reporting():
+            return self._own.execute(sql, values).fetchall()
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        with self._reporting():
+            return self._own.execute(sql, values).rowcount
+
+    def many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
+        with self._reporting():
+            self._own.executemany(sql, values)
+
+    def script(self, sql: str) -> None:
+        statement = ""
+        for line in sql.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                self.run(statement)
+                statement = ""
+        self.run(statement)  # whatever it is
+
+    def tables(self) -> set[str]:
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 3) = 'pm_'"
+        return {row[0] for row in self.rows(sql)}
+
+    def problems(self) -> list[str]:
+        rows = [*self.rows("PRAGMA integrity_check(10)"), *self.rows("PRAGMA foreign_key_check")]
+        return [f"{' '.join(map(str, row))}." for row in rows if row != ("ok",)]
+
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the file as it is now."""
+        with self._lock, self._reporting():
+            target = sqlite3.connect(path)
+            try:
+                self._own.backup(target)
+            finally:
+                target.close()
+
+    def close(self) -> None:
+        self._own.close()
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Say in one sentence what is wrong."""
+        if os.getpid() != self._process:
+            raise StorageError(
+                f"{self.address}: is open in process {self._process}, of which this one is a fork; "
+                f"one process writes to a file."
+            )
+        try:
+            yield
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            said = " ".join(str(error).split()).rstrip(".")
+            raise StorageError(f"{self.address}: {said or 'cannot be used'}.") from error
+
+
+class Sqlite(Database):
+    """A file of studies.
+
+    Parameters
+    ----------
+    given
+        The address, ``sqlite:///shop.db`` or ``sqlite:////folder/shop.db``, with
+        ``?synchronous=normal`` if commits need not wait for the disk.
+    writes
+        Whether this process is the one that writes.
+    check
+        Whether the schema must be that of this version.
+    """
+
+    def __init__(self, given: str, *, writes: bool = True, check: bool = True) -> None:
+        super().__init__(given)
+        self.path, synchronous = parsed(given)
+        kind = file_system(self.path)
+        if kind in REMOTE:
+            raise StorageError(
+                f"{self.path}: is on a network file system ({kind}), where SQLite is not safe; use "
+                f"a local disk, or postgresql://."
+            )
+        if not writes and not self.path.exists():
+            raise StorageError(f"{self.path}: cannot be opened: No such file or directory.")
+        self._held = _locked(self.path) if writes else None
+        try:
+            self._connection = Connection(self.path, synchronous, writes=writes)
+            self._finish = finalize(self, _finish, self._connection, self._held)
+        except BaseException:
+            _release(self._held)
+            raise
+        try:
+            if check:
+                migrations.prepare(self._connection, create=writes)
+        except BaseException:
+            self.close()
+            raise
+        if writes:
+            _open[_place(self.path)] = self
+        _all[id(self)] = self
+
+    @property
+    def handle(self) -> Connection:
+        return self._connection
+
+    def announce(self, address: str) -> None:
+        """Tell processes that are refused where this one can be reached."""
+        if self._held is not None:
+            _sign(self._held, address)
+
+    def close(self) -> None:
+        if _open.get(_place(self.path)) is self:
+            del _open[_place(self.path)]
+        self._finish()
+
+    def back_up(self) -> str:
+        path = self.path.with_name(f"{self.path.name}.schema-{self.schema()}")
+        self._connection.copy_to(path)
+        return str(path)
+
+    def _opened(self, name: str, number: int, spec: Any) -> Study:
+        return SqliteStudy(self, name, number, spec)
+
+    def _leave(self) -> None:
+        """In a fork: neither the lock nor the connection belongs to it."""
+        self._finish.detach()
+        _left.append(self._connection)  # to close it would touch the file
+        _release(self._held)
+        self._held = None
+
+
+class SqliteStudy(Study):
+    """A study in a file, which keeps it open."""
+
+    def __init__(self, database: Sqlite, name: str, number: int, spec: Any) -> None:
+        super().__init__(database.handle, name, number, spec)
+        self._database = database
+
+    def __reduce__(self) -> Any:
+        return opened_again, (self._database.given, self.name)
+
+
+_open: WeakValueDictionary[str, Sqlite] = WeakValueDictionary()
+_all: WeakValueDictionary[int, Sqlite] = WeakValueDictionary()
+_left: list[Connection] = []
+
+
+def opened(given: str) -> Sqlite:
+    """Return the database of an address, the same one if this process has it open."""
+    path, synchronous = parsed(given)
+    found = _open.get(_place(path))
+    if found is None:
+        return Sqlite(given)
+    if parsed(found.given)[1] != synchronous:
+        raise InvalidInput(f"storage must be opened as before, as {found.given!r}; got {given!r}.")
+    return found
+
+
+def opened_again(given: str, name: str) -> Study:
+    """Return a study that is there."""
+    found = opened(given).study(name)
+    if found is None:
+        raise StorageError(f"{given}: has no study {brief(name)}.")
+    return found
+
+
+def parsed(given: str) -> tuple[Path, str]:
+    """Return the path of an address, and whether commits wait for the disk."""
+    place, _, query = given.removeprefix(PREFIX).partition("?")
+    name, _, synchronous = query.partition("=")
+    if not given.startswith(PREFIX) or place in ("", ":memory:") or place.endswith("/"):
+        raise InvalidInput(
+            f"storage must name a file, as sqlite:///shop.db does; got {brief(given)}."
+        )
+    if query and (name != "synchronous" or synchronous.lower() not in SYNCHRONOUS):
+        raise InvalidInput(
+            f"storage must have no option but synchronous=full or normal; got {brief(query)}."
+        )
+    return file_path(place), synchronous.lower() or SYNCHRONOUS[0]
+
+
+def file_system(path: Path) -> str:
+    """Return the kind of file system that a file is on; "" if the system does not say."""
+    best, kind, folder = 0, "", os.path.realpath(path.parent)
+    with suppress(OSError, ValueError, IndexError):
+        for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
+            fields, _, rest = line.partition(" - ")
+            where = fields.split()[4].encode().decode("unicode_escape").rstrip("/") + "/"
+            if f"{folder}/".startswith(where) and len(where) >= best:
+                best, kind = len(where), rest.split()[0]
+    return kind
+
+
+def _place(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+# -- the lock ----------------------------------------------------------------------------------
+
+
+def _locked(path: Path) -> int:
+    """Return the descriptor of the lock beside a file, which this process holds from now on."""
+    beside = f"{_place(path)}.lock"
+    try:
+        held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be opened: {error.strerror}.") from None
+    try:
+        if flock is not None:
+            flock(held, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        owner = _owner(held)
+        os.close(held)
+        raise StorageError(f"{path}: is in use by {owner}; one process writes to a file.") from None
+    except OSError as error:
+        os.close(held)
+        raise StorageError(f"{path}: cannot be locked: {error.strerror}.") from None
+    with suppress(OSError):  # on a full disk nobody is named
+        _sign(held, None)
+    return held
+
+
+def _sign(held: int, address: str | None) -> None:
+    """Write who holds a lock."""
+    text = json.dumps({"pid": os.getpid(), "address": address}).encode()
+    os.ftruncate(held, 0)
+    os.pwrite(held, text, 0)
+
+
+def _owner(held: int) -> str:
+    """Return who holds a lock, in words."""
+    try:
+        data = json.loads(os.pread(held, 4096, 0))
+        pid, address = int(data["pid"]), data["address"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return "another process"
+    return f"process {pid}" + ("" if address is None else f", which can be reached at {address}")
+
+
+def _finish(connection: Connection, held: int | None) -> None:
+    connection.close()
+    _release(held)
+
+
+def _release(held: int | None) -> None:
+    if held is not None:
+        os.close(held)
+
+
+def _in_child() -> None:
+    for ref in list(_all.valuerefs()):
+        database = ref()
+        if database is not None:
+            database._leave()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
