@@ -8,6 +8,7 @@ import sys
 from rich.console import Console
 
 from benchmarks import (
+    alarms,
     algorithms,
     box_duels,
     certified,
@@ -33,6 +34,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "alarms": alarms,
     "live": live,
     "model": model,
     "classification": classification,
@@ -55,7 +57,7 @@ PARTS = {
     "which": which,
 }
 
-SEEDED = ("box_duels", "regret_gaussian", "segments")
+SEEDED = ("alarms", "box_duels", "regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}

@@ -4,14 +4,14 @@ The null hypothesis is that in each context a decision is answered with one prob
 its action is. With Q the mixture of Krichevsky and Trofimov of how many decisions of a cell were
 answered and how many were not,
 
-    e = product over contexts of (product over actions of Q) / (largest probability with one rate)
+    e = (product over actions of Q) / (largest probability with one rate)
 
-is an e-process. Time is the order in which decisions were *made*, not that in which answers come: a
-decision counts when it and all decisions before it are answered or lapsed. In the order of answers,
-those that are never answered would be missing, the more so the newer an action is, and an action
-that is played more and more would seem to be answered more often. The action may depend on all that
-is known when it is chosen, among it which decisions were answered so far, but not on whether its
-own answer will come.
+is an e-process in each context, and all contexts are taken together by ``log_some``. Time is the
+order in which decisions were *made*, not that in which answers come: a decision counts when it and
+all decisions before it are answered or lapsed. In the order of answers, those that are never
+answered would be missing, the more so the newer an action is, and an action that is played more and
+more would seem to be answered more often. The action may depend on all that is known when it is
+chosen, among it which decisions were answered so far, but not on whether its own answer will come.
 
 An open decision holds up those after it, but at most ``MOST_WAITING`` of them: then it counts as
 not answered. Decisions that were cancelled are left out. A rate that changes over time for all
@@ -21,11 +21,12 @@ actions alike is outside of the null hypothesis, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from partial_monitoring.learner.alarms.mixtures import log_most_likely, log_signals
+from partial_monitoring.learner.alarms.mixtures import log_most_likely, log_signals, log_some
 from partial_monitoring.learner.alarms.model import Watched
 from partial_monitoring.learner.alarms.sums import Cell, Evidence
 
@@ -82,14 +83,14 @@ class Answers:
 
 def dependence(watched: Watched, counts: Mapping[Cell, tuple[int, int]]) -> Evidence:
     """Return the e-value against the hypothesis that answers do not depend on the action."""
-    log_e, rates = 0.0, []
+    evidence, rates = [], []
     groups: dict[str | None, list[Cell]] = {}
     for cell in counts:
         groups.setdefault(cell[0], []).append(cell)
     for cells in groups.values():
         own = np.array([counts[cell] for cell in cells], dtype=float)
         mixtures, together = log_signals(own), float(log_most_likely(own.sum(axis=0)))
-        log_e += float(mixtures.sum()) - together
+        evidence.append(float(mixtures.sum()) - together)
         share, plays = own[:, 0] / own.sum(axis=1), own.sum(axis=1)
         rate = own[:, 0].sum() / plays.sum()
         apart = plays * (share - rate) ** 2
@@ -99,9 +100,9 @@ def dependence(watched: Watched, counts: Mapping[Cell, tuple[int, int]]) -> Evid
         rates.append((float(apart[worst]), pair))
     if not rates:
         return Evidence(0.0, "")
-    (one, x), (two, y) = max(rates)[1]
+    (one, x), (two, y) = max(rates, key=itemgetter(0))[1]
     return Evidence(
-        log_e,
+        float(log_some(np.array(evidence))),
         f"whether an answer comes depends on the action: {100 * x:.0f} % after "
         f"{watched.label(one)}, {100 * y:.0f} % after {watched.label(two)}; what is learned may be "
         f"biased.",

@@ -7,14 +7,15 @@ after s. As in ``misfit.py``, with one distribution (or one mean) of a cell in p
     signals: e_c = Q(before) Q(after) / (largest probability of both under one distribution)
     numbers: e_c = spread(before) spread(after) exp(w w' / (w + w') |mean - mean'|^2 / (2 sigma^2))
 
-with the weights w = n^2 / (n + tau) before and after. For every s the product over cells is an
-e-process, each round multiplies one of its factors; and so is each factor alone. The average of the
-product, which is large if all actions have changed, and of the average over the cells of the game,
-which is large if one has, is an e-process, too; and so is the sum over s with weights that sum to
-1. The times s are four in each octave, 4, 5, 6, 7, 8, 10, 12, 14, 16, ..., those from 2^j to
-2^(j+1) weighing 1 / (4 (j - 1) j) each. They are fixed in advance, so that the probability of a
-false alarm is bounded for all times, not only its rate as with detectors that begin anew at every
-time. A change at another time is found with the nearest s, a little later.
+with the weights w = n^2 / (n + tau) before and after. For every s the product of e_c over any set
+of cells is an e-process, each round multiplies at most one of its factors. So are averages of them
+with fixed weights: half of the weight is given to all sets of cells (``log_some``), which is large
+if several of few actions have changed, and half to single cells, which is large if one of many has;
+and so is the sum over s with weights that sum to 1. The times s are four in each octave, 4, 5, 6,
+7, 8, 10, 12, 14, 16, ..., those from 2^j to 2^(j+1) weighing 1 / (4 (j - 1) j) each. They are fixed
+in advance, so that the probability of a false alarm is bounded for all times, not only its rate as
+with detectors that begin anew at every time. A change at another time is found with the nearest s,
+a little later.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from partial_monitoring.learner.alarms.mixtures import (
     log_most_likely,
     log_signals,
+    log_some,
     log_spread,
     weights,
 )
@@ -59,7 +61,7 @@ def drift(watched: Watched, splits: Sequence[Split], sums: AllSums) -> Evidence:
         return Evidence(0.0, "")
     evidence = np.array([_cell(watched, cell, splits, sums[cell]) for cell in cells])
     alone = np.logaddexp.reduce(evidence, axis=0) - np.log(watched.size)
-    each = np.logaddexp(evidence.sum(axis=0), alone) - np.log(2)
+    each = np.logaddexp(log_some(evidence), alone) - np.log(2)
     each += [log_weight(time) for time, _ in splits]
     place = int(each.argmax())
     cell = cells[int(evidence[:, place].argmax())]

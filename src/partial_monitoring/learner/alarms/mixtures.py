@@ -58,3 +58,13 @@ def log_spread(plays: Array, rows: Array) -> Array:
 def weights(plays: Array) -> Array:
     """Return w with |S|^2 / (n + tau) = w |mean deviation|^2, which is n^2 / (n + tau)."""
     return np.asarray(plays**2 / (plays + DEVIATION))
+
+
+def log_some(log_e: Array) -> Array:
+    """Return the logarithm of the product over cells of (1 + e_c) / 2, from log e_c (cells, ...).
+
+    It is the average over all sets of cells of the products of their e-values, and so an e-value if
+    all of these are: large if some cells contradict the hypothesis, whichever they are, at the
+    price of a factor 2 for each of the others.
+    """
+    return np.asarray((np.logaddexp(0.0, log_e) - np.log(2)).sum(axis=0))

@@ -166,20 +166,19 @@ class Watch:
         ]
 
     def alarms(self, level: float = LEVEL) -> list[Alarm]:
-        """Return the alarms, false ones with at most a given probability in the whole life.
+        """Return the alarms, false ones with at most a given probability in the whole life."""
+        return [own for own in self.evidence() if own.log_e >= self.limit(own.kind, level)]
 
-        It is divided among the kinds and, because what is learned begins anew, among the stretches
-        between resets: the i-th has a share of 1 / (i (i + 1)).
+    def limit(self, kind: str, level: float = LEVEL) -> float:
+        """Return the logarithm of the e-value from which evidence of a kind is an alarm.
+
+        The level is divided among the kinds and, because what is learned begins anew, among the
+        stretches between resets: the i-th has a share of 1 / (i (i + 1)).
         """
         if not 0.0 < level < 1.0:
             raise InvalidInput(f"level must be between 0 and 1; got {brief(level)}.")
-        limit = log(len(KINDS) / level)
-        stretch = limit + log((self.resets + 1) * (self.resets + 2))
-        return [
-            own
-            for own in self.evidence()
-            if own.log_e >= (limit if own.kind == "answers" else stretch)
-        ]
+        shares = 1 if kind == "answers" else (self.resets + 1) * (self.resets + 2)
+        return log(len(KINDS) * shares / level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; of the splits, what changed since the one before."""
