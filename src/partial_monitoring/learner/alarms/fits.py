@@ -18,6 +18,9 @@ ACCURACY = 1e-3
 MOST_STEPS = 60
 """Largest number of steps of Newton's method for each weight of the barrier."""
 
+NEAR = 0.1
+"""Relative changes up to this are made without a check, whose rounding would stop them."""
+
 RESOLVED = 1e-13
 """The barrier weighs at least this fraction of all counts, so that its equations can be solved."""
 
@@ -91,14 +94,13 @@ def _centred(rows: Array, counts: Array, x: Array, mu: float) -> Array:
         slope = counts @ scaled + mu - total * x
         curve = (scaled.T * counts) @ scaled + mu * np.eye(len(x))
         step = np.linalg.solve(curve, slope)
-        gain, size = float(slope @ step), 1.0
-        if gain <= 1e-3 * mu:
+        gain = float(slope @ step)
+        if gain <= (0.1 * len(x) * mu) ** 2 / total:  # the bound is about sqrt(gain total) away
             break
         size = min(1.0, 0.95 / max(float((-step).max()), 1e-300))
-        while size > 1e-8 and not value(x * (1.0 + size * step)) >= now + 0.1 * size * gain:
-            size *= 0.5
-        if size <= 1e-8:
-            break
+        if np.abs(step).max() > NEAR:
+            while size > 1e-8 and not value(x * (1.0 + size * step)) >= now + 0.1 * size * gain:
+                size *= 0.5
         x = x * (1.0 + size * step)
         now = value(x)
     return x

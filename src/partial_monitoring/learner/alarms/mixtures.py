@@ -36,7 +36,7 @@ def log_signals(counts: Array) -> Array:
 def log_most_likely(counts: Array) -> Array:
     """Return the largest log probability of counts of signals (..., s) of one distribution."""
     n = counts.sum(axis=-1, keepdims=True)
-    shares = np.divide(counts, n, out=np.ones_like(counts), where=counts > 0)
+    shares = np.divide(counts, n, out=np.ones(counts.shape), where=counts > 0)
     value = (counts * np.log(shares)).sum(axis=-1)
     return np.asarray(value + ROUNDING * np.abs(value))
 
