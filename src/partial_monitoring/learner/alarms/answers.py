@@ -51,9 +51,17 @@ class Answers:
 
     def closed(self, decision: Any, *, answered: bool) -> None:
         """Note whether a decision was answered, or that it will not be."""
-        if decision not in self._waiting:
-            return  # it counted already
-        self._waiting[decision] = self._waiting[decision][0], answered
+        if decision in self._waiting:  # otherwise it counted already
+            self._waiting[decision] = self._waiting[decision][0], answered
+            self._count()
+
+    def cancelled(self, decision: Any) -> None:
+        """Forget a decision whose action was never taken."""
+        self._waiting.pop(decision, None)
+        self._count()
+
+    def _count(self) -> None:
+        """Count the first decisions as far as it is known whether they were answered."""
         while self._waiting:
             first = next(iter(self._waiting))
             cell, known = self._waiting[first]
@@ -62,10 +70,6 @@ class Answers:
             del self._waiting[first]
             yes, no = self.counts.get(cell, (0, 0))
             self.counts[cell] = (yes + 1, no) if known else (yes, no + 1)
-
-    def cancelled(self, decision: Any) -> None:
-        """Forget a decision whose action was never taken."""
-        self._waiting.pop(decision, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

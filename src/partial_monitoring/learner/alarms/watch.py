@@ -185,7 +185,7 @@ class Watch:
         splits: list[Any] = []
         before: AllSums = {}
         for time, sums in self.splits:
-            new = {cell: own for cell, own in sums.items() if own is not before.get(cell)}
+            new = {cell: own for cell, own in sums.items() if own != before.get(cell)}
             splits.append([time, _written(new)])
             before = sums
         return {
