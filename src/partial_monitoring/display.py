@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ HEX_COLORS = (
 """The same for HTML: dark enough for white paper, distinguishable for colour-blind readers."""
 
 CELL_STYLE = "text-align:left;padding:.15em 1.2em .15em 0"
+
+NUMBER = re.compile(r" *-?[\d,.]+(e[-+]?\d+)?%?|-|inf")
+"""What is written in columns of numbers."""
 
 ELLIPSIS = "…"
 
@@ -189,22 +193,33 @@ def _rich_table(sheet: Sheet) -> RenderableType:
 
 
 def _html_sheet(sheet: Sheet) -> str:
-    head = "".join(f"<th style='{CELL_STYLE}'>{escape(c)}</th>" for c in sheet.columns)
-    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in sheet.rows)
+    styles = [_html_style(sheet, j) for j in range(len(sheet.columns))]
+    heads = zip(sheet.columns, styles, strict=True)
+    head = "".join(f"<th style='{style}'>{escape(c)}</th>" for c, style in heads)
+    rows = ("".join(map(_html_cell, row, styles)) for row in sheet.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     notes = "".join(f"<div style='opacity:.7'>{escape(note)}</div>" for note in sheet.notes)
-    return (
-        f"<div><strong>{escape(sheet.title)}</strong>{table if sheet.columns else ''}{notes}</div>"
-    )
+    shown = f"<strong>{escape(sheet.title)}</strong>{table if sheet.columns else ''}{notes}"
+    return f"<div style='margin-bottom:.8em'>{shown}</div>"
 
 
-def _html_cell(cell: TableCell) -> str:
+def _html_style(sheet: Sheet, column: int) -> str:
+    """Return the style of a column: numbers end at the right, all else begins at the left."""
+    cells = [row[column] for row in sheet.rows]
+    numbers = [NUMBER.fullmatch(cell.text) for cell in cells if cell.text]
+    if column == 0 or not numbers or not all(numbers) or any(cell.tag for cell in cells):
+        return CELL_STYLE
+    return CELL_STYLE.replace("left", "right") + ";font-variant-numeric:tabular-nums"
+
+
+def _html_cell(cell: TableCell, style: str) -> str:
     tag = ""
     if cell.tag:
         color = HEX_COLORS[cell.color % len(HEX_COLORS)]
         tag = f" <span style='color:{color};font-weight:600'>{escape(cell.tag)}</span>"
     bar = "" if cell.bar is None else cell.bar.svg()
-    return f"<td style='{CELL_STYLE}'>{escape(cell.text)}{tag}{bar}</td>"
+    return f"<td style='{style}'>{escape(cell.text)}{tag}{bar}</td>"
 
 
 def shortened(items: Sequence[T], *, most: int = MOST_ROWS) -> list[T | None]:

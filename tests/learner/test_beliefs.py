@@ -191,7 +191,7 @@ def test_contexts_of_segments_have_tables_of_their_own() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=300))
 def test_shares_over_time_are_those_of_the_log(actions: list[int]) -> None:
-    observed = Tallies().added([(a, [0.0]) for a in actions])
+    observed = Tallies().added([(a, [0.0], 1) for a in actions])
     edges, shares = shares_over_time(pm.games.apple_tasting(), observed, [0, 1, 2, 3])
     assert (edges[0], edges[-1], len(edges)) == (0, len(actions), shares.shape[1] + 1)
     assert len(edges) <= 17

@@ -135,7 +135,11 @@ class Life(RuleBasedStateMachine):
         number = self.model.rows.index(row)
         now = max(self.now, self.model.latest)
         late = window is not None and self.model.is_due(number, row, now)
-        if not possible or late or row.answer is not None:
+        if late:  # it does not count, whatever it is
+            self.learner.tell(row.id, answer, now=self.now)
+            self.model.settle(self.now)
+            return
+        if not possible or row.answer is not None:
             try:
                 self.learner.tell(row.id, answer, now=self.now)
             except pm.errors.InvalidInput:

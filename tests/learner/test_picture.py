@@ -151,7 +151,9 @@ def test_explanations_say_what_numbers_are_measured_in() -> None:
     assert "worth later: what it shows is expected to save in all rounds to come" in default
     assert "may lose" not in default
     bandit = explained(pm.games.linear_bandit(), None)
-    assert "may lose: what is expected to be lost per round, in units of reward" in bandit
+    summed = "may lose: by how much it looks worse than the best, plus what each other"
+    assert summed in bandit
+    assert "a sum, not the loss of a round" in bandit
     assert "tells: how much of the expected improvements" in bandit
     probing = pm.Learner(game, pm.IDS(), probe=0.1)
     assert at_most in probing.ask().explain()

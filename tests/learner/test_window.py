@@ -124,11 +124,36 @@ def test_windows_of_rounds_are_exact() -> None:
 # -- answers that are late, wrong or withdrawn -----------------------------------------------
 
 
-def test_an_answer_after_the_window_is_refused_and_nothing_happens() -> None:
+@pytest.mark.parametrize("storage", ["memory", None])
+def test_an_answer_after_the_window_is_accepted_and_does_not_count(storage: str | None) -> None:
+    learner = pricing(window=pm.Window(days=1, unanswered="yes"), storage=storage)
+    first, second, third = learner.ask(available=["$3"], count=3, now=0)
+    learner.cancel(third)
+    with pytest.raises(InvalidInput, match="closed"):  # it was not due by then
+        learner.tell(third, "no", now=1)
+    learner.tell(first, "no", now=DAY)
+    known = snapshot(learner._spec, learner._session)
+    assert (learner.open, learner.round) == ([], 3)
+    learner.tell([first.id, second], ["no", None], now=DAY)
+    now = snapshot(learner._spec, learner._session)
+    assert now | {"seq": known["seq"]} == known
+    with pytest.raises(InvalidInput, match="not one of this learner's"):
+        learner.tell("another-3", "no", now=DAY)
+    if storage is not None:
+        assert kinds(learner)[4:] == ["tell", "tell", "late", "late", "late"]
+        assert learner.history[0] | {"observation": "yes", "late": "no"} == learner.history[0]
+        again = pm.Learner.replay(
+            learner.game, pm.IDS(), 1, learner.events, window=learner.window, check=True
+        )
+        assert snapshot(again._spec, again._session) == now
+        learner.amend(first, "no")
+        assert observed(learner) == ["no", "yes"]
+        learner.tell(second, "no", now=DAY)  # also after an amendment
+
+
+def test_an_answer_before_the_window_ends_is_told_once() -> None:
     learner = pricing(window=pm.Window(days=1, unanswered="yes"))
     decision = learner.ask(available=["$3"], now=0)
-    refused(lambda: learner.tell(decision, "no", now=DAY), learner, "closed")
-    assert len(learner.open) == 1
     learner.tell(decision, "no", now=DAY - 1)
     refused(lambda: learner.tell(decision, "no", now=DAY - 1), learner, "already", "amend")
     learner.settle(now=DAY)
@@ -264,7 +289,7 @@ def test_what_is_no_window_is_refused(window: Any) -> None:
         pricing(window=window)
 
 
-@pytest.mark.parametrize("unanswered", ["maybe", 1, [1.0], object()], ids=repr)
+@pytest.mark.parametrize("unanswered", ["maybe", 1, [1.0], object()])
 def test_a_default_that_no_action_shows_is_refused(unanswered: Any) -> None:
     with pytest.raises(InvalidInput, match="unanswered must be"):
         pricing(window=pm.Window(days=30, unanswered=unanswered))

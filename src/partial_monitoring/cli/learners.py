@@ -16,6 +16,7 @@ from partial_monitoring.errors import InvalidInput, brief
 
 @click.command("status")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--storage", help="The log of the learner, if it was kept in a file of its own.")
 @click.option("--context", help="In games with contexts, only this one.")
 @click.option(
     "--plot",
@@ -23,19 +24,22 @@ from partial_monitoring.errors import InvalidInput, brief
     help="Draw what is known to this .svg, .png or .pdf file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value and nothing else.")
-def status(file: Path, context: str | None, plot: Path | None, as_json: bool) -> None:
+def status(
+    file: Path, storage: str | None, context: str | None, plot: Path | None, as_json: bool
+) -> None:
     """Say what each action earns and what may still be best, of a learner that was saved.
 
     \b
     pm status learner.json                          a table of the actions, then sentences
     pm status learner.json --plot learner.png       with intervals and shares over time
     pm status learner.json --context startup        in one of its contexts
+    pm status learner.json --storage log.ndjson     where its log is a file of its own
     """
     if plot is not None and plot.suffix not in PICTURES:
         raise InvalidInput(
             f"{plot}: a picture ends in {', '.join(PICTURES)}; got {brief(plot.suffix)}."
         )
-    learner = pm.Learner.load(file)
+    learner = pm.Learner.load(file, **({} if storage is None else {"storage": storage}))
     contexts = learner.game.traits.contexts
     if context is not None or not contexts:
         found = {context: learner.status(context=context)}

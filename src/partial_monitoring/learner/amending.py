@@ -56,7 +56,7 @@ def amended(events: Iterable[Event]) -> list[Event]:
 
 def told_right(event: Event, amendment: Event) -> Event:
     """Return the event that closed a decision with the answer of an amendment."""
-    kept = {"seq": event["seq"], "decision": event["decision"]}
+    kept = {key: event[key] for key in ("seq", "decision", "due") if key in event}
     if "observation" in amendment:
         return kept | {"kind": "tell", "observation": amendment["observation"]}
     return kept | {"kind": "lapse"}
@@ -85,7 +85,8 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return the decisions of a log as rows of plain data, with what was observed.
 
     Those that were cancelled are left out: their actions were never taken. Logged data of a time
-    before the learner are rows, too, with the id None.
+    before the learner are rows, too, with the id None. An answer that came too late is there as
+    ``late``.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for event in amended(events):
@@ -102,6 +103,8 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
                     rows[ask["decision"]] = row | {"observation": None}
             case {"kind": "tell", "decision": name}:
                 rows[name]["observation"] = event["observation"]
+            case {"kind": "late", "decision": name} if name in rows:
+                rows[name]["late"] = event["observation"]
             case {"kind": "cancel", "decision": name}:
                 del rows[name]
     return list(rows.values())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import DecisionId, was_given_out
+from partial_monitoring.learner.identity import DecisionId, decision_number, was_given_out
 from partial_monitoring.learner.observations import from_log, log_form, symbols
 from partial_monitoring.learner.several import fields_of, logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
@@ -35,7 +36,7 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
     event |= context.game.exact_form(action)
     if context.name is not None:
         event["context"] = spec.logged(context)
-    vector = encoded(spec, context, action, request["observation"])
+    vector = told_vector(spec, context, action, request["observation"])
     event["observation"] = log_form(request["observation"], signal=spec.signals)
     several = several_of(request, request["observation"], vector)
     drawn = logged_probability(request)
@@ -45,10 +46,13 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
 def told(spec: Spec, session: Session, request: Request) -> Step:
     """Return the tell of an open decision, or its lapse if no answer will come.
 
-    With a window, an ``answer`` that counts when the decision is due. ``action`` in the request is
-    the one that the answer is believed to belong to.
+    With a window, an ``answer`` that counts when the decision is due, or that it came too ``late``.
+    ``action`` in the request is the one that the answer is believed to belong to.
     """
-    own, seen = open_decision(session, request["decision"]), request["observation"]
+    seen, name = request["observation"], decision_name(request["decision"])
+    if spec.window is not None and is_past(session, name):
+        return late(spec, session, name, seen)
+    own = open_decision(session, name)
     if own.answer is not None:
         raise InvalidInput(
             f"decision {brief(own.event['decision'])} has been told already, and waits to be due; "
@@ -61,7 +65,7 @@ def told(spec: Spec, session: Session, request: Request) -> Step:
     if spec.window is not None and spec.window.hold and waits(spec.window, own):
         return answered(spec, session.seq + 1, own, seen)
     event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
-    vector = encoded(spec, own.context, own.action, seen)
+    vector = told_vector(spec, own.context, own.action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
     several, drawn = several_of({}, seen, vector), own.event["probability"]
     return Step(event, own.context, own.action, vector, None, drawn, several)
@@ -71,9 +75,26 @@ def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:
     """Return the answer to an open decision that counts when it is due; or that it has none."""
     event = {"seq": seq, "kind": "answer", "decision": own.event["decision"]}
     if not is_no_answer(own.context, own.action, observation):
-        encoded(spec, own.context, own.action, observation)
+        told_vector(spec, own.context, own.action, observation)
         event["observation"] = log_form(observation, signal=spec.signals)
     return Step(event, own.context, own.action)
+
+
+def is_past(session: Session, given: Any) -> bool:
+    """Whether something is the id of a decision that is closed, and was due by now in any case."""
+    known = was_given_out(session.tokens, session.asked, given)
+    return known and decision_number(given) < session.due and session.open.get(given) is None
+
+
+def late(spec: Spec, session: Session, name: DecisionId, observation: Any) -> Step:
+    """Return that an answer came when its decision had been counted: it is noted, no more."""
+    try:
+        shown = log_form(observation, signal=spec.signals)
+    except RecursionError:
+        raise InvalidInput("observation must be a signal or a vector.") from None
+    name = name if isinstance(name, str) else int(name)
+    event = {"seq": session.seq + 1, "kind": "late", "decision": name, "observation": shown}
+    return Step(event, spec.nowhere, -1)
 
 
 def waits(window: Window, own: Waiting) -> bool:
@@ -86,9 +107,9 @@ def cancel(spec: Spec, session: Session, request: Request) -> Step:
     return closed(session, open_decision(session, request["decision"]), "cancel")
 
 
-def closed(session: Session, own: Waiting, kind: str) -> Step:
+def closed(session: Session, own: Waiting, kind: str, **more: Any) -> Step:
     """Return that an open decision is closed, and nothing learned of it."""
-    event = {"seq": session.seq + 1, "kind": kind, "decision": own.event["decision"]}
+    event = {"seq": session.seq + 1, "kind": kind, "decision": own.event["decision"], **more}
     return Step(event, own.context, own.action)
 
 
@@ -127,6 +148,13 @@ def check_closed(session: Session, decision: Any) -> DecisionId:
 def decision_name(decision: Any) -> Any:
     """Return the id of a decision, given itself or by its id."""
     return decision.id if isinstance(decision, Decision) else decision
+
+
+def refuse_repeated(decisions: Iterable[Any]) -> None:
+    """Refuse decisions of which two are the same."""
+    names = [name for name in map(decision_name, decisions) if isinstance(name, str | int)]
+    if len(set(names)) < len(names):
+        raise InvalidInput("decision must not name the same decision twice.")
 
 
 def check_action(own: Waiting, believed: Any) -> None:
@@ -178,8 +206,22 @@ def check_window(spec: Spec) -> None:
     )
 
 
+def told_vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
+    """Return what is told of an action as a vector (m,), or refuse it; a duel at most one win."""
+    vector, shows = encoded(spec, context, action, observation), context.feedback
+    if context.game.traits.duels and not shows.low <= vector[0] <= shows.high:
+        raise InvalidInput(
+            f"observation must be 'first', 'second' or 'tie', or a number between {shows.low:g} "
+            f"and {shows.high:g}; got {brief(observation)}."
+        )
+    return vector
+
+
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:
-    """Return what an action of a context showed as a vector (m,), or refuse it."""
+    """Return what an action of a context showed as a vector (m,), or refuse it.
+
+    Logs of earlier versions may hold numbers that are out of bounds; they are still read.
+    """
     length = max(spec.game.m, context.game.m)
     if isinstance(observation, Votes):
         return observation.mean(context, length)

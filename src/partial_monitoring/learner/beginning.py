@@ -7,7 +7,7 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.clock import is_time
-from partial_monitoring.learner.identity import DecisionId, Tokens, was_given_out
+from partial_monitoring.learner.identity import DecisionId, Tokens, is_earlier, was_given_out
 from partial_monitoring.learner.spec import Session
 from partial_monitoring.learner.step import ROUNDING
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
@@ -23,22 +23,22 @@ def begun(session: Session, event: Event, waiting: Mapping[DecisionId, Waiting])
     for name, own in waiting.items():
         chance, number = own.event["probability"], own.event["round"]
         fits = type(chance) in (int, float) and 0 <= chance <= 1 + ROUNDING and is_whole(number)
-        if not fits or not was_given_out(tokens, asked, name):
+        if not fits or not (was_given_out(tokens, asked, name) or is_earlier(tokens, name)):
             raise InvalidInput(f"event must have decisions that are open; got {brief(own.event)}.")
     time = event.get("time")
     if len(waiting) != len(event["open"]) or not (time is None or is_time(time)):
         raise InvalidInput(f"event must have each decision once, and a time; got {brief(event)}.")
     found = OpenDecisions.of(waiting.items())
-    return session._replace(seq=1, asked=asked, open=found, tokens=tokens, time=time)
+    return session._replace(seq=1, asked=asked, open=found, tokens=tokens, time=time, before=asked)
 
 
 def _tokens(given: Any, asked: int) -> Tokens:
-    """Return the tokens of the ids of all decisions, each with the number of its first one."""
+    """Return the tokens of the ids of decisions, each with the number of its first one."""
     found: list[tuple[str | None, int]] = []
     for pair in given if isinstance(given, list) else [None]:
         match pair:
             case [None | str() as token, int(first)] if (
-                found[-1][1] < first if found else first == 0
+                found[-1][1] < first if found else first >= 0
             ) and first < asked:
                 found.append((token, first))
             case _:

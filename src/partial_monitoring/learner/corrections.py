@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import (
     answered,
     check_closed,
-    encoded,
     held_decision,
     is_no_answer,
+    told_vector,
 )
 from partial_monitoring.learner.beginning import asked_in
 from partial_monitoring.learner.observations import log_form
@@ -22,19 +23,21 @@ from partial_monitoring.validation import brief
 
 
 def amend(
-    spec: Spec, session: Session, events: Sequence[Event], requests: Iterable[Request]
+    spec: Spec, session: Session, log: Callable[[], Iterable[Event]], requests: Iterable[Request]
 ) -> tuple[Session, list[Event]]:
     """Return the session as if answers had been told right, and the events that say so.
 
     A request is a ``decision``, which is closed or has an answer that waits to be due, and the
-    ``observation``; ``events`` are all that happened so far, needed if one is closed.
+    ``observation``; ``log`` returns all that happened so far, and is called if one is closed.
     """
-    new: list[Event] = []
+    events, new = list[Event](), list[Event]()
     for request in requests:
         own, seq = held_decision(session, request["decision"]), session.seq + len(new) + 1
         if own is not None:
             new.append(answered(spec, seq, own, request["observation"]).event)
         else:
+            check_closed(session, request["decision"])
+            events = events or list(islice(log(), session.seq))
             new.append(_amendment(spec, session, events, request) | {"seq": seq})
     if steps.has_amendments(new):
         return steps.folded(spec, [*events, *new]), new
@@ -62,6 +65,6 @@ def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: R
     event |= {key: asked[key] for key in kept if key in asked}
     context, action = steps.played(spec, asked)
     if not is_no_answer(context, action, request["observation"]):
-        encoded(spec, context, action, request["observation"])
+        told_vector(spec, context, action, request["observation"])
         event["observation"] = log_form(request["observation"], signal=spec.signals)
     return event

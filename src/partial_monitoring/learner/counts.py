@@ -139,17 +139,18 @@ class Counts(NamedTuple):
     """The unlisted ones among them, at most 100, the latest at the end."""
     recent: tuple[Seen, ...] = ()
     """The latest observations, fewer than 64, which are not in the tallies yet."""
+    others: int = 0
+    """The number of observations of actions that the game does not have, see ``moved.py``."""
 
     def added(self, context: Any, action: int, shown: Row, often: int = 1) -> Counts:
         """Return the counts after an observation in a context, given as in an event.
 
         It came once unless it says otherwise.
         """
-        contexts, unlisted, recent = self
         if often > 1:
             return self.settled()._settled([(context, action, shown, often)])
-        more = Counts(contexts, unlisted, (*recent, (context, action, shown)))
-        return more if len(recent) < TOGETHER - 1 else more.settled()
+        more = self._replace(recent=(*self.recent, (context, action, shown)))
+        return more if len(more.recent) < TOGETHER else more.settled()
 
     def settled(self) -> Counts:
         """Return the same counts with all observations in the tallies."""
@@ -173,7 +174,7 @@ class Counts(NamedTuple):
         kept = tuple(unlisted)[-MOST_UNLISTED:]
         for key in tuple(unlisted)[:-MOST_UNLISTED]:
             del contexts[key]
-        return Counts(contexts, kept)
+        return Counts(contexts, kept, (), self.others)
 
     def at(self, context: Any) -> Tallies:
         """Return what was observed in a context, given as in an event."""
@@ -186,18 +187,19 @@ class Counts(NamedTuple):
         named = [(_name(key), own) for key, own in self.contexts.items()]
         contexts = sorted(named, key=lambda item: item[0] or "")
         recent = [(_written(context), *seen) for context, *seen in self.recent]
-        return {
+        found = {
             "contexts": [[name, _tallies_to_dict(own)] for name, own in contexts],
             "unlisted": list(map(_name, self.unlisted)),
             "recent": list(map(list, recent)),
         }
+        return found | {"others": self.others} if self.others else found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Counts:
         """Return the counts from plain data."""
         contexts = {name: _tallies_from_dict(own) for name, own in data["contexts"]}
         recent = tuple((context, action, shown) for context, action, shown in data["recent"])
-        return cls(contexts, tuple(data["unlisted"]), recent)
+        return cls(contexts, tuple(data["unlisted"]), recent, data.get("others", 0))
 
 
 def width(rounds: int) -> int:

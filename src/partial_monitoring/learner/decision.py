@@ -209,7 +209,7 @@ class Decision:
 
     def _measured(self, columns: Mapping[str, Array]) -> list[tuple[str, str]]:
         """Return what the numbers of the columns are, in words, if that is known."""
-        meant = SAVED if self.decided_by == "savings" else (*self.units, "")
+        meant = SAVED if self.decided_by == "savings" else (*self.units[:2], "")
         names = SAVING if self.decided_by == "savings" else ("may lose", "tells", "index")
         each = zip(names, meant, strict=True)
         return [(name, words) for name, words in each if words and name in columns]

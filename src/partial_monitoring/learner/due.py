@@ -27,7 +27,7 @@ def first_due(spec: Spec, session: Session, now: float) -> tuple[Session, Step |
     if number is None:
         number = min(map(decision_number, session.open), default=session.asked)
     while number < session.asked:
-        own = session.open.get(id_of(session.tokens, number))
+        own = session.open.get(id_of(session.tokens, session.open, number))
         if own is not None and waits(spec.window, own):
             if not is_due(spec.window, own, session, now):
                 break
@@ -51,14 +51,15 @@ def left(window: Window, own: Waiting, session: Session) -> int:
 
 def due(spec: Spec, session: Session, own: Waiting) -> Step:
     """Return that a decision counts now: with its answer, as unanswered, or not at all."""
-    event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
+    name = own.event["decision"]
+    event = {"seq": session.seq + 1, "kind": "tell", "decision": name, "due": True}
     if own.answer is not None:
         event["observation"] = own.answer["observation"]
     elif shows_unanswered(spec, own.context, own.action):
         assert spec.window is not None
         event |= {"observation": spec.window.unanswered, "unanswered": True}
     else:
-        return closed(session, own, "lapse")
+        return closed(session, own, "lapse", due=True)
     seen = from_log(own.context.game, own.action, event["observation"])
     vector = encoded(spec, own.context, own.action, seen)
     several, drawn = several_of({}, seen, vector), own.event["probability"]

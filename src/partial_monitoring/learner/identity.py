@@ -10,6 +10,7 @@ out bare numbers, which stay the ids of their decisions.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from operator import itemgetter
 from os import urandom
 from typing import Any
@@ -47,9 +48,11 @@ def decision_number(given: DecisionId) -> int:
     return int(given.rpartition("-")[2]) if isinstance(given, str) else given
 
 
-def id_of(tokens: Tokens, number: int) -> DecisionId:
-    """Return the id of a decision that was asked for from its number."""
+def id_of(tokens: Tokens, names: Iterable[DecisionId], number: int) -> DecisionId:
+    """Return the id of a decision from its number; if its token is not kept, from given ids."""
     place = bisect_right(tokens, number, key=itemgetter(1)) - 1
+    if place < 0:
+        return next((name for name in names if decision_number(name) == number), number)
     return decision_id(tokens[place][0], number)
 
 
@@ -70,6 +73,11 @@ def with_token(tokens: Tokens, given: DecisionId, number: int) -> Tokens:
     if tokens and tokens[-1][0] == token:
         return tokens
     return (*tokens, (token, number))[-MOST_TOKENS:]
+
+
+def is_earlier(tokens: Tokens, given: Any) -> bool:
+    """Whether an open decision is older than all tokens that are kept."""
+    return bool(tokens) and decision_number(given) < tokens[0][1]
 
 
 def was_given_out(tokens: Tokens, asked: int, given: Any) -> bool:

@@ -10,14 +10,13 @@ from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files, snapshots
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.answers import check_window
+from partial_monitoring.learner.answers import check_window, refuse_repeated
 from partial_monitoring.learner.clock import Now, seconds
 from partial_monitoring.learner.corrections import amend
 from partial_monitoring.learner.decision import Decision
-from partial_monitoring.learner.identity import DecisionId
 from partial_monitoring.learner.observations import one_per_decision
 from partial_monitoring.learner.of_past import LearnerOfPast
-from partial_monitoring.learner.session import Request, open_decision
+from partial_monitoring.learner.session import Request
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
 from partial_monitoring.learner.votes import UNSAID, Votes
@@ -228,7 +227,7 @@ class Learner(LearnerOfPast):
             has won how many.
         now
             The time, as for ``ask``, for windows: an answer to a decision that is due by then comes
-            too late, and is refused.
+            too late; the log and ``history`` have it, but it does not count.
         """
         if wins is not None or of is not None:
             observation = Votes.told(observation, wins, of)
@@ -242,10 +241,9 @@ class Learner(LearnerOfPast):
             return
         given = {"observation": observation} | ({} if action is None else {"action": action})
         rows = one_per_decision(list(decision), given)
+        refuse_repeated([row["decision"] for row in rows])
         with self._lock:
-            names = self._named([row["decision"] for row in rows])
-            pairs = zip(rows, names, strict=True)
-            self._observe((row | {"decision": name} for row, name in pairs), now=time)
+            self._observe(rows, now=time)
 
     def cancel(self, decision: Named | Sequence[Named]) -> None:
         """Close a decision, or a list of them, whose action was never taken: it does not count.
@@ -257,8 +255,9 @@ class Learner(LearnerOfPast):
         ([], [])
         """
         given = list(decision) if _are_several(decision) else [decision]
+        refuse_repeated(given)
         with self._lock:
-            self._observe([{"decision": name} for name in self._named(given)], steps.cancel)
+            self._observe([{"decision": name} for name in given], steps.cancel)
 
     def amend(self, decision: Named | Sequence[Named], observation: Any) -> None:
         """Correct the answer to a decision, or to several, that are closed or wait to be due.
@@ -280,8 +279,7 @@ class Learner(LearnerOfPast):
         else:
             rows = [{"decision": decision, "observation": observation}]
         with self._lock, self._spec.patience:
-            events = list(self._storage.after())
-            self._publish(*amend(self._spec, self._session, events, rows))
+            self._publish(*amend(self._spec, self._session, self._storage.after, rows))
 
     def reset(self) -> None:
         """Forget what was learned, because the world has changed: the next ask starts anew.
@@ -299,13 +297,6 @@ class Learner(LearnerOfPast):
         with self._lock:
             event = {"seq": self._session.seq + 1, "kind": "reset"}
             self._publish(steps.fold(self._spec, self._session, event), [event])
-
-    def _named(self, decisions: Sequence[Any]) -> list[DecisionId]:
-        """Return the ids of open decisions, of which no two are the same; under the lock."""
-        names = [open_decision(self._session, item).event["decision"] for item in decisions]
-        if len(set(names)) < len(names):
-            raise InvalidInput("decision must not name the same decision twice.")
-        return names
 
     def settle(self, *, now: Now = None) -> int:
         """Count the decisions that are due by a time, and return how many they are.

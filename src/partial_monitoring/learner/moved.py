@@ -23,7 +23,6 @@ from partial_monitoring.learner.observations import from_log, from_vector, symbo
 from partial_monitoring.learner.several import Shown, fields_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
-from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event, plain
 
@@ -258,7 +257,7 @@ def _request(seen: Seen, there: Context, number: int) -> dict[str, Any]:
 def _open(matching: Matching, session: Session) -> tuple[list[Event], dict[DecisionId, str]]:
     """Return the asks of open decisions that go on, and the labels of those that do not."""
     going, cancelled = [], {}
-    for own in sorted(session.open.values(), key=_number):
+    for own in session.open.in_order():
         fate, there, action = matching(own.context, own.action)
         if fate == STAYS and there is not None:
             event = plain(own.event) | {"action": action}
@@ -269,11 +268,6 @@ def _open(matching: Matching, session: Session) -> tuple[list[Event], dict[Decis
         else:
             cancelled[own.event["decision"]] = own.event["label"]
     return going, cancelled
-
-
-def _number(own: Waiting) -> int:
-    found: int = own.event["seq"]
-    return found
 
 
 def _beginning(session: Session, going: list[Event]) -> list[Event]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Self
 
 from partial_monitoring.analysis.classify import refuse_hopeless
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import past
+from partial_monitoring.learner.answers import check_window
 from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.learner.moved import Moved, moved
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.on_device import on_host
-from partial_monitoring.storage.base import plain
-from partial_monitoring.storage.memory import Memory
+from partial_monitoring.storage.base import NONE, log_of, plain
+from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
+from partial_monitoring.validation import brief
 
 
 class LearnerOfPast(LearnerBase):
@@ -71,7 +75,7 @@ class LearnerOfPast(LearnerBase):
         with self._lock:
             self._publish(*past.told(self._spec, self._session, rows))
 
-    def moved_to(self, game: AnyGame | str) -> Self:
+    def moved_to(self, game: AnyGame | str, *, storage: AnyStorage = MEMORY) -> Self:
         """Return a learner over another game that keeps what was learned.
 
         Actions and contexts are those of the same name. What an action has shown is kept if it
@@ -80,6 +84,16 @@ class LearnerOfPast(LearnerBase):
         what was kept; this learner stays as it is. A game in which something else is unknown is
         refused.
 
+        Parameters
+        ----------
+        game
+            The other game, or the name of one of ``pm.games``.
+        storage
+            Where the log of the learner over it begins, as for :class:`Learner`, with nothing in it
+            so far: unless given, in memory, or nowhere if that of this learner is nowhere.
+
+        Examples
+        --------
         >>> import partial_monitoring as pm
         >>> learner = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]]), seed=0)
         >>> learner.tell_past(["0", "1"], [[0.5], [0.3]], counts=[10, 20])
@@ -90,17 +104,27 @@ class LearnerOfPast(LearnerBase):
         2 is new.
         """
         with self._lock:
-            spec, session, storage = self._spec, self._session, self._storage
-            silent = getattr(storage, "log", None) == "none"
-            events = None if silent else list(storage.after())
+            spec, session, kept = self._spec, self._session, self._storage
+            silent = log_of(kept) == NONE
+            events = None if silent else list(islice(kept.after(), session.seq))
         new = Spec(game, on_host(spec.policy), spec.seed, spec.settings)
+        check_window(new)
         if not self.allow_hopeless:
             refuse_hopeless(new.game)
         following, rows, report = moved(spec, session, events, new)
+        beginning = storage_of(None if silent and storage == MEMORY else storage)
+        if beginning.latest() is not None or next(beginning.after(), None) is not None:
+            raise InvalidInput(
+                f"storage must be empty, for a log that begins; got {brief(storage)}."
+            )
+        beginning.append(list(map(plain, rows)))
         learner = type(self).__new__(type(self))
-        learner._begin(new, following, Memory(list(map(plain, rows))))
+        learner._begin(new, following, beginning)
         learner._moved = report
         return learner
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_moved": self._moved}
 
     @property
     def moved(self) -> Moved | None:

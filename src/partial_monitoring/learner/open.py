@@ -58,7 +58,7 @@ class OpenDecision(NamedTuple):
 def open_decisions(spec: Spec, session: Session) -> list[OpenDecision]:
     """Return the open decisions in the order in which they were made."""
     found = []
-    for own in sorted(session.open.values(), key=lambda own: own.event["seq"]):
+    for own in session.open.in_order():
         asked, window = own.event, spec.window
         due: datetime | int | None = None
         if window is not None and window.rounds is not None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.learner import session as steps
-from partial_monitoring.learner.session import Request, encoded
+from partial_monitoring.learner.answers import told_vector
+from partial_monitoring.learner.session import Request
 from partial_monitoring.learner.several import logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.storage.base import Event
@@ -88,7 +89,7 @@ def _blamed(spec: Spec, row: Request, error: InvalidInput) -> str:
         name = "action"
         action = context.game.action_index(row["action"])
         name = "observation"
-        vector = encoded(spec, context, action, row["observation"])
+        vector = told_vector(spec, context, action, row["observation"])
         name = "probability"
         logged_probability(row)
         name = "weight" if "weight" in str(error) else "count"

@@ -63,16 +63,17 @@ def draw(
     from partial_monitoring.analysis.pictures import parts
 
     if title is None:
-        best = _text(status.best)
+        best = _name_of(game, status.action, status.best)
         title = f"Round {status.round:,}: {best} looks best{_text(place)}"
     written("title", title)
+    shares = not at_points(game)
     curve = at_points(game) and len(game.low) == 1 and confidence.anywhere is not None
     beliefs = _drawn(status)
     if ax is None:
         height = CURVE if curve else max(HEIGHT + PER_ROW * len(beliefs), CURVE)
-        figure = pictures.new_figure(WIDTH if not at_points(game) else 0.6 * WIDTH, height)
-        several = [figure.add_subplot(1, 1 if at_points(game) else 2, 1)]
-        if not at_points(game):
+        figure = pictures.new_figure(WIDTH if shares else 0.6 * WIDTH, height)
+        several = [figure.add_subplot(1, 2 if shares else 1, 1)]
+        if shares:
             several.append(figure.add_subplot(1, 2, 2))
         for axes in several:
             axes.spines[["top", "right"]].set_visible(False)
@@ -83,7 +84,7 @@ def draw(
     if curve:
         _draw_curve(several[0], status, game, confidence, observed)
     else:
-        _draw_intervals(several[0], status, beliefs, colors)
+        _draw_intervals(several[0], status, game, beliefs, colors)
     if len(several) == 2:
         _draw_shares(several[1], game, observed, colors)
         several[1].set_title("share of the plays", fontsize=parts.NORMAL)
@@ -119,20 +120,25 @@ def _colors(game: Any, observed: Tallies) -> dict[int, str]:
 
 
 def _draw_intervals(
-    ax: Any, status: Status, beliefs: Sequence[Belief], colors: dict[int, str]
+    ax: Any, status: Status, game: Any, beliefs: Sequence[Belief], colors: dict[int, str]
 ) -> None:
     """Draw the interval of every action as a line, filled where it may be best."""
+    points = at_points(game)
     for place, row in enumerate(beliefs):
-        color = colors.get(row.action, GREY)
+        color = HEX_COLORS[0] if points else colors.get(row.action, GREY)
         ax.plot([row.low, row.high], [place, place], color=color, linewidth=1.6, alpha=0.7)
         face = color if row.may_be_best else "white"
         ax.plot([row.earns], [place], "o", color=color, markersize=4.5, markerfacecolor=face)
-    ax.set_yticks(range(len(beliefs)), [_text(row.label) for row in beliefs])
+    names = [_name_of(game, row.action, row.label) for row in beliefs]
+    if points and names[0] != _text(beliefs[0].label):
+        ax.set_ylabel(visible(", ".join(game.lattice.titles)))
+    ax.set_yticks(range(len(beliefs)), names)
     ax.set_ylim(len(beliefs) - 0.4, -0.6)
-    more = f" more than {_text(status.table.against)}" if status.table.against else ""
-    ax.set_xlabel(f"earns{more} per round; filled: may be best")
+    best = "the first one" if points else _text(status.table.against)
+    more, line = (f" more than {best}", "\n") if status.table.against else ("", " ")
+    ax.set_xlabel(f"earns{more} per round;{line}filled: may be best")
     hidden = len(status.table) + status.table.more - len(beliefs)
-    if hidden:
+    if hidden and not points:
         ax.set_ylabel(f"the best {len(beliefs)} of {hidden + len(beliefs):,}")
 
 
@@ -163,6 +169,7 @@ def _draw_shares(ax: Any, game: Any, observed: Tallies, colors: dict[int, str]) 
     ax.set_ylim(0, 100)
     ax.set_ylabel("%")
     if observed.rounds == 0:
+        ax.text(0.5, 0.5, "no plays", transform=ax.transAxes, ha="center", color=GREY)
         return
     edges, shares = shares_over_time(game, observed, list(colors))
     stacked = np.concatenate([shares, 1.0 - shares.sum(axis=0, keepdims=True)])
@@ -193,6 +200,13 @@ def _text(label: str) -> str:
 
     shown = short_label(visible(label))
     return f" {shown}" if shown.startswith("_") else shown
+
+
+def _name_of(game: Any, number: int, label: str) -> str:
+    """Return a label cut to size; of a point of a box, then, its coordinates to four digits."""
+    if not at_points(game) or _text(label) == visible(label):
+        return _text(label)
+    return ", ".join(f"{x:.4g}" for x in game.points_of(np.array(number)))
 
 
 def _name(game: Any, number: int) -> str:

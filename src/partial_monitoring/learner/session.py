@@ -6,11 +6,12 @@ observation as it was reported, so that a log can be folded again, by another ve
 
 - ``ask``: decision, round, action, label, probability; probed if there are probes; context and
   available if they were given; time, in seconds since 1970, never earlier than those before;
-- ``tell``: decision, observation, of votes as a table with wins and of; unanswered if it was due
-  without an answer;
+- ``tell``: decision, observation, of votes as a table with wins and of; due if it counts because
+  its window has ended, and unanswered if there was no answer by then;
 - ``answer``: decision, observation, which counts when the decision is due, by a tell; without an
   observation, that there is no answer after all;
-- ``lapse``: decision, which is closed because no answer will come;
+- ``late``: decision and observation, which came when the decision had been due, and means nothing;
+- ``lapse``: decision, which is closed because no answer will come; due as above;
 - ``cancel``: decision, which is closed because its action was never taken;
 - ``amend``: decision with its action, label and context, and the observation that should have been
   told, or none; see ``amending.py``;
@@ -24,7 +25,6 @@ observation as it was reported, so that a log can be folded again, by another ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
-from partial_monitoring.learner.identity import decision_id, token_of, with_token
+from partial_monitoring.learner.identity import decision_id, decision_number, token_of, with_token
 from partial_monitoring.learner.observations import from_log
 from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
@@ -145,26 +145,36 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     if step.event["kind"] == "reset":
         anew = session._replace(state=state, counts=Counts(), since=session.told)
         return anew._replace(seq=session.seq + 1)
-    _, seq, asked, told, waiting, counts, tokens, time, oldest, since = session
     event, context, action, *_ = step
-    kind, name = event["kind"], event.get("decision")
+    kind, name, waiting = event["kind"], event.get("decision"), session.open
     if kind == "ask":
-        waiting = waiting.with_item(event["decision"], Waiting(event, context, action))
+        tokens, asked = session.tokens, session.asked
         if not tokens or name != decision_id(tokens[-1][0], asked):
             tokens = with_token(tokens, event["decision"], asked)
-        time = event.get("time", time)
-        known = counts, tokens, time, oldest, since
-        return Session(state, seq + 1, asked + 1, told, waiting, *known)
+        return session._replace(
+            state=state,
+            seq=session.seq + 1,
+            asked=asked + 1,
+            open=waiting.with_item(event["decision"], Waiting(event, context, action)),
+            tokens=tokens,
+            time=event.get("time", session.time),
+        )
+    told, counts, due = session.told, session.counts, session.due
     if kind in CLOSING:
+        due = decision_number(event["decision"]) + 1 if event.get("due") else due
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
     for vector, often, _, of in step.shown:
         told += often
         if of is None:
             shown, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
             counts = counts.added(of_log(where, context), action, shown, often)
+        else:
+            counts = counts._replace(others=counts.others + often)
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    return Session(state, seq + 1, asked, told, waiting, counts, tokens, time, oldest, since)
+    repeated = session.repeated + told - session.told - bool(step.shown)
+    known = {"state": state, "told": told, "open": waiting, "counts": counts, "due": due}
+    return session._replace(seq=session.seq + 1, repeated=repeated, **known)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -195,6 +205,9 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                     seen = from_log(own.context.game, own.action, event["observation"])
                     encoded(spec, own.context, own.action, seen)
                 return Step(event, own.context, own.action)
+            case "late":
+                check_closed(session, event["decision"])
+                return Step(event | {"observation": event["observation"]}, spec.nowhere, -1)
             case "amend":
                 check_closed(session, event["decision"])
                 return Step(event, *played(spec, event))
@@ -255,6 +268,9 @@ def played(spec: Spec, event: Event) -> tuple[Context, int]:
 
 # -- snapshots and replay --------------------------------------------------------------------
 
+RARE = ("since", "before", "due", "repeated")
+"""Numbers of a session that a snapshot has unless they are 0."""
+
 
 def snapshot(spec: Spec, session: Session) -> Snapshot:
     """Return a session as plain data, without its state if that is made again from events."""
@@ -262,12 +278,13 @@ def snapshot(spec: Spec, session: Session) -> Snapshot:
         "seq": session.seq,
         "asked": session.asked,
         "told": session.told,
-        "open": sorted(map(_waiting_to_dict, session.open.values()), key=itemgetter("seq")),
+        "open": list(map(_waiting_to_dict, session.open.in_order())),
         "tokens": [list(pair) for pair in session.tokens],
         "counts": session.counts.to_dict(),
         "state": saved(session.state, spec.start.state),
     }
-    kept |= {"since": session.since} if session.since else {}
+    for name in RARE:
+        kept |= {name: getattr(session, name)} if getattr(session, name) else {}
     return kept if session.time is None else kept | {"time": session.time}
 
 
@@ -291,7 +308,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
-                since=snapshot.get("since", 0),
+                **{name: snapshot.get(name, 0) for name in RARE},
             )
     later = [event for event in rows if event["seq"] > session.seq]
     if has_amendments(later):

@@ -22,7 +22,12 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import BLOCKS, MOST_UNLISTED, TOGETHER
 from partial_monitoring.learner.decision import written
-from partial_monitoring.learner.identity import MOST_TOKENS, was_given_out
+from partial_monitoring.learner.identity import (
+    MOST_TOKENS,
+    decision_number,
+    is_earlier,
+    was_given_out,
+)
 from partial_monitoring.learner.session import Step
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import alike, check_rounds
@@ -31,6 +36,9 @@ from partial_monitoring.validation import brief
 
 EVERY = 1000
 """Number of events after which a storage is handed another snapshot."""
+
+MOST = (("since", "told"), ("before", "asked"), ("due", "asked"), ("repeated", "told"))
+"""Numbers of a snapshot that are at most as large as others."""
 
 DAMAGE = (
     *(ValueError, KeyError, TypeError, IndexError, AttributeError),
@@ -86,10 +94,12 @@ def restored(spec: Spec, kept: Snapshot) -> Session:
             raise InvalidInput(f"its snapshot has {name!r} {brief(kept[name])}.")
     if kept["state"] is None:
         raise InvalidInput("its snapshot has no state, which is made again from events.")
-    if kept["asked"] + kept["told"] > kept["seq"]:
+    for name, most in MOST:
+        if type(kept.get(name, 0)) is not int or not 0 <= kept.get(name, 0) <= kept[most]:
+            raise InvalidInput(f"its snapshot has {name!r} {brief(kept[name])}.")
+    elsewhere = kept.get("before", 0) + kept.get("repeated", 0)
+    if kept["asked"] + kept["told"] - elsewhere > kept["seq"]:
         raise InvalidInput("its snapshot has more decisions or observations than events.")
-    if type(kept.get("since", 0)) is not int or not 0 <= kept.get("since", 0) <= kept["told"]:
-        raise InvalidInput(f"its snapshot has 'since' {brief(kept['since'])}.")
     times = [event.get("time", 0.0) for event in kept["open"]] + [kept.get("time", 0.0)]
     if not all(map(is_time, times)) or times != sorted(times):
         raise InvalidInput(f"its snapshot has times {brief(times)}.")
@@ -126,17 +136,20 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
     """Refuse open decisions that were never asked for."""
     if len(session.open) != len(asks):
         raise InvalidInput("its snapshot has a decision that is open twice.")
-    last = 0
+    last, latest = -1, 0
     for event in asks:
-        name, first = event["decision"], session.tokens[0][1] if session.tokens else 0
-        earlier = first > int(str(name).rpartition("-")[2])  # than the tokens that are kept
-        known = earlier or was_given_out(session.tokens, session.asked, name)
-        if not known or event["kind"] != "ask" or not last < event["seq"] <= session.seq:
-            raise InvalidInput(f"its snapshot has an open decision {brief(event['decision'])}.")
-        if not 1 <= event["round"] <= session.round:
+        name, number = event["decision"], decision_number(event["decision"])
+        tokens = session.tokens
+        known = is_earlier(tokens, name) or was_given_out(tokens, session.asked, name)
+        if not known or event["kind"] != "ask" or not last < number or event["seq"] < 1:
+            raise InvalidInput(f"its snapshot has an open decision {brief(name)}.")
+        own = number >= session.before  # others have the seq and the round of another log
+        if own and not latest < event["seq"] <= session.seq:
+            raise InvalidInput(f"its snapshot has an open decision {brief(name)}.")
+        if event["round"] < 1 or (own and event["round"] > session.round):
             raise InvalidInput(f"its snapshot has an open decision of round {event['round']}.")
-        last = event["seq"]
-        before = {"asked": int(str(event["decision"]).rpartition("-")[2]), "seq": last - 1}
+        last, latest = number, event["seq"] if own else 0
+        before = {"asked": number, "seq": event["seq"] - 1}
         asked = session._replace(**before, told=event["round"] - 1, time=None)
         check_names(spec, steps.event_step(spec, asked, event))
         if "answer" in event:
@@ -189,7 +202,10 @@ def _check_counts(spec: Spec, session: Session, counts: Mapping[str, Any]) -> No
             _check_tally(game, own["rounds"], *tally)
     for context, action, shown in recent:
         _check_shown(spec.read_context(context).game, action, shown)
-    told = session.told - session.since
+    others, told = counts.get("others", 0), session.told - session.since
+    if type(others) is not int or others < 0:
+        raise InvalidInput(f"its snapshot has counts of {brief(others)} other observations.")
+    rounds += others
     if rounds > told or (not unlisted and rounds < told):
         raise InvalidInput(f"its snapshot has counts of {rounds} of {told} observations.")
 

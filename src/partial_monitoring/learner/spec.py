@@ -58,6 +58,12 @@ class Session(NamedTuple):
     """No decision with a lower number is waiting to be due; None if that was not looked for."""
     since: int = 0
     """The number of observations before the last reset, which the state does not know of."""
+    before: int = 0
+    """The number of decisions in another game, before the learner moved to this one."""
+    due: int = 0
+    """One more than the number of the last decision that was counted because it was due."""
+    repeated: int = 0
+    """The number of observations beyond one per event, of counts and votes."""
 
     @property
     def round(self) -> int:

@@ -4,7 +4,8 @@ The state of a policy is a frozen dataclass. Its arrays, and those of the datacl
 tuples in it, are what was learned; everything else (the game, its model, its geometry) follows from
 the game and the policy, except for numbers that a class names in ``learned``. Other states are made
 again from the events of their learner: those that say so with a property ``replayed``, those whose
-arrays have grown, and those in which anything else differs from the state before the first round.
+arrays have grown (other than to a shape in their ``filled``), and those in which anything else
+differs from the state before the first round.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def saved(state: Any, start: Any) -> dict[str, Any] | None:
     for name in names:
         value, first = getattr(state, name), getattr(start, name)
         if isinstance(value, np.ndarray) and isinstance(first, np.ndarray):
-            if (value.shape, value.dtype) != (first.shape, first.dtype):
+            shapes = (first.shape, _filled(start).get(name, first.shape))
+            if value.shape not in shapes or value.dtype != first.dtype:
                 return None
             found[name] = value.tolist()
         elif not _same(value, first):
@@ -62,6 +64,8 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
     for name in () if changed else _names(start):
         value = getattr(start, name)
         if isinstance(value, np.ndarray):
+            if name in _filled(start) and np.size(arrays[name]):
+                value = np.zeros(_filled(start)[name], dtype=value.dtype)
             changed[name] = _read(name, arrays[name], value)
         elif name in arrays:
             changed[name] = with_arrays(value, arrays[name])
@@ -79,6 +83,11 @@ def _names(state: Any) -> tuple[str, ...]:
 def _numbers(state: Any) -> tuple[str, ...]:
     """Return the numbers that are learned in what follows from the game otherwise."""
     return getattr(type(state), "learned", ())
+
+
+def _filled(start: Any) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes of arrays that are empty at first, and may be needed from some round on."""
+    return getattr(start, "filled", {})
 
 
 def _number(name: str, given: Any) -> float:

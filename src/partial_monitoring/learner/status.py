@@ -30,6 +30,7 @@ from partial_monitoring.model.any_game import Context
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.policy import draws_needed
 from partial_monitoring.policies.promise import Promise
+from partial_monitoring.policies.units import units_of
 from partial_monitoring.validation import Array, Indices
 
 ENOUGH = 30
@@ -106,6 +107,9 @@ class Status:
         names = ", ".join(f"'{name}'" for name in self.plausible[:12])
         more = len(self.plausible) - 12
         names += f" and {more} more" if more > 0 else ""
+        best = f"'{self.best}'"
+        if self.table.noun == "point":  # there are many, with long names
+            names, best = f"{len(self.plausible):,} of the points compared", "the best-looking one"
         lines = [f"Round {self.round}: '{self.best}' looks best."]
         proven = self.promise is None or self.promise.certified
         if len(self.plausible) == 1:
@@ -115,7 +119,7 @@ class Status:
             risk = display.number(self.at_risk)
             rest = "" if self.decided else " (not each of them was checked against all others)"
             loses = "loses at most" if proven else "is likely to lose at most"
-            lines.append(f"May still be best: {names}{rest}; playing '{self.best}' {loses} {risk}.")
+            lines.append(f"May still be best: {names}{rest}; playing {best} {loses} {risk}.")
             loses = "loses at most" if proven else "is estimated to lose"
             lines.append(f"The next decision {loses} {display.number(self.exploring)}.")
         if self.promise is not None:
@@ -148,13 +152,21 @@ def status_of(spec: Spec, session: Session, own: Context) -> Status:
     middle = np.full((1,) if width is None else (1, width), 0.5)
     choice = policy.decide(deciding(spec, session), middle, **own.options)
     gaps = None if choice.gaps is None else own.own(choice.gaps)
+    if gaps is not None and units_of(policy, session.state).summed:
+        gaps = gaps - gaps.min()
     counts = session.counts.at(spec.logged(own))
     considered = None if choice.candidates is None else choice.candidates[0]
     decision = own.own(choice.distribution), gaps, considered
     caveat = getattr(policy, "caveat", None)
     found = status(own.game, confidence, *decision, counts, doubtful=caveat is not None)
     warnings = found.warnings if caveat is None else [caveat, *found.warnings]
-    return replace(found, round=session.round, warnings=warnings, promise=spec.promise)
+    table = found.table
+    if spec.game.traits.contexts:
+        of_all = f"{counts.rounds:,} of {session.round - 1:,} observations"
+        note = f"plays, share: in this context, which had {of_all}."
+        table = replace(table, notes=(*table.notes, note))
+    found = replace(found, round=session.round, warnings=warnings)
+    return replace(found, promise=spec.promise, table=table)
 
 
 def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
@@ -195,7 +207,7 @@ def status(
     if gaps is None:
         gaps = confidence.exact_gaps()[0]
     warnings = _misfit(game, confidence, observed)
-    if confidence.outside[0] > confidence.beta[0]:
+    if confidence.outside[0] > _believable(confidence):
         pressed = "the data pull the estimate out of the parameter set, which may be too small."
         warnings = [pressed, *warnings]
     played = np.flatnonzero(distribution)
@@ -218,6 +230,19 @@ def status(
         table=table_of(game, confidence, best, chances, observed, doubtful=doubtful),
         **game.described_best(number),
     )
+
+
+def _believable(confidence: Any) -> float:
+    """Return how far from the parameter set an estimate may be, as a squared distance.
+
+    That is beta_t if the truth is in E_t with high probability; otherwise what normal estimates in
+    as many dimensions hardly ever exceed.
+    """
+    beta, schedule = float(confidence.beta[0]), confidence.schedule
+    if schedule is not None and schedules.level(schedule, int(confidence.round[0])) is not None:
+        return beta
+    usual = float(np.sqrt(confidence.center.shape[1])) + SUSPICIOUS
+    return max(beta, (float(confidence.noise_std) * usual) ** 2)
 
 
 def _misfit(game: Game, confidence: Any, observed: Tallies) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from partial_monitoring.estimation.state import Pending
 from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Key
-from partial_monitoring.learner.identity import DecisionId
+from partial_monitoring.learner.identity import DecisionId, decision_number
 from partial_monitoring.learner.persistent import PersistentMap
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
@@ -96,6 +96,10 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
     def __len__(self) -> int:
         return len(self._by_id)
+
+    def in_order(self) -> list[Waiting]:
+        """Return the decisions in the order in which they were made."""
+        return [self[name] for name in sorted(self, key=decision_number)]
 
     def with_item(self, name: DecisionId, own: Waiting) -> OpenDecisions:
         """Return the decisions with one more, whose id is new."""

@@ -19,6 +19,9 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.model.truths import MOST_NUMBERS, Tables, Truths, limits, mean_outside
 from partial_monitoring.validation import Array, Indices
 
+MOST_NAMED = 6
+"""Largest number of contexts that an error names."""
+
 CONTEXT_KEYS = ("features", "observation_maps", "noise_std", "actions", "noise")
 """Keys that describe an unlisted context."""
 
@@ -190,7 +193,9 @@ class ContextualGame(AnyGame):
     def context(self, given: Any = None) -> Context:
         """Return the game of a context: a label, an index, a game, or features and maps of one."""
         if given is None:
-            raise InvalidInput("context must be given, the game has contexts.")
+            names = ", ".join(f"'{name}'" for name in self.contexts[:MOST_NAMED])
+            more = ", ..." if len(self.contexts) > MOST_NAMED else ""
+            raise InvalidInput(f"context must be given, the game has contexts: {names}{more}.")
         if isinstance(given, str) or validation.is_whole(given):
             z = self.context_index(given)
             return Context(self.games[z], np.array([z]), self._positions[z], self.contexts[z])
@@ -256,7 +261,8 @@ class ContextualGame(AnyGame):
 
     def sheets(self, title: str = "") -> list[display.Sheet]:
         """Return one table per context, or those of the first and the last ones."""
-        headline = title or f"{len(self.games)} contexts, {self.k} actions"
+        count = f"{len(self.games)} context{'s' if len(self.games) > 1 else ''}"
+        headline = title or f"{count}, {self.k} actions"
         return self._tables(headline, "context", self.games)
 
     def _tables(self, title: str, kind: str, games: Sequence[Game]) -> list[display.Sheet]:

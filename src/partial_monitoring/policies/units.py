@@ -17,6 +17,9 @@ class Units(NamedTuple):
 
     gaps: str = "per round, in units of reward"
     information: str = ""
+    summed: bool = False
+    """Whether the gap of each action contains what is expected to be lost with the one that looks
+    best, a sum over all others and no loss of a round."""
 
 
 USUAL = Units()
@@ -25,11 +28,11 @@ NATS = "information about the unknown parameter, in nats"
 """What ``pm.information.log_det`` measures."""
 
 
-def measured(words: str) -> Callable[[Function], Function]:
+def measured(words: str, *, summed: bool = False) -> Callable[[Function], Function]:
     """Say of a function what the numbers that it returns are."""
 
     def mark(function: Function) -> Function:
-        function.measured = words  # type: ignore[attr-defined]
+        function.measured, function.summed = words, summed  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -45,5 +48,7 @@ def units_of(policy: Any, state: Any = None) -> Units:
 def units_of_parts(gap: object, information: object) -> Units:
     """Return what a gap estimate and an information gain are measured in."""
     return Units(
-        getattr(gap, "measured", USUAL.gaps), getattr(information, "measured", USUAL.information)
+        getattr(gap, "measured", USUAL.gaps),
+        getattr(information, "measured", USUAL.information),
+        getattr(gap, "summed", USUAL.summed),
     )

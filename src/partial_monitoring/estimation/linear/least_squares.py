@@ -71,6 +71,11 @@ class Estimate:
         return len(self.round)
 
     @property
+    def filled(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of what may be empty, once it is not."""
+        return {"triangle": (*self.vector.shape, self.vector.shape[1] + 1)}
+
+    @property
     def metric(self) -> Metric:
         """The norms of V_t on the directions of Theta."""
         return Metric(self.gram, self.inverse, self.design.regularization)
@@ -197,6 +202,15 @@ def counted(design: Design, plays: Indices, sums: Array) -> Estimate:
     )
 
 
+def normal(design: Design, replicates: int, gram: Array, vector: Array, **known: Any) -> Estimate:
+    """Return an estimate with given Gram matrices (n, r, r) and vectors (n, r), whatever made them.
+
+    ``known`` are other fields of it.
+    """
+    blank = replace(initial(design, replicates), gram=gram, vector=vector, **known)
+    return replace(blank, **_following(design, gram, vector)) if design.rank else blank
+
+
 def refreshed(estimate: Estimate) -> Estimate:
     """Recompute everything derived: from the Gram matrix and the vector, or from the data.
 
@@ -316,16 +330,9 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
     """
     design = estimate.design
-    rows, residual, plays, sums = compiled.linear.take_in(
-        action,
-        observation,
-        design.maps,
-        design.counts,
-        design.whitening,
-        design.expected,
-        estimate.plays,
-        estimate.sums,
-    )
+    own = design.maps, design.counts, design.whitening, design.expected
+    known = estimate.plays, estimate.sums
+    rows, residual, plays, sums = compiled.linear.take_in(action, observation, *own, *known)
     return _moved(replace(estimate, plays=plays, sums=sums), rows, residual)
 
 

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import Estimate, counted
+from partial_monitoring.estimation.linear.least_squares import Estimate, counted, normal
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.estimation.state import Pending
 from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
+
+NEWTON_STEPS = 4
+"""Of Newton's method towards the maximum of the likelihood, from close by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +184,31 @@ class ProfileState:
         each = [np.bincount(action, own, k) for own in seen]
         return np.array(each).reshape(len(seen), k) / np.where(per_play > 0.0, per_play, 1.0)
 
+    def likely(self) -> Estimate:
+        """Return the likelihood as a normal one: its maximum, and its curvature there.
+
+        The Gram matrix is minus the Hessian of the log-likelihood, times the squared noise. The
+        coordinates are first brought up to date, from the counts alone.
+        """
+        model, signals, x = self.model, self.model.signals, self.coordinates
+        directions = np.concatenate([np.eye(x.shape[1]), signals.extra])[signals.direction]
+        rows = signals.sign[:, None] * directions  # how probabilities change, (s, r)
+        for _ in range(NEWTON_STEPS):
+            chances = signals.base + x @ rows.T
+            bend = np.einsum("ns,sp,sq->npq", self.counts / chances**2, rows, rows)
+            step = np.linalg.solve(bend, (self.counts / chances @ rows)[:, :, None])[:, :, 0]
+            fall = (-(step @ rows.T) / chances).max(axis=1, initial=0.5, keepdims=True)
+            x = x + step * (0.5 / fall)  # no probability falls by more than half
+        back = np.linalg.inv(model.axes)
+        gram = model.design.noise_std**2 * np.swapaxes(back, 0, 1) @ bend @ back
+        away = (model.parameter(x) - model.design.prior_mean) @ model.joint.reduced.basis
+        moved = (gram @ away[:, :, None])[:, :, 0]
+        known = {"round": self.round, "plays": self.plays}
+        return normal(model.design, len(x), gram, moved, **known)
+
     def confidence(self, schedule: Schedule, context: Indices | None = None) -> Ellipsoid:
-        """Return E_t of least squares, with contexts in the one that all replicates are in."""
-        known, model = self.least_squares(), self.model
+        """Return E_t of ``likely``, with contexts in the one that all replicates are in."""
+        known, model = self.likely(), self.model
         if context is not None:
             known = known.through(model.design.through(model.games[int(context[0])]))
         return Ellipsoid.around(known, schedule)

@@ -46,6 +46,9 @@ SERVES = 0.5
 """What is forgotten serves as if at most this many half-lives had been played; chosen, with the
 weights of ``estimation.forgetting``, on switching and still truths of apple tasting and pricing."""
 
+SHOWN = schedules.deviations(2.0)
+"""The confidence set that is reported."""
+
 MOST_ON_DEVICE = 20_000
 """Largest number of entries of matrices in the memory of a thread of a GPU."""
 
@@ -139,8 +142,8 @@ class AnticipatingIndex:
         return IndexProgram(state)
 
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
-        """Return E_t of least squares, which ``Learner.status`` reports."""
-        return state.confidence(schedules.paper(), context)
+        """Return two standard deviations around the most likely parameter, for a status."""
+        return state.confidence(SHOWN, context)
 
 
 def _rule(state: ProfileState) -> Any:

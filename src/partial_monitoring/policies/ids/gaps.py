@@ -69,7 +69,11 @@ def mean(game: Any, confidence: ConfidenceSet) -> Array:
 
 
 @in_groups
-@measured("what is expected to be lost per round, in units of reward")
+@measured(
+    "by how much it looks worse than the best, plus what each other action may be better by, in "
+    "units of reward; a sum, not the loss of a round",
+    summed=True,
+)
 def improvement(game: Any, confidence: ConfidenceSet) -> Array:
     """Return sum_b delta_b + <phi_g - phi_a, theta_hat>, what is expected to be lost.
 
