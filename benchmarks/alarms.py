@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import default_rng
 from rich.table import Table
 
 import partial_monitoring as pm
 from partial_monitoring.learner.alarms.watch import KINDS, LEVEL, Watch
-from partial_monitoring.learner.session import event_step
+from partial_monitoring.learner.session import advance, decide, observe
+from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.status import status_of
 
 ROUNDS, SEEDS = 1500, 20
 
@@ -106,46 +109,41 @@ def game_of(name: str) -> Any:
 
 def play(name: str, world: World, seed: int, rounds: int = ROUNDS, *, warn: bool = True) -> Run:
     """Play a world with IDS, some answers late, and return when alarms were first raised."""
-    game, rng = game_of(name), np.random.default_rng(seed)
-    learner = pm.Learner(game, pm.IDS(), seed=seed)
-    watch = Watch(game)
+    spec, rng = Spec(game_of(name), pm.IDS(), seed, {"pending": "expected"}), default_rng(seed)
+    watch = Watch(spec.game)
     first: dict[str, int] = {}
     largest: dict[str, float] = {}
     warned: int | None = None
-    for t, _ in enumerate(answered(learner, watch, world, rng, rounds), start=1):
+    for t, session in enumerate(answered(spec, watch, world, rng, rounds), start=1):
         if t % STEPS == 0:
             for own in watch.evidence():
                 largest[own.kind] = max(largest.get(own.kind, -np.inf), own.log_e)
                 if own.log_e >= watch.limit(own.kind):
                     first.setdefault(own.kind, t)
-        if warn and warned is None and t % 50 == 0 and learner.status().warnings:
-            warned = t
+        if warn and warned is None and t % 50 == 0:
+            warned = t if status_of(spec, session, spec.nowhere).warnings else None
     return Run(first, warned, largest)
 
 
 def answered(
-    learner: Any, watch: Watch, world: World, rng: np.random.Generator, rounds: int
-) -> Iterator[None]:
+    spec: Spec, watch: Watch, world: World, rng: np.random.Generator, rounds: int
+) -> Iterator[Session]:
     """Play, every third answer up to ten rounds late, and keep the watch up to date."""
     waiting: list[tuple[int, Any, Any]] = []
+    session = spec.start
     for t in range(rounds):
-        before, decision = learner._session, learner.ask()
-        noted(learner, watch, before)
+        step = decide(spec, session, {"token": "token"})
+        watch.note(step)
+        session = advance(spec, session, step)
         late = int(rng.integers(1, 11)) if rng.random() < 1 / 3 else 0
-        waiting.append((t + late, decision, world(learner.game, decision.action, t, rng)))
-        for due, own, shown in waiting:
+        waiting.append((t + late, step.event["decision"], world(spec.game, step.action, t, rng)))
+        for due, decision, shown in waiting:
             if due <= t:
-                before = learner._session
-                learner.tell(own, shown)
-                noted(learner, watch, before)
+                step = observe(spec, session, {"decision": decision, "observation": shown})
+                watch.note(step)
+                session = advance(spec, session, step)
         waiting = [row for row in waiting if row[0] > t]
-        yield
-
-
-def noted(learner: Any, watch: Watch, before: Any) -> None:
-    """Tell the watch of the one event since a session."""
-    (event,) = learner._storage.after(before.seq)
-    watch.note(event_step(learner._spec, before, event))
+        yield session
 
 
 def run(seeds: int = SEEDS) -> Table:
