@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    alarms,
     algorithms,
     box_duels,
     certified,
@@ -34,6 +35,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "alarms": alarms,
     "live": live,
     "model": model,
     "classification": classification,
@@ -56,7 +58,7 @@ PARTS = {
     "which": which,
 }
 
-SEEDED = ("box_duels", "regret_gaussian", "segments")
+SEEDED = ("alarms", "box_duels", "regret_gaussian", "segments")
 """Those that take a number of seeds."""
 
 BY_NAME = {"gpu": gpu}
