@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -82,10 +82,6 @@ def history() -> list[dict[str, Any]]:
     decisions = learner.ask(count=20)
     learner.tell(decisions, [PRICING.signal(own.action, 1) for own in decisions])
     return learner.history
-
-
-def product(sets: Any) -> pm.Product:
-    return pm.Product(*sets)
 
 
 def own_kernel(x: Any, y: Any) -> Any:
@@ -180,6 +176,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "log_marginal_likelihood": {"kernel": KERNEL, "reading": READING, "observations": [1, 2, 3]},
     "plan": {"game": "apple_tasting", "policy": "greedy", "theta": [0.7, 0.3], **RUN},
+    "Product": {"sets": SETS["Ball"]},
     "plot.information": {"results": result},
     "plot.regret": {"results": result},
     "policies.Card": dict.fromkeys(("games", "guarantee", "cost", "reference"), "words")
@@ -228,7 +225,6 @@ LATER = (result, comparisons, history)
 """Functions that make an argument when it is needed."""
 
 METHODS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
-    "Product": (lambda: SimpleNamespace(product=product), "product", {"sets": [SETS["Ball"]]}),
     "Experiment.run": (
         lambda: pm.Experiment("apple_tasting", "greedy", [0.7, 0.3], **RUN),
         "run",

@@ -15,7 +15,7 @@ DEVICES = ("cuda",)
 
 def check_device(device: object) -> None:
     """Refuse a device that is not known or not there."""
-    if device not in DEVICES:
+    if not isinstance(device, str) or device not in DEVICES:
         raise InvalidInput(f"device must be 'cuda'; got {brief(device)}.")
     try:
         from numba import cuda
