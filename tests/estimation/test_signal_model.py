@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import affine_estimate
 from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
@@ -33,7 +34,10 @@ def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
     linear = learned(initial_state(game, 2, Prior()), environment, 30)
     context = np.array([0, 0]) if game.traits.contexts else None
     schedule = pm.confidence.paper()
-    one, two = (state.confidence(schedule, context) for state in (counted, linear))
+    known = counted.least_squares()
+    if context is not None:
+        known = known.through(model.design.through(model.games[0]))
+    one, two = Ellipsoid.around(known, schedule), linear.confidence(schedule, context)
     assert affine_estimate(one.data) == pytest.approx(affine_estimate(two.data), abs=1e-9)
     for name in ("means", "lengths", "beta", "exact_gaps"):
         first, second = (getattr(found, name) for found in (one, two))
