@@ -200,7 +200,8 @@ def test_the_share_is_that_of_the_latest_quarter(actions: list[int]) -> None:
     table = learner.status().table
     assert table["0"].share == pytest.approx(latest.count(0) / len(latest))
     assert table["1"].plays == actions.count(1)
-    assert any(f"of the latest {len(latest)} plays" in note for note in table.notes)
+    said = "of the latest play;" if len(latest) == 1 else f"of the latest {len(latest)} plays;"
+    assert any(said in note for note in table.notes)
 
 
 # -- what is said ----------------------------------------------------------------------------

@@ -312,3 +312,11 @@ def test_a_wrong_answer_in_a_log_is_refused(answer: Any) -> None:
     rows[1] |= answer
     with pytest.raises(InvalidInput):
         pm.Learner.replay(learner.game, learner.policy, 1, rows)
+
+
+def test_a_time_in_words_is_refused_in_one_sentence() -> None:
+    learner = pm.Learner(pm.games.dynamic_pricing(), seed=1)
+    with pytest.raises(InvalidInput, match="now must be a datetime with a zone, or seconds") as own:
+        learner.ask(now="tomorrow")  # type: ignore[call-overload]
+    assert "'tomorrow'" in str(own.value)
+    assert not learner.events

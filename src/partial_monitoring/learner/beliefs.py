@@ -343,13 +343,14 @@ def _notes(
 ) -> tuple[str, ...]:
     """Say what the columns mean."""
     what = "the estimated reward per round"
-    share = f"share: of the latest {recent:,} plays; " if recent else ""
+    latest, many = ("latest", "") if recent == 1 else (f"latest {recent:,}", "s")
+    share = f"share: of the {latest} play{many}; " if recent else ""
     share += "next: the probability of the next decision."
     if found.against:
         own = "an item" if found.noun == "item" else "a point"
         what = f"how much more than '{found.against}' {own} is estimated to earn per round"
         share = (
-            f"plays: the duels that {own} was in; share: of the latest {recent:,} duels; next: "
+            f"plays: the duels that {own} was in; share: of the {latest} duel{many}; next: "
             f"the probability that it is in the next one."
         )
     notes = [f"earns: {what}; from, to: {_coverage(confidence, doubtful=doubtful)}."]

@@ -23,7 +23,12 @@ def seconds(now: Now) -> float:
         if now.tzinfo is None:
             raise InvalidInput(f"now must have a time zone, as datetime.now(UTC) has; got {now}.")
         now = now.timestamp()
-    found = real_number("now", now)
+    try:
+        found = real_number("now", now)
+    except InvalidInput:
+        raise InvalidInput(
+            f"now must be a datetime with a zone, or seconds since 1970; got {brief(now)}."
+        ) from None
     if not 0.0 <= found <= LATEST:
         raise InvalidInput(f"now must be seconds since 1970, until 9999; got {brief(now)}.")
     return round(found, 3)

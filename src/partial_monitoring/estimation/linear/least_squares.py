@@ -317,16 +317,18 @@ def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate
     own = design.maps, design.counts, design.whitening, design.expected
     known = estimate.plays, estimate.sums
     rows, residual, plays, sums = compiled.linear.take_in(action, observation, *own, *known)
-    return _moved(replace(estimate, plays=plays, sums=sums), rows, residual)
+    return _moved(estimate, rows, residual, plays, sums)
 
 
 def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
     """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    return _moved(estimate, rows, residual)
+    return _moved(estimate, rows, residual, estimate.plays, estimate.sums)
 
 
-def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
-    """Return the estimate after rows (n, m, r) and residuals (n, m) are taken in."""
+def _moved(
+    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array
+) -> Estimate:
+    """Return the estimate after rows (n, m, r) and residuals (n, m), with its plays and sums."""
     design, before = estimate.design, estimate
     if design.forgetting.active:
         gram, vector = forgotten(design, before.round, before.gram, before.vector)
@@ -360,7 +362,7 @@ def _moved(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
         triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
-    of_actions = means, variances, signals, estimate.plays, estimate.sums
+    of_actions = means, variances, signals, plays, sums
     known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
     return _refresh_some(known, due) if due.any() else known
 
