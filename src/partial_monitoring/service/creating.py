@@ -68,17 +68,14 @@ def spec_from(given: Mapping[str, Any]) -> Spec:
 def game_from(given: Any) -> AnyGame:
     """Return a game from the content of its file, its name with options, or a table."""
     only("game", given, GAME)
-    rest: dict[str, Any]
-    match given:
-        case {"file": content, **rest} if not rest:
-            return game_from_dict(content)
-        case {"table": content, **rest} if not rest:
-            return game_from_dict(content)
-        case {"named": name, **rest} if set(rest) <= {"options"}:
-            options: Any = rest.get("options") or {}
-            if not isinstance(options, Mapping) or not all(isinstance(key, str) for key in options):
-                raise InvalidInput(f"options must be an object; got {brief(options)}.")
-            return games.make(name, **options)
+    names = set(given)
+    if names in ({"file"}, {"table"}):
+        return game_from_dict(given[names.pop()])
+    if {"named"} <= names <= {"named", "options"}:
+        options = given.get("options") or {}
+        if not isinstance(options, Mapping) or not all(isinstance(key, str) for key in options):
+            raise InvalidInput(f"options must be an object; got {brief(options)}.")
+        return games.make(given["named"], **options)
     raise InvalidInput(
         f"game must have one of 'file', 'named' (with 'options') and 'table'; got {brief(given)}."
     )

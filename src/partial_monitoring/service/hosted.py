@@ -78,7 +78,7 @@ class Hosted(Learner):
     @contextmanager
     def drafting(self, now: float, *, halted: bool = False) -> Iterator[Draft]:
         """Give a draft, whose steps are stored at the end at the latest."""
-        with self._lock, self.study.turn() as last:
+        with self.study.turn() as last, self._lock:
             if last != self._session.seq:
                 self._catch_up()
                 self.read_row()
