@@ -15,9 +15,10 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from partial_monitoring.errors import StorageError
+from partial_monitoring.service.arguments import is_key
 from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.hosted import ARCHIVED, Hosted
-from partial_monitoring.service.problems import Problem, later, problem_of
+from partial_monitoring.service.problems import Problem, later, log, problem_of
 
 MOST = 256
 """Largest number of requests that share a commit."""
@@ -93,7 +94,10 @@ class Committer:
                     chosen.append(found)
                     count += len(found.waiting)
             if chosen:
-                self._batch(chosen)
+                try:
+                    self._batch(chosen)
+                except Exception:
+                    log.exception("a committer failed after a commit")
             if last:
                 return
 
@@ -152,6 +156,7 @@ class Committer:
                 if draft.state == ARCHIVED:
                     raise Archived
                 begun = perf_counter()
+                draft.look_up([key for request in requests for key in _keys(request.arguments)])
                 for request in requests:
                     own.append(_answered(draft, request))
                 hosted.note_pace((perf_counter() - begun) / len(requests))
@@ -163,6 +168,17 @@ class Committer:
             return
         answers += own
         drafts.append(draft)
+
+
+def _keys(arguments: Any) -> list[str]:
+    """Return the keys of a request, to look all of them up at once."""
+    if not isinstance(arguments, dict):
+        return []
+    found = [arguments.get("key")]
+    answers = arguments.get("answers")
+    if isinstance(answers, list):
+        found += [own.get("key") for own in answers if isinstance(own, dict)]
+    return [str(key) for key in found if is_key(key)]
 
 
 def _answered(draft: Draft, request: Waiting) -> Answer:
