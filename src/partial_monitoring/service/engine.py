@@ -79,6 +79,8 @@ class Engine:
     ----------
     after_commit
         Called with a study and the steps that were stored, in the thread of a committer.
+    timed
+        Called with the seconds that a batch took to be decided and stored.
     new_future, deliver
         What ``submit`` returns, and how a list of answers reaches those who wait: a caller with an
         event loop can wake it once per commit.
@@ -89,6 +91,7 @@ class Engine:
         self.after_commit: list[Listener] = []
         self.new_future: Callable[[], Any] = Future
         self.deliver: Callable[[list[Answer]], None] = delivered
+        self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
         self._lock = RLock()
