@@ -38,7 +38,9 @@ def key_of(given: Mapping[str, Any]) -> str | None:
 
 def is_key(given: Any) -> bool:
     """Whether something can be a key."""
-    return isinstance(given, str) and 0 < len(given) <= LONGEST_KEY and is_text(given)
+    if not isinstance(given, str) or not 0 < len(given) <= LONGEST_KEY:
+        return False
+    return "\0" not in given and (given.isascii() or is_text(given))
 
 
 def meta_of(given: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -109,28 +109,37 @@ class Committer:
             left -= len(found)
             if found:
                 taken.append((hosted, found))
-        answers: list[Answer] = []
-        drafts: list[Draft] = []
+        stored: list[Draft] = []
+        answers = self._committed(taken, stored)
+        for hosted in chosen:
+            self._engine.reschedule(hosted)
+        self._engine.deliver(answers)
+        for draft in stored:
+            self._engine.announce(draft.hosted, draft.steps)
+
+    def _committed(
+        self, taken: list[tuple[Hosted, list[Waiting]]], stored: list[Draft]
+    ) -> list[Answer]:
+        """Run requests, store what they did with one commit, and publish it."""
+        answers, drafts = list[Answer](), list[Draft]()
         try:
             with self._together():
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
-        except BaseException as error:  # nothing is stored, or nobody knows
-            problem = _failed(error)
-            answers = [answer for _, own in taken for answer in _refused_all(problem, own)]
-            drafts = []
+        except Exception as error:  # nothing is stored, or nobody knows
+            single = [(hosted, [own]) for hosted, requests in taken for own in requests]
+            if not isinstance(error, StorageError) and len(single) > 1:  # one of them is to blame
+                return [answer for own in single for answer in self._committed([own], stored)]
             self._engine.failed(error)
-        else:
-            self._engine.stored()
+            problem = _failed(error)
+            return [answer for _, own in taken for answer in _refused_all(problem, own)]
+        self._engine.stored()
         for draft in drafts:
             draft.hosted.published(draft)
             if draft.successor is not None:
                 self._engine.succeed(draft.hosted, draft.successor)
-        for hosted in chosen:
-            self._engine.reschedule(hosted)
-        self._engine.deliver(answers)
-        for draft in drafts:
-            self._engine.announce(draft.hosted, draft.steps)
+        stored += drafts
+        return answers
 
     def _taken(self, hosted: Hosted, most: int) -> list[Waiting]:
         """Take requests that can be run together; a heavy one is run apart, and alone."""

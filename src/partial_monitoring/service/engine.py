@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
@@ -143,15 +144,18 @@ class Engine:
 
     def succeed(self, hosted: Hosted, successor: Successor) -> None:
         """Let a study go on as another one that is stored by now, with its name and requests."""
-        with self._lock:
-            study = self.database.study(hosted.name)
-            assert study is not None
-            before = (hosted.study, *hosted.before)
-            spec, session = successor.spec, successor.session
-            following = Hosted(self.database, study, spec, session, before)
-            self._studies[hosted.name] = following
-            self._hand_over(hosted, following, [])
-            hosted.name = successor.archived
+        try:
+            with self._lock:
+                study = self.database.study(hosted.name)
+                assert study is not None
+                before = (hosted.study, *hosted.before)
+                spec, session = successor.spec, successor.session
+                following = Hosted(self.database, study, spec, session, before)
+                self._studies[hosted.name] = following
+                self._hand_over(hosted, following, [])
+                hosted.name = successor.archived
+        except Exception:  # who asks it for anything next finds the other one
+            log.exception("study %r cannot be opened after an edit", hosted.name)
 
     def moved(self, hosted: Hosted, requests: list[Waiting]) -> Problem | None:
         """Let requests to an archived study go on with the one that has its name by now, if any."""
@@ -177,6 +181,23 @@ class Engine:
             new.waiting.extend([*requests, *old.waiting])
             old.waiting.clear()
         self.reschedule(new)
+
+    def warm_up(self, most: int = 100) -> None:
+        """Read studies and decide once, without storing it, so that the first caller need not wait.
+
+        What cannot be read is left for who asks for it.
+        """
+        for name in self.names()[-most:]:
+            try:
+                hosted = self.hosted(name)
+                listed = getattr(hosted.game, "contexts", None)
+                request = {"context": listed[0] if listed else None, "token": hosted.token}
+                with hosted._spec.patience:
+                    if hosted.state != ARCHIVED:
+                        decide(hosted._spec, hosted._session, request)
+            except Exception:
+                log.exception("study %r cannot be warmed up", name)
+        collector.freeze(first=True)
 
     def create(self, arguments: dict[str, Any], actor: str = "") -> Hosted:
         """Create a study from what plays, as plain data; with the same ``key``, once."""
