@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -47,6 +48,15 @@ class Database(ABC):
     @abstractmethod
     def back_up(self) -> str:
         """Copy the database before it is changed, if it can do so, and say where."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """In which the turns of this thread, of all studies, end with one commit.
+
+        Until then, nobody else has a turn of these studies. If it fails, nothing has happened. On
+        PostgreSQL, a study has a connection of its own, and every turn its commit.
+        """
+        group = self.handle.group
+        return nullcontext() if group is None else group.together()
 
     def names(self) -> list[str]:
         """Return the names of all studies, in the order in which they were created."""

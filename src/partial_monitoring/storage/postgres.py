@@ -65,10 +65,6 @@ class Connection(Handle):
     def _renew(self) -> None:
         self._lock, self._depth = RLock(), 0
 
-    @property
-    def busy(self) -> bool:
-        return self._depth > 0
-
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self._lock:

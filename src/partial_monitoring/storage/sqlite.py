@@ -24,6 +24,7 @@ from partial_monitoring.storage import migrations
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.handle import Handle, Row
 from partial_monitoring.storage.study import Study
+from partial_monitoring.storage.turns import Group
 from partial_monitoring.validation import brief, file_path
 
 try:
@@ -53,6 +54,7 @@ class Connection(Handle):
     def __init__(self, path: Path, synchronous: str, *, writes: bool) -> None:
         self.address, self._lock, self._depth = str(path), RLock(), 0
         self._process = os.getpid()
+        self.owns, self.group = writes, Group(self)
         mode = "rwc" if writes else "ro"
         with self._reporting():
             self._own = sqlite3.connect(

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from hashlib import sha256
-from threading import RLock
 from time import time
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage.base import Event, Snapshot
 from partial_monitoring.storage.handle import Handle
+from partial_monitoring.storage.turns import Turns
 from partial_monitoring.validation import brief
 
 READ = 1000
@@ -32,7 +31,7 @@ SLOTS = {"ask": 0, "tell": 1, "lapse": 1, "cancel": 1}
 LONGEST_NAME = 64
 
 
-class Study:
+class Study(Turns):
     """A storage in a database.
 
     Parameters
@@ -46,68 +45,57 @@ class Study:
     """
 
     def __init__(self, handle: Handle, name: str, number: int, spec: Mapping[str, Any]) -> None:
-        self.name, self.spec = name, spec
-        self._handle, self._number = handle, number
-        self._lock = RLock()
-        self._waiting: Snapshot | None = None
+        super().__init__(handle, name, number)
+        self.spec = spec
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._handle.address!r}, {self.name!r})"
 
-    @contextmanager
-    def turn(self) -> Iterator[int]:
-        """Let nobody else append until the end; the number of the last event is what it gives.
-
-        What is appended is kept at the end, or nothing of it if that fails.
-        """
-        with self._lock:
-            with self._handle.turn():
-                yield self._version(self._handle.locking)
-            snapshot, self._waiting = self._waiting, None
-            if snapshot is not None:
-                with suppress(StorageError):  # the events are stored, which is what counts
-                    self.keep(snapshot)
-
     @property
     def version(self) -> int:
         """The number of the last event."""
-        return self._version()
+        return self._end if self._mine else self._version()
 
     def append(self, events: Sequence[Event]) -> None:
-        """Append events that follow the last one."""
+        """Append events that follow the last one, at the end of the turn if this is one."""
         if not events:
             return
         now, first, last = int(time() * 1e6), events[0]["seq"], events[-1]["seq"]
         rows = [self._row(event, now) for event in events]
         if [row[1] for row in rows] != list(range(first, first + len(rows))):
             raise InvalidInput(f"events must be numbered without gaps; got {first} to {last}.")
-        with self._lock, self._handle.transaction():
-            moved = self._handle.run(
-                "UPDATE pm_study SET version = ? WHERE id = ? AND version = ?",
-                (last, self._number, first - 1),
-            )
-            if moved != 1:
+        with self.turn() as end:
+            if first != end + 1:
                 raise StorageError(
-                    f"{self._where}: another learner has appended events up to number "
-                    f"{self._version()}; they are read now, so try again."
+                    f"{self._where}: another learner has appended events up to number {end}; "
+                    f"they are read now, so try again."
                 )
-            self._handle.many("INSERT INTO pm_event VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._rows += rows
+            self._end = last
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         """Yield the events after a number, in order, as they are read."""
         sql = "SELECT seq, kind, body FROM pm_event WHERE study_id = ? AND seq > ? ORDER BY seq"
-        count = READ
-        while count == READ:
+        collected = list(self._rows) if self._mine else []
+        stored = collected[0][1] - 1 if collected else None
+        while stored is None or seq < stored:
             rows = self._handle.rows(f"{sql} LIMIT {READ}", (self._number, seq))
-            count = len(rows)
             for seq, kind, body in rows:
                 yield self._event(seq, kind, body)
+            if len(rows) < READ:
+                break
+        for row in collected:
+            if row[1] > seq:
+                yield self._event(row[1], row[3], row[6])
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot, after the turn if this is one."""
-        if self._handle.busy:
+        if self._mine:
             self._waiting = snapshot
-            return
+        else:
+            self._keep(snapshot)
+
+    def _keep(self, snapshot: Snapshot) -> None:
         text, seq = json.dumps(snapshot), snapshot["seq"]
         with self._lock, self._handle.transaction():
             own = "WHERE study_id = ?"
@@ -132,17 +120,6 @@ class Study:
             self._handle.run("DELETE FROM pm_snapshot WHERE study_id = ?", (self._number,))
 
     # -- rows ----------------------------------------------------------------------------------
-
-    @property
-    def _where(self) -> str:
-        return f"{self._handle.address}, study {brief(self.name)}"
-
-    def _version(self, locking: str = "") -> int:
-        sql = f"SELECT version FROM pm_study WHERE id = ?{locking}"
-        rows = self._handle.rows(sql, (self._number,))
-        if not rows:
-            raise StorageError(f"{self._where}: was deleted.")
-        return int(rows[0][0])
 
     def _row(self, event: Event, now: int) -> tuple[Any, ...]:
         rest = {key: value for key, value in event.items() if key not in ("seq", "kind")}
