@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.table import Table
-
-from benchmarks import service_peers as peers
 from tests.storage import cluster
 
+from benchmarks import service_peers as peers
+
 PAIRS, BLOCKS = 100, 3
-"""Asks and tells of a block, and blocks of each row, of which the fastest counts; rows take turns."""
+"""Asks and tells of a block, and blocks of each row, of which the fastest counts."""
 
 BARS = {"SQLite": ("Optuna, SQLite", 15.0), "PostgreSQL": ("Optuna, PostgreSQL", 7.0)}
 """How many times as many pairs a second the issue asks for."""
@@ -33,7 +33,7 @@ def in_process(folder: Path, own: Any) -> Table:
         if own is not None:
             rows["Optuna, PostgreSQL"] = peers.optunas(peers.by_sqlalchemy(own.new("optuna")))
         rows["Optuna, journal"] = peers.optunas(peers.journal(folder / "journal"))
-    found = {name: 0.0 for name in rows}
+    found = dict.fromkeys(rows, 0.0)
     for pair in rows.values():
         peers.pairs_a_second(pair, 10)
     for _ in range(BLOCKS):

@@ -10,8 +10,9 @@ from threading import Thread
 from time import perf_counter
 from typing import Any
 
-import partial_monitoring as pm
 from tests.storage import cluster
+
+import partial_monitoring as pm
 
 Pair = Callable[[], object]
 """One ask and its tell."""

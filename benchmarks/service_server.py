@@ -68,7 +68,7 @@ def bare() -> None:
     own.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, http="httptools", loop="uvloop", log_level="error")
     server = uvicorn.Server(config)
-    tell("http://127.0.0.1:%d" % own.getsockname()[1], "none")
+    tell(f"http://127.0.0.1:{own.getsockname()[1]}", "none")
     server.run(sockets=[own])
 
 
