@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from partial_monitoring.service.routes_admin import described
+FILE: Final = Path(__file__).with_name("openapi.json")
 
 CSS: Final = """
 :root { color-scheme: light dark; --line: #8886; --soft: #8882; }
@@ -28,6 +29,12 @@ nav ul { columns: 2 20rem; list-style: none; padding: 0; }
 """
 
 METHODS: Final = ("get", "post", "patch", "delete")
+
+
+@cache
+def described() -> bytes:
+    """Return the description of the interface."""
+    return FILE.read_bytes()
 
 
 @cache

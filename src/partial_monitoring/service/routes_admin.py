@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from partial_monitoring.errors import InvalidInput, brief, listed
+from partial_monitoring.errors import brief, listed
 from partial_monitoring.service.app_answer import DATA, NO_STORE, Answer, data, page
 from partial_monitoring.service.app_call import Call, Route
 from partial_monitoring.service.body import an_object, read
+from partial_monitoring.service.openapi_page import CSS, described, html
 from partial_monitoring.service.problems import Problem, later
 from partial_monitoring.service.routes_read import content_tag, tagged
 
-FILE: Final = Path(__file__).with_name("openapi.json")
 CHUNK: Final = 256 * 1024
 
 TOKEN: Final = ("role", "study", "label", "expires_at")
@@ -111,25 +110,12 @@ async def openapi(service: Any, call: Call) -> Answer:
 
 async def api(service: Any, call: Call) -> Answer:
     """Show the same for people."""
-    from partial_monitoring.service.openapi_page import html
-
     return page(html())
 
 
 async def style(service: Any, call: Call) -> Answer:
     """Show what that page looks like."""
-    from partial_monitoring.service.openapi_page import CSS
-
     return page(CSS, "text/css")
-
-
-@cache
-def described() -> bytes:
-    """Return the description of the interface."""
-    try:
-        return FILE.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{FILE}: {error.strerror}.") from None
 
 
 ADMIN: Final[tuple[Route, ...]] = (
