@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,10 +39,16 @@ def game() -> pm.AnyGame:
     return pm.games.dynamic_pricing()
 
 
-def ours(storage: Any) -> Pair:
-    """Return a pair of a learner that decides by the default policy."""
+def ours(storage: Any, open_: int = 0) -> Pair:
+    """Return a pair of a learner that decides by the default policy, with some decisions open."""
     learner = pm.Learner(game(), storage=storage, name=None if storage == "memory" else "bench")
-    return lambda: learner.tell(learner.ask(), "yes")  # which every price may show
+    waiting = deque(learner.ask() for _ in range(open_))
+
+    def pair() -> None:
+        waiting.append(learner.ask())
+        learner.tell(waiting.popleft(), "yes")  # which every price may show
+
+    return pair
 
 
 def optuna_study(storage: Any) -> Any:
