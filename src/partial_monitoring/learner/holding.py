@@ -1,5 +1,6 @@
-"""Decisions that are held: their windows begin when they are activated, because nobody knows before
-whether they will be used at all. A service does so, see ``service/playing.py``.
+"""Decisions that are held: their windows begin when they are activated.
+
+Nobody knows before whether they will be used at all. A service asks for them.
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ class Clock:
     """
 
     def __init__(
-        self, wall: Callable[[], float] = time.time, ticks: Callable[[], float] = ticking
+        self, wall: Callable[[], float] = time.time, ticks: Callable[[], float] | None = None
     ) -> None:
-        self._wall, self._ticks, self._lock = wall, ticks, Lock()
-        self._last = wall(), ticks()
+        self._wall, self._ticks, self._lock = wall, ticks or ticking, Lock()
+        self._last = wall(), self._ticks()
         self.halted = False
 
     def now(self) -> float:

@@ -19,6 +19,12 @@ def tame() -> None:
     gc.freeze()
 
 
+def idle() -> None:
+    """Collect everything when nobody waits, if there is anything to collect."""
+    if gc.get_count()[2] > 0 or gc.get_count()[1] > MIDDLE // 2:
+        gc.collect()
+
+
 def freeze() -> None:
     """Leave out what there is now: it stays as long as it is served."""
     gc.collect()

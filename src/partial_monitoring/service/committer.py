@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.service.draft import Draft
-from partial_monitoring.service.hosted import Hosted
+from partial_monitoring.service.hosted import ARCHIVED, Hosted
 from partial_monitoring.service.problems import Problem, later, problem_of
 
 MOST = 256
@@ -29,6 +29,8 @@ class Waiting(NamedTuple):
     """A request, and who waits for its answer."""
 
     verb: Verb
+    heavy: bool
+    """Whether it may take long, so that others do not wait for it."""
     arguments: dict[str, Any]
     actor: str
     future: Any
@@ -40,6 +42,10 @@ class Answer(NamedTuple):
     future: Any
     result: dict[str, Any] | None
     problem: Problem | None
+
+
+class Archived(Exception):
+    """A study was archived while requests were waiting."""
 
 
 class Committer:
@@ -59,6 +65,7 @@ class Committer:
         self, engine: Any, name: str, together: Callable[[], AbstractContextManager[Any]] | None
     ) -> None:
         self._engine, self._together = engine, together or nullcontext
+        self.shared = together is not None
         self.ready: SimpleQueue[Hosted | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name=f"pm {name}", daemon=True)
         self._thread.start()
@@ -94,9 +101,10 @@ class Committer:
         """Run some of the requests of some studies."""
         left, taken = MOST, list[tuple[Hosted, list[Waiting]]]()
         for hosted in chosen:
-            count = min(max(left, 1), len(hosted.waiting))
-            taken.append((hosted, [hosted.waiting.popleft() for _ in range(count)]))
-            left -= count
+            found = self._taken(hosted, max(left, 1))
+            left -= len(found)
+            if found:
+                taken.append((hosted, found))
         answers: list[Answer] = []
         drafts: list[Draft] = []
         try:
@@ -104,21 +112,34 @@ class Committer:
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
         except BaseException as error:  # nothing is stored, or nobody knows
-            answers = _refused(_failed(error), (own for _, own in taken))
+            problem = _failed(error)
+            answers = [answer for _, own in taken for answer in _refused_all(problem, own)]
             drafts = []
             self._engine.failed(error)
         else:
             self._engine.stored()
         for draft in drafts:
-            draft.hosted.published(draft.session)
+            draft.hosted.published(draft)
+            if draft.successor is not None:
+                self._engine.succeed(draft.hosted, draft.successor)
         for hosted in chosen:
-            with hosted.entry:
-                hosted.scheduled = bool(hosted.waiting)
-                if hosted.scheduled:
-                    self._engine.committer(hosted).ready.put(hosted)
+            self._engine.reschedule(hosted)
         self._engine.deliver(answers)
         for draft in drafts:
             self._engine.announce(draft.hosted, draft.steps)
+
+    def _taken(self, hosted: Hosted, most: int) -> list[Waiting]:
+        """Take requests that can be run together; a heavy one is run apart, and alone."""
+        found: list[Waiting] = []
+        while hosted.waiting and len(found) < most:
+            if hosted.waiting[0].heavy:
+                hosted.apart = True
+                if self.shared or found:
+                    break
+                hosted.apart = False  # for those that follow
+                return [hosted.waiting.popleft()]
+            found.append(hosted.waiting.popleft())
+        return found
 
     def _study(
         self, hosted: Hosted, requests: list[Waiting], answers: list[Answer], drafts: list[Draft]
@@ -128,12 +149,17 @@ class Committer:
         now = clock.now()
         try:
             with hosted.drafting(now, halted=clock.halted) as draft:
+                if draft.state == ARCHIVED:
+                    raise Archived
                 begun = perf_counter()
                 for request in requests:
                     own.append(_answered(draft, request))
                 hosted.note_pace((perf_counter() - begun) / len(requests))
+        except Archived:  # by another process, perhaps
+            answers += _refused_all(self._engine.moved(hosted, requests), requests)
+            return
         except Problem as problem:  # its log cannot be read
-            answers += _refused(problem, [requests])
+            answers += _refused_all(problem, requests)
             return
         answers += own
         drafts.append(draft)
@@ -157,5 +183,7 @@ def _failed(error: BaseException) -> Problem:
     return found
 
 
-def _refused(problem: Problem, requests: Iterable[list[Waiting]]) -> list[Answer]:
-    return [Answer(request.future, None, problem) for own in requests for request in own]
+def _refused_all(problem: Problem | None, requests: Iterable[Waiting]) -> list[Answer]:
+    if problem is None:
+        return []
+    return [Answer(request.future, None, problem) for request in requests]

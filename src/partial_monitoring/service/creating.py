@@ -16,6 +16,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_from_dict
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.service.arguments import key_of, only
+from partial_monitoring.service.managing import checked_settings
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.database import Database
 from partial_monitoring.validation import boolean, brief, one_of, real_number
@@ -40,13 +41,16 @@ def created(database: Database, given: dict[str, Any], actor: str) -> None:
             f"neither '.', '_' nor '-'; got {brief(name)}."
         )
     key_of(given)
-    written = spec_from(given).to_dict()
+    spec = spec_from(given)
+    settings, written = checked_settings(given.get("settings", {}), spec.game), spec.to_dict()
     if name in database.names():
         study = database.study(name)
-        if given.get("key") is not None and study is not None and study.spec == written:
-            return
-        raise Problem(409, f"there is a study {name!r} already.")
-    database.study(name, written)
+        if given.get("key") is None or study is None or study.spec != written:
+            raise Problem(409, f"there is a study {name!r} already.")
+    else:
+        study = database.study(name, written)
+    if study is not None and not study.version:  # the same again, as long as nothing has happened
+        study.set(settings=settings | {"created_by": actor})
 
 
 def spec_from(given: Mapping[str, Any]) -> Spec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput
@@ -11,9 +11,9 @@ from partial_monitoring.learner.amending import CLOSING
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import lookup
 from partial_monitoring.service.clock import APART
 from partial_monitoring.storage.base import Event
+from partial_monitoring.storage.study import Study
 from partial_monitoring.validation import brief, real_number
 
 
@@ -35,6 +35,10 @@ class Draft:
     def __init__(self, hosted: Any, session: Session, now: float, *, halted: bool = False) -> None:
         self.hosted, self.session, self.now, self.halted = hosted, session, now, halted
         self.spec: Spec = hosted._spec
+        self.state: str = hosted.state
+        self.settings: dict[str, Any] = hosted.settings
+        self.successor: Any = None
+        """What the study goes on as, if it was edited."""
         self.steps: list[Step] = []
         self._keys: dict[str, Event] = {}
         self._closed: dict[Any, Event] = {}
@@ -56,18 +60,36 @@ class Draft:
             self.steps.append(step)
         self.session = session
 
+    def note(self, what: str, actor: str, key: str | None = None, **more: Any) -> None:
+        """Add an event that means nothing to the learner."""
+        said = {name: value for name, value in more.items() if value is not None}
+        event = {"seq": self.session.seq + 1, "kind": "note", "what": what, **said}
+        step = steps.event_step(self.spec, self.session, event)
+        self.add(steps.advance(self.spec, self.session, step), [step], actor, key)
+
     def by_key(self, key: str | None) -> Event | None:
         """Return the event that a request with a key has made, if there is one."""
         if key is None:
             return None
-        return self._keys.get(key) or lookup.by_key(self.hosted.study, key)
+        return self._keys.get(key) or self._found(Study.by_key, key)
 
     def closing(self, decision: Any) -> Event | None:
         """Return the event that has closed a decision, if there is one."""
-        return self._closed.get(decision) or lookup.closing(self.hosted.study, decision)
+        return self._closed.get(decision) or self._found(Study.closing, decision)
 
-    def following(self, seq: int) -> Iterable[Event]:
+    def _found(self, look_up: Callable[[Any, Any], Event | None], given: Any) -> Event | None:
+        """Look something up in the log, and in those of the study before it was edited."""
+        for study in (self.hosted.study, *self.hosted.before):
+            event = look_up(study, given)
+            if event is not None:
+                return event if study is self.hosted.study else event | {"study": study.name}
+        return None
+
+    def following(self, seq: int, study: str | None = None) -> Iterable[Event]:
         """Yield the events from a number on, stored or not."""
+        if study is not None:
+            yield from next(x for x in self.hosted.before if x.name == study).after(seq - 1)
+            return
         last = self.session.seq - len(self.steps)
         if seq <= last:
             yield from self.hosted.study.after(seq - 1)

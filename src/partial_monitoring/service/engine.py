@@ -5,21 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import RLock
+from threading import Event, RLock, Thread
 from types import MappingProxyType
 from typing import Any
 
-from partial_monitoring.errors import StorageError, entry
+from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import collector, playing
+from partial_monitoring.service import changing, collector, editing, managing, playing
 from partial_monitoring.service.clock import Clock
 from partial_monitoring.service.committer import Answer, Committer, Verb, Waiting
 from partial_monitoring.service.creating import created
-from partial_monitoring.service.hosted import Hosted
+from partial_monitoring.service.editing import Successor
+from partial_monitoring.service.hosted import ARCHIVED, Hosted, editions
 from partial_monitoring.service.problems import Problem, later, log, problem_of
 from partial_monitoring.storage.database import Database
-from partial_monitoring.storage.study import study_name
+from partial_monitoring.storage.study import read_study, study_name
 
 MOST_WAITING = 2000
 """Largest number of requests of a study that wait."""
@@ -27,10 +29,36 @@ MOST_WAITING = 2000
 PATIENCE = 10.0
 """Seconds that requests have to be answered when the service ends."""
 
+TICK = 1.0
+"""Seconds after which decisions that are due are counted."""
+
 AGAIN = 30.0
 """Seconds after which a study that could not be read is read again."""
 
-VERBS: Mapping[str, Verb] = {"ask": playing.ask, "tell": playing.tell}
+VERBS: Mapping[str, Verb] = {
+    "ask": playing.ask,
+    "tell": playing.tell,
+    "activate": changing.activate,
+    "cancel": changing.cancel,
+    "history": changing.history,
+    "amend": changing.amend,
+    "void": changing.void,
+    "reset": changing.reset,
+    "edit": editing.edit,
+    "pause": managing.pause,
+    "resume": managing.resume,
+    "settings": managing.settings,
+}
+"""What callers may do."""
+
+OWN: Mapping[str, Verb] = {"settle": playing.settle, "note": managing.note}
+"""What the service itself does."""
+
+HEAVY = {"amend", "void", "edit"}
+"""What may take as long as to learn from all events again."""
+
+MANY = 200
+"""Number of rows of logged data that are not learned from while others wait."""
 
 Listener = Callable[[Hosted, list[Step]], None]
 
@@ -65,7 +93,10 @@ class Engine:
         self._closed, self._trouble = False, ""
         self._committers: dict[str, Committer] = {}
         self._loading = ThreadPoolExecutor(1, "pm loading")
+        self._ended = Event()
         collector.tame()
+        self._timer = Thread(target=self._watch, name="pm timer", daemon=True)
+        self._timer.start()
 
     # -- studies -------------------------------------------------------------------------------
 
@@ -97,7 +128,8 @@ class Engine:
             study = self.database.study(study_name(name))
             if study is None:
                 raise Problem(404, f"there is no study {name!r}.")
-            found = Hosted(study, spec_of(self.database, name))
+            spec, before = spec_of(self.database, name), editions(self.database, name)
+            found = Hosted(self.database, study, spec, before=before)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 503:
@@ -107,6 +139,39 @@ class Engine:
         self._studies[name] = found
         collector.freeze()
         return found
+
+    def succeed(self, hosted: Hosted, successor: Successor) -> None:
+        """Let a study go on as another one that is stored by now, with its name and requests."""
+        with self._lock:
+            study = self.database.study(hosted.name)
+            assert study is not None
+            before = (hosted.study, *hosted.before)
+            spec, session = successor.spec, successor.session
+            following = Hosted(self.database, study, spec, session, before)
+            self._studies[hosted.name] = following
+            self._hand_over(hosted, following, [])
+            hosted.name = successor.archived
+
+    def moved(self, hosted: Hosted, requests: list[Waiting]) -> Problem | None:
+        """Let requests to an archived study go on with the one that has its name by now, if any."""
+        try:
+            with self._lock:
+                row = read_study(self.database.handle, hosted.name)
+                if row is None or row[0] == hosted.study._number:
+                    return Problem(409, f"study {hosted.name!r} is archived.")
+                self.database._known.pop(hosted.name, None)
+                self._studies.pop(hosted.name, None)
+                self._hand_over(hosted, self._loaded(hosted.name), requests)
+        except Exception as error:
+            return problem_of(error)
+        return None
+
+    def _hand_over(self, old: Hosted, new: Hosted, requests: list[Waiting]) -> None:
+        with old.entry, new.entry:
+            old.successor = new
+            new.waiting.extend([*requests, *old.waiting])
+            old.waiting.clear()
+        self.reschedule(new)
 
     def create(self, arguments: dict[str, Any], actor: str = "") -> Hosted:
         """Create a study from what plays, as plain data; with the same ``key``, once."""
@@ -123,10 +188,10 @@ class Engine:
         """Return a future with the answer to a request, which is a ``Problem`` if it is refused."""
         if self._closed:
             raise later("the service ends.", 5)
-        do = VERBS.get(verb)
+        do = VERBS.get(verb) or OWN.get(verb)
         if do is None:
-            raise Problem(404, str(_unknown(verb)))
-        request = Waiting(do, arguments, actor, self.new_future())
+            raise Problem(404, str(unknown_name("verb", verb, VERBS)))
+        request = Waiting(do, _is_heavy(verb, arguments), arguments, actor, self.new_future())
         hosted = self._studies.get(name)
         if hosted is not None:
             self._enter(hosted, request)
@@ -136,11 +201,22 @@ class Engine:
 
     def _enter(self, hosted: Hosted, request: Waiting) -> None:
         with hosted.entry:
-            if len(hosted.waiting) >= MOST_WAITING:
-                raise later(f"{MOST_WAITING:,} requests of study {hosted.name!r} wait already.")
-            hosted.waiting.append(request)
-            if not hosted.scheduled:
-                hosted.scheduled = True
+            following = hosted.successor
+            if following is None:
+                if len(hosted.waiting) >= MOST_WAITING:
+                    raise later(f"{MOST_WAITING:,} requests of study {hosted.name!r} wait already.")
+                hosted.waiting.append(request)
+                if not hosted.scheduled:
+                    hosted.scheduled = True
+                    self.committer(hosted).ready.put(hosted)
+                return
+        self._enter(following, request)
+
+    def reschedule(self, hosted: Hosted) -> None:
+        """Let a study wait for its next turn, if it has requests."""
+        with hosted.entry:
+            hosted.scheduled = bool(hosted.waiting) and hosted.successor is None
+            if hosted.scheduled:
                 self.committer(hosted).ready.put(hosted)
 
     def _enter_later(self, name: str, request: Waiting) -> None:
@@ -152,7 +228,7 @@ class Engine:
     def committer(self, hosted: Hosted) -> Committer:
         """Return who runs the requests of a study."""
         shared = self.database.handle.dialect == "sqlite"
-        name = "" if shared and not hosted.slow else hosted.name
+        name = "" if shared and not (hosted.slow or hosted.apart) else hosted.name
         found = self._committers.get(name)
         if found is None:
             with self._lock:
@@ -166,6 +242,37 @@ class Engine:
     def _together(self) -> Any:
         together = getattr(self.database, "together", None)
         return self.database.handle.transaction() if together is None else together()
+
+    # -- what is due ---------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Once a second, count what is due, and fold what other processes have stored."""
+        while not self._ended.wait(TICK):
+            try:
+                self.tick()
+            except Exception:
+                log.exception("the timer failed")
+
+    def tick(self) -> None:
+        """Count what is due by now, fold what others have stored, collect garbage if idle."""
+        now, busy = self.clock.now(), False
+        for hosted in list(self._studies.values()):
+            busy = busy or hosted.scheduled
+            if not hosted.scheduled and hosted.state != ARCHIVED and self._is_behind(hosted, now):
+                self.submit(hosted.name, "settle", {})
+        if not busy:
+            collector.idle()
+
+    def _is_behind(self, hosted: Hosted, now: float) -> bool:
+        """Whether a decision is due, or another process has stored something."""
+        if not self.database.handle.owns and hosted.study.version != hosted.version:
+            return True
+        window, session = hosted.window, hosted._session
+        if window is None or self.clock.halted or not session.open:
+            return False
+        return first_due(hosted._spec, session, now)[1] is not None
+
+    # -- who hears of it -----------------------------------------------------------------------
 
     def announce(self, hosted: Hosted, made: list[Step]) -> None:
         """Tell listeners what was stored; what they fail in is logged."""
@@ -204,7 +311,12 @@ class Engine:
         if self._closed:
             return
         self._closed = True
+        self._ended.set()
+        self._timer.join(PATIENCE)
         self._loading.shutdown()
+        until = time.monotonic() + PATIENCE
+        while any(own.scheduled for own in self._studies.values()) and time.monotonic() < until:
+            time.sleep(0.005)
         for own in list(self._committers.values()):
             own.stop(PATIENCE)
         for hosted in list(self._studies.values()):
@@ -226,9 +338,9 @@ def delivered(answers: list[Answer]) -> None:
             future.set_exception(problem)
 
 
-def _unknown(verb: object) -> Exception:
-    try:
-        entry("verb", verb, VERBS)
-    except Exception as error:
-        return error
-    raise AssertionError
+def _is_heavy(verb: str, arguments: Any) -> bool:
+    """Whether a request may take long."""
+    if verb != "history":
+        return verb in HEAVY
+    rows = arguments.get("rows") if isinstance(arguments, dict) else None
+    return isinstance(rows, list) and len(rows) > MANY

@@ -16,6 +16,7 @@ from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.problems import later
 from partial_monitoring.storage.base import Event, plain
+from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.study import Study
 
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
@@ -38,20 +39,35 @@ class Hosted(Learner):
 
     Parameters
     ----------
-    study
-        Its log.
+    database, study
+        Where its log is.
     spec
         What plays.
+    session
+        After all events of the log, if it is known.
+    before
+        What it was before it was edited, the latest first.
     """
 
-    def __init__(self, study: Study, spec: Spec) -> None:
-        self._begin(spec, _loaded(spec, study), study)
-        self.study, self.name = study, study.name
+    def __init__(
+        self,
+        database: Database,
+        study: Study,
+        spec: Spec,
+        session: Session | None = None,
+        before: tuple[Study, ...] = (),
+    ) -> None:
+        self._begin(spec, _loaded(spec, study) if session is None else session, study)
+        self.database, self.study, self.name, self.before = database, study, study.name, before
+        self.successor: Hosted | None = None
+        """What it goes on as, under ``entry``."""
         self.waiting: deque[Any] = deque()
         """Requests, in the order of their arrival."""
         self.entry = Lock()
         self.scheduled = False
         """Whether a committer has it, under ``entry``."""
+        self.apart = False
+        """Whether it has a request that takes long."""
         self.slow = False
         """Whether it is slow to decide, so that others do not wait for it."""
         self._kept, self._slowly = self._session.seq, 0
@@ -59,10 +75,9 @@ class Hosted(Learner):
 
     def read_row(self) -> None:
         """Read what is not in the log: state and settings."""
-        row = getattr(self.study, "row", None)
-        state, settings, created_at = (RUNNING, {}, 0.0) if row is None else row
+        state, settings, created_at = self.study.row
         self.state: str = state
-        self.settings: dict[str, Any] = SETTINGS | dict(settings or {})
+        self.settings: dict[str, Any] = SETTINGS | settings
         self.created_at: float = created_at
 
     @property
@@ -81,11 +96,16 @@ class Hosted(Learner):
         with self.study.turn() as last, self._lock:
             if last != self._session.seq:
                 self._catch_up()
-                self.read_row()
+            self.read_row()
             draft = Draft(self, self._session, now, halted=halted)
             with self._spec.patience:
                 yield draft
             self.study.append([plain(step.event) for step in draft.steps])
+            if draft.successor is not None:
+                spec, events = draft.successor.spec.to_dict(), draft.successor.events
+                self.database.replace(self.study, draft.successor.archived, spec, events)
+            elif (draft.state, draft.settings) != (self.state, self.settings):
+                self.study.set(state=draft.state, settings=draft.settings)
 
     def note_pace(self, seconds: float) -> None:
         """Note how long a request took on average, to run slow studies apart from others."""
@@ -93,9 +113,10 @@ class Hosted(Learner):
         if self._slowly >= OFTEN:
             self.slow = True
 
-    def published(self, session: Session) -> None:
-        """Move on to a session whose events are stored."""
-        self._session = session
+    def published(self, draft: Draft) -> None:
+        """Move on to a draft that is stored."""
+        self._session = draft.session
+        self.state, self.settings = draft.state, draft.settings
 
     def kept(self, *, least: int = snapshots.EVERY) -> None:
         """Keep a snapshot if there are events enough since the last one."""
@@ -139,3 +160,16 @@ def quarantined(spec: Spec, study: Study, error: BaseException) -> Exception:
         f"({str(error).rstrip('.')}).",
         60,
     )
+
+
+def edition(study: Study) -> int:
+    """Return the number of a study that was edited, from its name, such as ``pricing~1``."""
+    digits = study.name.rpartition("~")[2]
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0
+
+
+def editions(database: Database, name: str) -> tuple[Study, ...]:
+    """Return what a study was before it was edited, the latest first."""
+    names = (own for own in database.names() if own.rpartition("~")[0] == name)
+    found = [study for study in map(database.study, names) if study is not None and edition(study)]
+    return tuple(sorted(found, key=edition, reverse=True))

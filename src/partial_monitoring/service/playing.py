@@ -1,4 +1,4 @@
-"""The verbs of play: ask, tell."""
+"""The verbs of play: ask, tell, and what is due."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput, StorageError
+from partial_monitoring.learner import holding
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import late
 from partial_monitoring.learner.identity import decision_number, was_given_out
-from partial_monitoring.learner.observations import log_form
+from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
+from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.service.arguments import MOST_ITEMS, key_of, meta_of, only, several
 from partial_monitoring.service.draft import Draft
-from partial_monitoring.service.hosted import RUNNING
+from partial_monitoring.service.hosted import PAUSED, RUNNING
 from partial_monitoring.service.problems import Problem, problem_of
 from partial_monitoring.storage.base import Event, plain
 from partial_monitoring.validation import boolean, brief, whole_number
@@ -34,9 +36,9 @@ def ask(draft: Draft, given: Given, actor: str) -> Given:
     earlier = draft.by_key(key)
     if earlier is not None:
         return {"decisions": _repeated(draft, earlier)}
-    if draft.hosted.state != RUNNING:
+    if draft.state != RUNNING:
         return {"decisions": [_fallback(draft, given)] * count}
-    most = draft.hosted.settings["max_open"]
+    most = draft.settings["max_open"]
     if len(draft.session.open) + count > most:
         raise Problem(
             429, f"study {draft.hosted.name!r} has {most:,} open decisions, its max_open."
@@ -91,7 +93,7 @@ def _repeated(draft: Draft, earlier: Event) -> list[Given]:
     found, count = list[Given](), earlier.get("count", 1)
     if count == 1:
         return [shown(draft.spec, earlier, repeated=True)]
-    for event in draft.following(earlier["seq"]):
+    for event in draft.following(earlier["seq"], earlier.get("study")):
         if event["kind"] == "ask":
             found.append(shown(draft.spec, event, repeated=True))
         if len(found) == count:
@@ -102,9 +104,9 @@ def _repeated(draft: Draft, earlier: Event) -> list[Given]:
 def _fallback(draft: Draft, given: Given) -> Given:
     """Return what is played while a study is paused; it is not stored."""
     hosted = draft.hosted
-    label = hosted.settings.get("fallback")
-    if hosted.state != "paused" or label is None:
-        raise Problem(409, f"study {hosted.name!r} is {hosted.state}.")
+    label = draft.settings.get("fallback")
+    if draft.state != PAUSED or label is None:
+        raise Problem(409, f"study {hosted.name!r} is {draft.state}.")
     context = draft.spec.context(given.get("context"))
     action = context.game.action_index(label)
     return {
@@ -146,14 +148,17 @@ def _told(draft: Draft, given: Given, actor: str) -> Given:
     key, name, seen = key_of(given), given["decision"], given["observation"]
     if not isinstance(name, str) and type(name) is not int:
         raise InvalidInput(f"decision must be the id of one; got {brief(name)}.")
-    if key is not None:
-        earlier = draft.by_key(key)
-        if earlier is not None:
-            return _answer(draft.session, name, _again(draft, earlier, name, seen))
+    earlier = draft.by_key(key)
+    if earlier is not None:
+        return _answer(draft.session, name, _again(draft, earlier, name, seen))
     made: list[Step] = []
     time = draft.time(given.get("now"))
     session = draft.settled(draft.session, time, made)
     own = session.open.get(name)
+    if own is not None and _is_held(draft.spec, own):  # an answer shows that it was used
+        made.append(holding.activate(draft.spec, session, {"decision": name, "now": time}))
+        session = steps.advance(draft.spec, session, made[-1])
+        own = session.open[name]
     if own is None:
         result = _closed(draft, session, made, name, seen)
         if result == "duplicate":
@@ -163,12 +168,20 @@ def _told(draft: Draft, given: Given, actor: str) -> Given:
         _same(draft, own.answer, seen)
         return _answer(session, name, "duplicate")
     else:
-        step = steps.observe(draft.spec, session, dict(given))
+        if not isinstance(seen, str):
+            seen = from_log(own.context.game, own.action, seen)
+        request = {"decision": name, "observation": seen, "action": given.get("action")}
+        step = steps.observe(draft.spec, session, request)
         results = {"tell": "told", "answer": "waits", "lapse": "closed", "late": "late"}
         result = results[step.event["kind"]]
     session = steps.advance(draft.spec, session, step)
     draft.add(session, [*made, step], actor, key)
     return _answer(session, name, result)
+
+
+def _is_held(spec: Spec, own: Waiting) -> bool:
+    """Whether the window of a decision has not begun."""
+    return spec.window is not None and "held" in own.event and "begins" not in own.event
 
 
 def _answer(session: Session, name: Any, result: str) -> Given:
@@ -210,3 +223,11 @@ def _again(draft: Draft, earlier: Event, name: Any, seen: Any) -> str:
         raise Problem(409, f"key {brief(earlier['key'])} was used for another request.")
     _same(draft, earlier, seen)
     return "late" if earlier["kind"] == "late" else "duplicate"
+
+
+def settle(draft: Draft, given: Given, actor: str) -> Given:
+    """Count the decisions that are due."""
+    made: list[Step] = []
+    session = draft.settled(draft.session, draft.now, made)
+    draft.add(session, made, actor)
+    return {"settled": len(made)}

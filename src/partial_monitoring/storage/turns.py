@@ -8,18 +8,33 @@ Locks are taken in this order: that of the group, of a study, of a learner, of t
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import RLock, get_ident
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.storage.base import Snapshot
 from partial_monitoring.storage.handle import Handle
+from partial_monitoring.storage.rows import COLUMNS, EventRow
+
+INSERT = f"INSERT INTO pm_event (study_id, {COLUMNS}) VALUES (?{', ?' * len(EventRow._fields)})"
 
 Call = Callable[[], None]
+
+
+class StudyRow(NamedTuple):
+    """What of a study changes without being an event."""
+
+    state: str
+    """"running", "paused" or "archived"."""
+    settings: dict[str, Any]
+    """What a service does with it."""
+    created_at: float
+    """Seconds since 1970."""
 
 
 class Turns:
@@ -39,13 +54,16 @@ class Turns:
         self.name, self._handle, self._number = name, handle, number
         self._last: int | None = None
         """The number of the last event that is stored, if nobody else can have appended more."""
+        self._row = StudyRow("running", {}, 0.0)
         self._renew()
         _all[id(self)] = self
 
     def _renew(self) -> None:
         self._lock, self._owner = RLock(), 0
         self._end = 0
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[EventRow] = []
+        self._found: dict[tuple[Any, str], EventRow] = {}
+        """What was collected, by key and by slot and decision."""
         self._also: list[tuple[str, Sequence[Any]]] = []
         self._unless: list[Call] = []
         self._then: list[Call] = []
@@ -84,6 +102,10 @@ class Turns:
         """In a turn: have something called if what is appended in it is not stored after all."""
         self._unless.append(call)
 
+    def then(self, call: Call) -> None:
+        """In a turn: have something called when what is appended in it is stored."""
+        self._then.append(call)
+
     @property
     def _mine(self) -> bool:
         """Whether this thread has the turn."""
@@ -97,15 +119,40 @@ class Turns:
 
     def _begin(self) -> None:
         if self._last is None or not self._handle.owns:
-            self._last = self._version(self._handle.locking)
+            self._last = self._read(self._handle.locking)
         self._end, self._owner = self._last, get_ident()
 
-    def _version(self, locking: str = "") -> int:
-        sql = f"SELECT version FROM pm_study WHERE id = ?{locking}"
+    def _read(self, locking: str = "") -> int:
+        """Read the row of the study; return the number of the last event."""
+        sql = f"SELECT version, state, settings, created_at FROM pm_study WHERE id = ?{locking}"
         rows = self._handle.rows(sql, (self._number,))
         if not rows:
             raise StorageError(f"{self._where}: was deleted.")
-        return int(rows[0][0])
+        version, state, settings, created = rows[0]
+        self._row = StudyRow(state, self._read_settings(settings), created / 1e6)
+        return int(version)
+
+    def _read_settings(self, text: str) -> dict[str, Any]:
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            if isinstance(found, dict):
+                return found
+        raise StorageError(f"{self._where}: its settings are damaged.")
+
+    def _collect(self, rows: Sequence[EventRow]) -> None:
+        """In a turn: keep events for its end."""
+        for row in rows:
+            self._rows.append(row)
+            if row.slot is not None:
+                self._found[row.slot, str(row.decision)] = row
+            if row.key is not None:
+                self._found["key", row.key] = row
+        self._end = rows[-1].seq
+
+    def _change(self, sql: str, values: Sequence[Any]) -> None:
+        """Run a statement at the end of this turn, or in one of its own."""
+        with self.turn():
+            self._also.append((sql, values))
 
     @property
     def _changed(self) -> bool:
@@ -124,9 +171,9 @@ class Turns:
                 if moved != 1:
                     raise StorageError(
                         f"{self._where}: another learner has appended events up to number "
-                        f"{self._version()}; they are read now, so try again."
+                        f"{self._read()}; they are read now, so try again."
                     )
-                self._handle.many("INSERT INTO pm_event VALUES (?, ?, ?, ?, ?, ?, ?)", self._rows)
+                self._handle.many(INSERT, [(self._number, *row) for row in self._rows])
             for sql, values in self._also:
                 self._handle.run(sql, values)
 
@@ -149,19 +196,25 @@ class Turns:
             call()
 
     def _clear(self) -> None:
-        self._rows, self._also, self._unless, self._then = [], [], [], []
+        self._rows, self._found = [], {}
+        self._also, self._unless, self._then = [], [], []
 
     @property
-    def _marks(self) -> tuple[int, int, int, int, int]:
-        unless, then = len(self._unless), len(self._then)
-        return self._end, len(self._rows), len(self._also), unless, then
+    def _marks(self) -> tuple[StudyRow, int, int, int, int]:
+        lengths = len(self._also), len(self._unless), len(self._then)
+        return self._row, len(self._rows), *lengths
 
-    def _take_back(self, end: int, rows: int, also: int, unless: int, then: int) -> None:
+    def _take_back(self, own: StudyRow, count: int, also: int, unless: int, then: int) -> None:
         """Undo what a turn did that is part of another one."""
         if not self._owner:
             return  # all is undone already
-        undone, self._end = self._unless[unless:], end
-        del self._rows[rows:], self._also[also:], self._unless[unless:], self._then[then:]
+        undone, self._row = self._unless[unless:], own
+        del self._also[also:], self._unless[unless:], self._then[then:]
+        if count < len(self._rows):
+            end = self._end - len(self._rows)
+            rows, self._rows, self._found, self._end = self._rows[:count], [], {}, end
+            if rows:
+                self._collect(rows)
         for call in reversed(undone):
             call()
 
