@@ -225,17 +225,14 @@ def new_token(
 ) -> tuple[Token, str]:
     """Return a row and the text that it belongs to."""
     if role not in ROLES:
-        raise Problem(
-            422, f"role must be {', '.join(ROLES[:-1])} or {ROLES[-1]}; got {brief(role)}."
-        )
+        raise Problem(422, f"role must be read, play or admin; got {brief(role)}.")
     if study is not None:
         study_name(study)
     if len(label) > 200 or not label.isprintable():
         raise Problem(422, f"label must have at most 200 letters; got {brief(label)}.")
     if expires_at is not None and not now < expires_at < 1e11:
-        raise Problem(
-            422, f"expires_at must be seconds since 1970, later than now; got {expires_at:g}."
-        )
+        said = "expires_at must be a time to come, in seconds since 1970"
+        raise Problem(422, f"{said}; got {brief(expires_at)}.")
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     row = Token(name, sha256(secret.encode()).digest(), role, study, label, now, expires_at)
     return row, f"pm_{name}_{secret}"
