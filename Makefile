@@ -70,7 +70,7 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "Installing the peers into $(VENV); this takes some minutes ..."
-	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
+	$(PIP) install --quiet --editable '.[dev,peers,peers-gp,peers-service]'
 	@touch $@
 
 $(VENV)/.cases: $(VENV)/.dev
