@@ -14,7 +14,7 @@ from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import changing, collector, editing, managing, playing
+from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
 from partial_monitoring.service.clock import Clock
 from partial_monitoring.service.committer import Answer, Committer, Verb, Waiting
 from partial_monitoring.service.creating import created
@@ -49,6 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "pause": managing.pause,
     "resume": managing.resume,
     "settings": managing.settings,
+    "clear": clearing.clear,
 }
 """What callers may do."""
 
