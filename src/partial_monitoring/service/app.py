@@ -15,7 +15,7 @@ from typing import Any
 from partial_monitoring.errors import brief, visible
 from partial_monitoring.service.app_answer import SECURITY, Answer, refusal
 from partial_monitoring.service.app_call import Call, Route, Scope
-from partial_monitoring.service.app_delivery import Delivery
+from partial_monitoring.service.app_delivery import Delivery, result
 from partial_monitoring.service.body import Gone, Receive
 from partial_monitoring.service.limits import (
     ARCHIVED,
@@ -68,10 +68,7 @@ class Service:
 
     async def done(self, call: Call, verb: str, given: dict[str, Any]) -> Any:
         """Return the result of a verb of the study of a request."""
-        found = await self.engine.submit(call.study, verb, given, call.actor)
-        if type(found) is Problem:
-            raise found
-        return found
+        return result(await self.engine.submit(call.study, verb, given, call.actor))
 
     async def study(self, call: Call) -> Any:
         """Return the study of a request, which is read if it is not in use."""

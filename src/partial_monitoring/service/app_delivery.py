@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
+from weakref import ref
 
 from partial_monitoring.service.problems import Problem, later
 
@@ -41,7 +42,7 @@ class Delivery:
     ) -> None:
         self._seconds, self._most, self._reading = seconds, reading, 0
         self._batched = batched
-        self._waiting: deque[tuple[float, asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[float, ref[asyncio.Future[Any]]]] = deque()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pm reading")
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -56,7 +57,7 @@ class Delivery:
         loop = self._loop
         assert loop is not None
         found: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((loop.time() + self._seconds, found))
+        self._waiting.append((loop.time() + self._seconds, ref(found)))
         return found
 
     def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
@@ -84,28 +85,40 @@ class Delivery:
         future = self._threads.submit(call, *given)
         future.add_done_callback(hand)
         try:
-            found = await answer
+            return result(await answer)
         finally:
             future.cancel()  # if it has not begun by now
             self._reading -= 1
-        if isinstance(found, BaseException):
-            raise found
-        return found
+            del future, answer  # see ``result``
 
     def _sweep(self) -> None:
         """End what has waited too long."""
         loop, waiting = self._loop, self._waiting
         assert loop is not None
         now = loop.time()
-        while waiting and (waiting[0][1].done() or waiting[0][0] <= now):
-            answer = waiting.popleft()[1]
-            if not answer.done():
+        while waiting:
+            until, found = waiting[0]
+            answer = found()
+            if answer is not None and not answer.done():
+                if until > now:
+                    break
                 answer.set_result(later(f"there was no answer within {self._seconds:g} seconds."))
+            waiting.popleft()
         loop.call_later(TICK, self._sweep)
 
     def close(self) -> None:
         """Begin nothing any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def result(found: Any) -> Any:
+    """Return what a future has, or raise it, without a reference to what it was raised from."""
+    if not isinstance(found, BaseException):
+        return found
+    try:
+        raise found
+    finally:
+        del found  # its traceback has this frame: together they would wait for the collector
 
 
 def _hand_over(answers: Iterable[tuple[asyncio.Future[Any], Any, Any]]) -> None:

@@ -31,6 +31,13 @@ HELP: Final = {
 }
 """The kind of each number, and what it is."""
 
+GAUGES: Final = {
+    "pm_plausible_actions": "plausible",
+    "pm_at_risk": "at_risk",
+    "pm_regret_estimate": "regret_estimate",
+}
+"""Numbers that a view prepares, and what it calls them."""
+
 Labels = Mapping[str, str]
 
 
@@ -118,10 +125,19 @@ def of_study(hosted: Any) -> Iterator[tuple[str, Labels, float]]:
     yield "pm_version", {}, hosted.version
     yield "pm_fold_lag", {}, max(0, hosted.study.version - hosted.version)
     yield "pm_open_decisions", {}, len(hosted._session.open)
-    prepared = getattr(hosted, "gauges", None)
-    for name, labels, value in () if prepared is None else prepared():
-        if name in HELP:
-            yield name, labels, value
+    known = gauges(hosted)
+    for name, key in GAUGES.items():
+        value = known.get(key)
+        yield name, {}, float("nan") if value is None else value
+    for kind, raised in known.get("alarms", {}).items():
+        yield "pm_alarm", {"kind": kind}, int(raised)
+
+
+def gauges(hosted: Any) -> Mapping[str, Any]:
+    """Return the numbers that a view has of a study; loaded when it is used."""
+    from partial_monitoring.service import views
+
+    return views.gauges(hosted)
 
 
 def line(name: str, value: float, labels: Labels | None = None) -> str:
@@ -131,7 +147,7 @@ def line(name: str, value: float, labels: Labels | None = None) -> str:
     'pm_alarm{study="shop"} 1'
     """
     shown = ",".join(f'{key}="{_escaped(own)}"' for key, own in (labels or {}).items())
-    number = repr(value) if isinstance(value, float) else str(value)
+    number = "NaN" if value != value else str(value)
     return f"{name}{{{shown}}} {number}" if shown else f"{name} {number}"
 
 

@@ -104,12 +104,28 @@ class InMemory:
         self._rows[name] = replace(self._rows[name], revoked_at=at)
 
 
+class OfDatabase:
+    """The table of a database."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def create(self, token: Token) -> None:
+        """Add a row."""
+        self._rows.create(token)
+
+    def list(self) -> list[Token]:
+        """Return all rows."""
+        return [Token(*row) for row in self._rows.list()]
+
+    def revoke(self, name: str, at: float) -> None:
+        """Say that a token counts no longer."""
+        self._rows.revoke(name, at)
+
+
 def table_of(database: Any) -> Table:
     """Return the tokens of a database."""
-    return _tables.setdefault(id(database), InMemory())
-
-
-_tables: dict[int, InMemory] = {}
+    return OfDatabase(database.tokens)
 
 
 class Tokens:
@@ -225,17 +241,14 @@ def new_token(
 ) -> tuple[Token, str]:
     """Return a row and the text that it belongs to."""
     if role not in ROLES:
-        raise Problem(
-            422, f"role must be {', '.join(ROLES[:-1])} or {ROLES[-1]}; got {brief(role)}."
-        )
+        raise Problem(422, f"role must be read, play or admin; got {brief(role)}.")
     if study is not None:
         study_name(study)
     if len(label) > 200 or not label.isprintable():
         raise Problem(422, f"label must have at most 200 letters; got {brief(label)}.")
     if expires_at is not None and not now < expires_at < 1e11:
-        raise Problem(
-            422, f"expires_at must be seconds since 1970, later than now; got {expires_at:g}."
-        )
+        said = "expires_at must be a time to come, in seconds since 1970"
+        raise Problem(422, f"{said}; got {brief(expires_at)}.")
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     row = Token(name, sha256(secret.encode()).digest(), role, study, label, now, expires_at)
     return row, f"pm_{name}_{secret}"
