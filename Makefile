@@ -52,6 +52,7 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
 	@$(BIN)/python -m tests.tools.algorithms
+	@$(BIN)/python -m tests.tools.api
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation: site/index.html"
 
@@ -80,7 +81,7 @@ $(VENV)/.cases: $(VENV)/.dev
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
-	$(PIP) install --quiet --editable '.[docs]'
+	$(PIP) install --quiet --editable '.[docs,serve]'
 	@touch $@
 
 # Compiles once after an installation, not in every process that plays.

@@ -94,6 +94,8 @@ class Decision:
         In duels, the second item.
     settings
         Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
+    fallback
+        Whether it is the action that the caller named for when the service is away.
     """
 
     id: str | int
@@ -121,6 +123,7 @@ class Decision:
     first: Any = None
     second: Any = None
     settings: Mapping[str, float] | None = None
+    fallback: bool = False
 
     @classmethod
     def later(cls, known: dict[str, Any], reason: Callable[[str], Any]) -> Decision:
