@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +27,8 @@ CREATE = (
     *("settings", "key"),
 )
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+"""Shorter than the longest name of a study, so that an edition can have a number."""
 
 GAME = ("file", "named", "table", "options")
 
@@ -37,19 +39,18 @@ def created(database: Database, given: dict[str, Any], actor: str) -> None:
     name = given["name"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidInput(
-            f"name must be 1 to 64 of the letters A-Z, a-z, 0-9, '.', '_' and '-', the first "
+            f"name must be 1 to 60 of the letters A-Z, a-z, 0-9, '.', '_' and '-', the first "
             f"neither '.', '_' nor '-'; got {brief(name)}."
         )
     key_of(given)
     spec = spec_from(given)
-    settings, written = checked_settings(given.get("settings", {}), spec.game), spec.to_dict()
-    if name in database.names():
-        study = database.study(name)
-        if given.get("key") is None or study is None or study.spec != written:
-            raise Problem(409, f"there is a study {name!r} already.")
-    else:
-        study = database.study(name, written)
-    if study is not None and not study.version:  # the same again, as long as nothing has happened
+    settings = checked_settings(given.get("settings", {}), spec.game)
+    written = json.loads(json.dumps(spec.to_dict()))
+    new = name not in database.names()
+    study = database.study(name, written)
+    if study is None or study.spec != written or not (new or given.get("key") is not None):
+        raise Problem(409, f"there is a study {name!r} already.")
+    if not study.version:  # also for the same request again, as long as nothing has happened
         study.set(settings=settings | {"created_by": actor})
 
 

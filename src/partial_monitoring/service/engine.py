@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from types import MappingProxyType
 from typing import Any
 
 from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
@@ -57,8 +58,8 @@ OWN: Mapping[str, Verb] = {"settle": playing.settle, "note": managing.note}
 HEAVY = {"amend", "void", "edit"}
 """What may take as long as to learn from all events again."""
 
-MANY = 200
-"""Number of rows of logged data that are not learned from while others wait."""
+MANY = 100
+"""Number of decisions, answers or rows of logged data for which others do not wait."""
 
 Listener = Callable[[Hosted, list[Step]], None]
 
@@ -89,10 +90,10 @@ class Engine:
         self.deliver: Callable[[list[Answer]], None] = delivered
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
-        self._lock = RLock()
+        self._lock, self._loads = RLock(), dict[str, Any]()
         self._closed, self._trouble = False, ""
-        self._committers: dict[str, Committer] = {}
-        self._loading = ThreadPoolExecutor(1, "pm loading")
+        self._committers, self._starting = dict[str, Committer](), Lock()
+        self._loading = ThreadPoolExecutor(4, "pm loading")
         self._ended = Event()
         collector.tame()
         self._timer = Thread(target=self._watch, name="pm timer", daemon=True)
@@ -115,10 +116,10 @@ class Engine:
         if found is not None:
             return found
         with self._lock:
+            own = self._loads.setdefault(name, RLock())
+        with own:
             found = self._studies.get(name)
-            if found is None:
-                found = self._loaded(name)
-            return found
+            return self._loaded(name) if found is None else found
 
     def _loaded(self, name: str) -> Hosted:
         when, problem = self._broken.get(name, (0.0, None))
@@ -142,15 +143,18 @@ class Engine:
 
     def succeed(self, hosted: Hosted, successor: Successor) -> None:
         """Let a study go on as another one that is stored by now, with its name and requests."""
-        with self._lock:
-            study = self.database.study(hosted.name)
-            assert study is not None
-            before = (hosted.study, *hosted.before)
-            spec, session = successor.spec, successor.session
-            following = Hosted(self.database, study, spec, session, before)
-            self._studies[hosted.name] = following
-            self._hand_over(hosted, following, [])
-            hosted.name = successor.archived
+        try:
+            with self._lock:
+                study = self.database.study(hosted.name)
+                assert study is not None
+                before = (hosted.study, *hosted.before)
+                spec, session = successor.spec, successor.session
+                following = Hosted(self.database, study, spec, session, before)
+                self._studies[hosted.name] = following
+                self._hand_over(hosted, following, [])
+                hosted.name = successor.archived
+        except Exception:  # who asks it for anything next finds the other one
+            log.exception("study %r cannot be opened after an edit", hosted.name)
 
     def moved(self, hosted: Hosted, requests: list[Waiting]) -> Problem | None:
         """Let requests to an archived study go on with the one that has its name by now, if any."""
@@ -159,9 +163,13 @@ class Engine:
                 row = read_study(self.database.handle, hosted.name)
                 if row is None or row[0] == hosted.study._number:
                     return Problem(409, f"study {hosted.name!r} is archived.")
-                self.database._known.pop(hosted.name, None)
-                self._studies.pop(hosted.name, None)
-                self._hand_over(hosted, self._loaded(hosted.name), requests)
+                following = self._studies.get(hosted.name)
+                if following is None or following is hosted:
+                    if self.database._known.get(hosted.name) is hosted.study:
+                        del self.database._known[hosted.name]
+                    self._studies.pop(hosted.name, None)
+                    following = self._loaded(hosted.name)
+                self._hand_over(hosted, following, requests)
         except Exception as error:
             return problem_of(error)
         return None
@@ -172,6 +180,23 @@ class Engine:
             new.waiting.extend([*requests, *old.waiting])
             old.waiting.clear()
         self.reschedule(new)
+
+    def warm_up(self, most: int = 100) -> None:
+        """Read studies and decide once, without storing it, so that the first caller need not wait.
+
+        What cannot be read is left for who asks for it.
+        """
+        for name in self.names()[-most:]:
+            try:
+                hosted = self.hosted(name)
+                listed = getattr(hosted.game, "contexts", None)
+                request = {"context": listed[0] if listed else None, "token": hosted.token}
+                with hosted._spec.patience:
+                    if hosted.state != ARCHIVED:
+                        decide(hosted._spec, hosted._session, request)
+            except Exception:
+                log.exception("study %r cannot be warmed up", name)
+        collector.freeze(first=True)
 
     def create(self, arguments: dict[str, Any], actor: str = "") -> Hosted:
         """Create a study from what plays, as plain data; with the same ``key``, once."""
@@ -231,7 +256,7 @@ class Engine:
         name = "" if shared and not (hosted.slow or hosted.apart) else hosted.name
         found = self._committers.get(name)
         if found is None:
-            with self._lock:
+            with self._starting:
                 found = self._committers.get(name)
                 if found is None:
                     together = self._together if name == "" else None
@@ -255,18 +280,27 @@ class Engine:
 
     def tick(self) -> None:
         """Count what is due by now, fold what others have stored, collect garbage if idle."""
-        now, busy = self.clock.now(), False
+        now, busy, versions = self.clock.now(), False, dict[str, int]()
+        try:
+            if self._trouble:
+                _probe(self.database)
+                self.stored()
+            if not self.database.handle.owns:
+                versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
+        except StorageError as error:
+            self.failed(error)
+            return
         for hosted in list(self._studies.values()):
             busy = busy or hosted.scheduled
-            if not hosted.scheduled and hosted.state != ARCHIVED and self._is_behind(hosted, now):
-                self.submit(hosted.name, "settle", {})
+            if not hosted.scheduled and hosted.state != ARCHIVED:
+                last = versions.get(hosted.name, hosted.version)
+                if last != hosted.version or self._has_due(hosted, now):
+                    self.submit(hosted.name, "settle", {})
         if not busy:
             collector.idle()
 
-    def _is_behind(self, hosted: Hosted, now: float) -> bool:
-        """Whether a decision is due, or another process has stored something."""
-        if not self.database.handle.owns and hosted.study.version != hosted.version:
-            return True
+    def _has_due(self, hosted: Hosted, now: float) -> bool:
+        """Whether a decision is due."""
         window, session = hosted.window, hosted._session
         if window is None or self.clock.halted or not session.open:
             return False
@@ -320,6 +354,9 @@ class Engine:
         for own in list(self._committers.values()):
             own.stop(PATIENCE)
         for hosted in list(self._studies.values()):
+            left = [hosted.waiting.popleft() for _ in range(len(hosted.waiting))]
+            self.deliver([Answer(own.future, None, later("the service ends.", 5)) for own in left])
+        for hosted in list(self._studies.values()):
             try:
                 hosted.kept(least=1)
             except Exception:
@@ -338,9 +375,18 @@ def delivered(answers: list[Answer]) -> None:
             future.set_exception(problem)
 
 
+def _probe(database: Database) -> None:
+    """Write something that changes nothing, to see whether the database can be used."""
+    with database.handle.transaction():
+        database.handle.run("UPDATE pm_meta SET value = value WHERE key = 'schema'")
+
+
 def _is_heavy(verb: str, arguments: Any) -> bool:
     """Whether a request may take long."""
-    if verb != "history":
+    if verb in HEAVY or not isinstance(arguments, dict):
         return verb in HEAVY
-    rows = arguments.get("rows") if isinstance(arguments, dict) else None
-    return isinstance(rows, list) and len(rows) > MANY
+    lists = (arguments.get(name) for name in ("rows", "answers", "decisions"))
+    count = arguments.get("count", 1)
+    return any(isinstance(own, list) and len(own) > MANY for own in lists) or (
+        type(count) is int and count > MANY
+    )
