@@ -14,7 +14,7 @@ from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import changing, collector, editing, managing, playing
+from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
 from partial_monitoring.service.clock import Clock
 from partial_monitoring.service.committer import Answer, Committer, Verb, Waiting
 from partial_monitoring.service.creating import created
@@ -49,6 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "pause": managing.pause,
     "resume": managing.resume,
     "settings": managing.settings,
+    "clear": clearing.clear,
 }
 """What callers may do."""
 
@@ -78,6 +79,8 @@ class Engine:
     ----------
     after_commit
         Called with a study and the steps that were stored, in the thread of a committer.
+    timed
+        Called with the seconds that a batch took to be decided and stored.
     new_future, deliver
         What ``submit`` returns, and how a list of answers reaches those who wait: a caller with an
         event loop can wake it once per commit.
@@ -88,6 +91,7 @@ class Engine:
         self.after_commit: list[Listener] = []
         self.new_future: Callable[[], Any] = Future
         self.deliver: Callable[[list[Answer]], None] = delivered
+        self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
         self._lock, self._loads = RLock(), dict[str, Any]()
