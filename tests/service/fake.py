@@ -9,8 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -61,8 +60,8 @@ class Fake(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
         for own in list(self.sockets):
-            with own:
-                pass
+            with suppress(OSError):
+                own.shutdown(socket.SHUT_RDWR)
 
     # -- verbs -----------------------------------------------------------------------------------
 
@@ -282,7 +281,3 @@ def served(
     finally:
         own.kill()
         thread.join()
-
-
-def fields_of(belief: Any) -> dict[str, Any]:
-    return asdict(belief)
