@@ -128,11 +128,16 @@ def sync_folder(folder: Path) -> None:
     if os.name != "posix":
         return
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(folder)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

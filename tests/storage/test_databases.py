@@ -19,7 +19,7 @@ import partial_monitoring as pm
 from partial_monitoring.cli import main
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError, StorageError
 from partial_monitoring.learner import snapshots
-from partial_monitoring.storage import migrations, postgres, sqlite
+from partial_monitoring.storage import owner, postgres, sqlite
 from partial_monitoring.storage.opened import database_at
 from tests.storage.cluster import Cluster
 from tests.storage.conftest import Address
@@ -187,33 +187,6 @@ def test_damage_is_found(address: Address) -> None:
         assert re.search(said, found), found
 
 
-def test_schemas_of_other_versions_are_refused_or_upgraded(
-    address: Address, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    where = address()
-    play(learner_at(where), 2)
-    own = migrations.scripts
-    more = ["CREATE TABLE pm_more (x INTEGER)"]
-    database_at(where).close()
-    monkeypatch.setattr(migrations, "scripts", lambda dialect: [*own(dialect), *more])
-    with pytest.raises(StorageError, match=r"has schema 1 of an earlier version; upgrade it to 2"):
-        learner_at(where)
-    more.append("CREATE nonsense")
-    assert "syntax error" in pm_store("upgrade", where, code=2)
-    more.pop()
-    assert "Schema 1 is now 2." in pm_store("upgrade", where)  # all or none
-    assert "Schema 2, as before." in pm_store("upgrade", where)
-    learner = learner_at(where)
-    assert learner.round == 3
-    del learner
-    database_at(where).close()
-    monkeypatch.setattr(migrations, "scripts", own)
-    with pytest.raises(StorageError, match=r"has schema 2 of a later version; this one knows 1\.$"):
-        learner_at(where)
-    with pytest.raises(StorageError, match="later version"):
-        database_at(where, writes=False)
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 SECOND = "import sys, partial_monitoring as pm; pm.Learner(storage=sys.argv[1], name='pricing')"
@@ -263,7 +236,7 @@ def test_files_that_cannot_be_used_are_refused(
         learner_at(f"sqlite:///{tmp_path}/folder.db")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {tmp_path} rw - nfs4 s:/x rw\n")
-    monkeypatch.setattr(sqlite, "MOUNTS", mounts)
+    monkeypatch.setattr(owner, "MOUNTS", mounts)
     with pytest.raises(StorageError, match=r"is on a network file system \(nfs4\), .*\.$"):
         learner_at(f"sqlite:///{tmp_path}/shop.db")
 

@@ -27,7 +27,8 @@ def copy(source: str, target: str, names: tuple[str, ...]) -> None:
     """Copy the studies of a database to another one, and compare.
 
     A copy that was interrupted is completed by the same command, and one that is older is brought
-    up to date. Nothing in the target is changed but by adding to it.
+    up to date. Nothing in the target is changed but by adding to it; state and settings are those
+    of the source. Tokens are not copied.
     """
     from partial_monitoring.storage.copying import copied
     from partial_monitoring.storage.opened import database_at
@@ -45,15 +46,14 @@ def upgrade(address: str) -> None:
 
     A file is copied first.
     """
-    from partial_monitoring.storage import migrations
     from partial_monitoring.storage.opened import database_at
 
     database = database_at(address, check=False)
-    before, latest = database.schema(), len(migrations.scripts(database.handle.dialect))
-    if 0 < before < latest and (kept := database.back_up()):
-        click.echo(f"The file as it was: {kept}")
-    done = migrations.upgrade(database.handle)
-    click.echo(f"Schema {latest}, as before." if not done else f"Schema {before} is now {latest}.")
+    done = database.upgrade()
+    if done.kept:
+        click.echo(f"The file as it was: {done.kept}")
+    changed, same = f"Schema {done.before} is now", f"Schema {done.latest}, as before."
+    click.echo(f"{changed} {done.latest}." if done.changed else same)
     database.close()
 
 
@@ -67,10 +67,11 @@ def check(ctx: click.Context, address: str, names: tuple[str, ...]) -> None:
     The exit code is 1 if something is wrong.
     """
     from partial_monitoring.learner.checking import checked
+    from partial_monitoring.storage.checks import wrong_tokens
     from partial_monitoring.storage.opened import database_at
 
     database = database_at(address, writes=False)
-    problems = database.handle.problems()
+    problems = [*database.handle.problems(), *wrong_tokens(database)]
     for said in problems:
         click.echo(f"{database.address}: {said}")
     for name in names or database.names():

@@ -43,6 +43,7 @@ class LearnerBase(Shown):
         self._lock, self._token = RLock(), new_token()
         self._defers = bool(getattr(self._storage, "defers", False))
         self._taken: Any = getattr(self._storage, "turn", None)
+        self._unless_stored: Any = getattr(self._storage, "unless_stored", None)
         forks.remember(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -164,20 +165,30 @@ class LearnerBase(Shown):
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
-        """Fold what others have appended; if what follows is not stored, it has not happened."""
-        with self._lock:
-            before = self._session
-            try:
-                with self._taken() as last:
-                    if last != self._session.seq:
-                        self._catch_up()
-                    before = self._session
-                    yield
-            except BaseException:
+        """Fold what others have appended; if what follows is not stored, it has not happened.
+
+        Whoever waits for a turn holds no lock that the one who has it may need.
+        """
+        before = self._session
+
+        def go_back() -> None:
+            with self._lock:
                 self._session = before
                 with suppress(Exception):
                     self._catch_up()
-                raise
+
+        try:
+            with self._taken() as last, self._lock:
+                if last != self._session.seq:
+                    self._catch_up()
+                before = self._session
+                if self._unless_stored is not None:
+                    self._unless_stored(go_back)
+                yield
+        except BaseException:
+            if self._unless_stored is None:
+                go_back()
+            raise
 
     def _settled(self, session: Session, now: float, events: list[Event]) -> Session:
         """Return a session with all decisions counted that are due; add the events that say so."""

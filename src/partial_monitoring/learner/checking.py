@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 from partial_monitoring.errors import PartialMonitoringError
@@ -9,6 +10,7 @@ from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.states import alike
 from partial_monitoring.storage.base import Event
+from partial_monitoring.storage.checks import wrong_columns, wrong_study
 from partial_monitoring.storage.copying import found
 from partial_monitoring.storage.database import Database
 from partial_monitoring.validation import brief
@@ -31,14 +33,17 @@ def checked(database: Database, name: str) -> Checked:
     try:
         study, spec = found(database, name), spec_of(database, name)
         last, kept = study.version, study.latest()
-        events = list(study.after())[:last]
+        problems = list(wrong_study(study))
+        for row in islice(study.rows_after(), last):
+            events.append(study.event(row))
+            problems += wrong_columns(row)
         for place, event in enumerate(events, 1):
             if event["seq"] != place:
                 return Checked(len(events), [f"event {place} is missing."])
         if len(events) < last:
             return Checked(len(events), [f"event {last} is missing."])
         session, differences = steps.replay(spec, events)
-        problems = [
+        problems += [
             f"event {own.logged['seq']} has {brief(own.logged['label'])} with probability "
             f"{own.logged['probability']:g}, computed again it is {brief(own.computed['label'])} "
             f"with {own.computed['probability']:g}."

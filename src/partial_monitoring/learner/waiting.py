@@ -24,7 +24,7 @@ class Waiting(NamedTuple):
     """A decision whose observation is still to come."""
 
     event: Event
-    """The ask."""
+    """The ask; of one that was held, with ``begins``: seq, time and number of asks by then."""
     context: Context
     action: int
     answer: Event | None = None
@@ -37,6 +37,33 @@ class Waiting(NamedTuple):
         if name is None or isinstance(name, str):
             return name
         return logged if isinstance(logged, Unlisted) else Unlisted(name)
+
+
+class Started(NamedTuple):
+    """Decisions that were held, in the order in which their windows began; some may be closed."""
+
+    names: PersistentMap[int, DecisionId] = PersistentMap()
+    first: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, asks: Iterable[Event]) -> Started:
+        """Return those of open decisions."""
+        found = cls()
+        for ask in sorted((x for x in asks if "begins" in x), key=lambda x: x["begins"]["seq"]):
+            found = found.added(ask["decision"])
+        return found
+
+    def added(self, name: DecisionId) -> Started:
+        """Return them with one more."""
+        return Started(self.names.with_item(self.end, name), self.first, self.end + 1)
+
+    def among(self, waiting: Mapping[DecisionId, Waiting]) -> Started:
+        """Return them without those at the beginning that are not open any more."""
+        names, first = self.names, self.first
+        while first < self.end and waiting.get(names[first]) is None:
+            names, first = names.without(first), first + 1
+        return self if first == self.first else Started(names, first, self.end)
 
 
 class InContext(NamedTuple):
@@ -108,6 +135,12 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
     def answered(self, name: DecisionId, answer: Event | None) -> OpenDecisions:
         """Return the decisions with the answer to one of them, which stays open."""
         own = self._by_id[name]._replace(answer=answer)
+        return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
+
+    def begun(self, name: DecisionId, begins: Event) -> OpenDecisions:
+        """Return the decisions with the beginning of the window of one that was held."""
+        own = self._by_id[name]
+        own = own._replace(event=own.event | {"begins": begins})
         return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
 
     def without(self, name: DecisionId) -> OpenDecisions:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, StorageError
-from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.rows import EventRow
 from partial_monitoring.storage.study import Study
 from partial_monitoring.validation import brief
 
@@ -38,19 +38,24 @@ def copied(source: Database, target: Database, name: str) -> Copied:
     """Copy a study, or the rest of it, and compare all events."""
     one = found(source, name)
     last = one.version  # what follows while it is copied is left out
-    two = target.study(name, one.spec)
+    row = one.row
+    two = target.study(name, one.spec, created_at=row.created_at)
     assert two is not None
     before = two.version
     same = two.spec == one.spec and before <= last
-    if not same or not _equal(_until(one, before), two.after()):
+    if not same or not _equal(_until(one, before), two.rows_after()):
         raise InvalidInput(
             f"{target.address}: has another study {brief(name)}, which is not the beginning of it."
         )
-    rest = islice(one.after(before), last - before)
+    rest = islice(one.rows_after(before), last - before)
     while rows := list(islice(rest, TOGETHER)):
-        two.append(rows)
-    if not _equal(_until(one, last), two.after()):
+        two.append_rows(rows)
+    if not _equal(_until(one, last), two.rows_after()):
         raise StorageError(f"{target.address}: study {brief(name)} differs from what was copied.")
+    with two.turn():
+        two.set(state=row.state, settings=row.settings)
+        for point in one.traces(limit=last):
+            two.trace(*point)
     return Copied(last, last - before)
 
 
@@ -64,11 +69,10 @@ def exported(database: Database, name: str, path: Path) -> int:
     return len(lines)
 
 
-def _until(study: Study, last: int) -> Iterator[Event]:
-    return islice(study.after(), last)
+def _until(study: Study, last: int) -> Iterator[EventRow]:
+    return islice(study.rows_after(), last)
 
 
-def _equal(one: Iterator[Event], two: Iterator[Event]) -> bool:
+def _equal(one: Iterator[EventRow], two: Iterator[EventRow]) -> bool:
     """Whether two logs are the same, letter for letter."""
-    pairs = zip_longest(one, two)
-    return all(json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True) for a, b in pairs)
+    return all(a == b for a, b in zip_longest(one, two))

@@ -5,9 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 Row = tuple[Any, ...]
+
+
+class Together(Protocol):
+    """Turns of several studies, which end with one commit."""
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread is in it."""
+
+    def join(self, own: Any) -> None:
+        """Keep the turn of a study until the end."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """In which they are one."""
 
 
 class Handle(ABC):
@@ -19,15 +33,14 @@ class Handle(ABC):
     """What a query ends with whose row nobody else may change until the transaction ends."""
     address: str
     """Of the database, without a password."""
+    owns: bool = False
+    """Whether nobody else can write to the database."""
+    group: Together | None = None
+    """What turns of several studies may be, on one connection."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
         """In which statements are all done or none; one inside another is part of it."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether this is a turn that ends with a commit."""
-        return False
 
     def turn(self) -> AbstractContextManager[None]:
         """In which a study is read, decided on and appended to, with others kept out."""

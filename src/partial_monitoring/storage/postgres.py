@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from threading import RLock
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,6 +45,8 @@ SETTINGS = "; ".join(
 )
 """What a connection begins with, unless its address or its server says otherwise."""
 
+READ_ONLY = "SET default_transaction_read_only = on"
+
 TABLES = 0x706D
 """The number of the lock of who makes or changes tables."""
 
@@ -54,8 +57,9 @@ class Connection(Handle):
     dialect = "postgres"
     locking = " FOR UPDATE"
 
-    def __init__(self, given: str) -> None:
+    def __init__(self, given: str, *, writes: bool = True) -> None:
         self._given, self.address = given, shown(given)
+        self._settings = SETTINGS if writes else f"{SETTINGS}; {READ_ONLY}"
         self._driver = driver()
         self._own: Any = None
         self._finish: Any = None
@@ -64,10 +68,6 @@ class Connection(Handle):
 
     def _renew(self) -> None:
         self._lock, self._depth = RLock(), 0
-
-    @property
-    def busy(self) -> bool:
-        return self._depth > 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -155,7 +155,7 @@ class Connection(Handle):
             own = self._driver.connect(self._given, autocommit=True, connect_timeout=CONNECT)
             own.adapters.register_loader("json", self._driver.types.string.TextLoader)
             self._own, self._finish = own, finalize(self, own.close)
-            own.execute(SETTINGS)
+            own.execute(self._settings)
         return self._own
 
     @contextmanager
@@ -198,8 +198,14 @@ class Postgres(Database):
             study._handle.close()
         self._handle.close()
 
-    def back_up(self) -> str:
-        return ""  # pg_dump does so
+    def reader(self) -> Connection:
+        return Connection(self.given, writes=False)
+
+    def back_up(self, path: str | Path) -> None:
+        raise StorageError(f"{self.address}: is copied by pg_dump, not to a file.")
+
+    def _copied(self) -> str:
+        return ""
 
     def _opened(self, name: str, number: int, spec: Any) -> Study:
         return PostgresStudy(self, name, number, spec)

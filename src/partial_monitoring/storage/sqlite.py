@@ -8,41 +8,30 @@ one connection. Other processes may read.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from secrets import token_hex
 from threading import RLock
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakValueDictionary, finalize
 
+from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, StorageError
-from partial_monitoring.storage import migrations
+from partial_monitoring.storage import migrations, owner
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.handle import Handle, Row
 from partial_monitoring.storage.study import Study
+from partial_monitoring.storage.turns import Group
 from partial_monitoring.validation import brief, file_path
-
-try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # pragma: no cover
-    flock = None  # type: ignore[assignment]
 
 PREFIX = "sqlite:///"
 
 SYNCHRONOUS = ("full", "normal")
 """Whether a commit waits for the disk; with "normal", a power failure may lose the last ones."""
-
-REMOTE = {
-    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "glusterfs", "lustre"),
-    *("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "davfs", "fuse.davfs2"),
-}
-"""File systems on which several machines do not see each other's locks and shared memory."""
-
-MOUNTS = Path("/proc/self/mountinfo")
 
 
 class Connection(Handle):
@@ -53,6 +42,7 @@ class Connection(Handle):
     def __init__(self, path: Path, synchronous: str, *, writes: bool) -> None:
         self.address, self._lock, self._depth = str(path), RLock(), 0
         self._process = os.getpid()
+        self.owns, self.group = writes, Group(self)
         mode = "rwc" if writes else "ro"
         with self._reporting():
             self._own = sqlite3.connect(
@@ -127,13 +117,22 @@ class Connection(Handle):
         return [f"{' '.join(map(str, row))}." for row in rows if row != ("ok",)]
 
     def copy_to(self, path: Path) -> None:
-        """Write a copy of the file as it is now."""
-        with self._lock, self._reporting():
-            target = sqlite3.connect(path)
-            try:
+        """Write a copy of the file as it is now, whole or not at all."""
+        unfinished = path.with_name(f".{path.name}.{token_hex(8)}.unfinished")
+        try:
+            with disk.reporting(path, "written"):
+                unfinished.touch(Path(self.address).stat().st_mode & 0o777, exist_ok=False)
+            with self._lock, self._reporting(), closing(sqlite3.connect(unfinished)) as target:
                 self._own.backup(target)
-            finally:
-                target.close()
+            with disk.reporting(path, "written"):
+                disk.sync(unfinished)
+                unfinished.replace(path)
+                disk.sync_folder(path.parent)
+        except InvalidInput as error:
+            raise StorageError(str(error)) from None
+        finally:
+            with suppress(OSError):
+                unfinished.unlink()
 
     def close(self) -> None:
         self._own.close()
@@ -170,22 +169,19 @@ class Sqlite(Database):
     def __init__(self, given: str, *, writes: bool = True, check: bool = True) -> None:
         super().__init__(given)
         self.path, synchronous = parsed(given)
-        kind = file_system(self.path)
-        if kind in REMOTE:
-            raise StorageError(
-                f"{self.path}: is on a network file system ({kind}), where SQLite is not safe; use "
-                f"a local disk, or postgresql://."
-            )
+        owner.refuse_remote(self.path)
         if not writes and not self.path.exists():
             raise StorageError(f"{self.path}: cannot be opened: No such file or directory.")
-        self._held = _locked(self.path) if writes else None
+        self._held = owner.locked(self.path) if writes else None
         try:
             self._connection = Connection(self.path, synchronous, writes=writes)
             self._finish = finalize(self, _finish, self._connection, self._held)
         except BaseException:
-            _release(self._held)
+            owner.release(self._held)
             raise
         try:
+            if check and writes:
+                self.upgrade()
             if check:
                 migrations.prepare(self._connection, create=writes)
         except BaseException:
@@ -202,14 +198,27 @@ class Sqlite(Database):
     def announce(self, address: str) -> None:
         """Tell processes that are refused where this one can be reached."""
         if self._held is not None:
-            _sign(self._held, address)
+            owner.sign(self._held, address)
 
     def close(self) -> None:
         if _open.get(_place(self.path)) is self:
             del _open[_place(self.path)]
         self._finish()
 
-    def back_up(self) -> str:
+    def reader(self) -> Connection:
+        return Connection(self.path, parsed(self.given)[1], writes=False)
+
+    def back_up(self, path: str | Path) -> None:
+        target = file_path(path)
+        if target.exists():
+            raise InvalidInput(f"{path}: exists already.")
+        own = self.reader()  # others go on writing in the meantime
+        try:
+            own.copy_to(target)
+        finally:
+            own.close()
+
+    def _copied(self) -> str:
         path = self.path.with_name(f"{self.path.name}.schema-{self.schema()}")
         self._connection.copy_to(path)
         return str(path)
@@ -221,7 +230,7 @@ class Sqlite(Database):
         """In a fork: neither the lock nor the connection belongs to it."""
         self._finish.detach()
         _left.append(self._connection)  # to close it would touch the file
-        _release(self._held)
+        owner.release(self._held)
         self._held = None
 
 
@@ -275,72 +284,13 @@ def parsed(given: str) -> tuple[Path, str]:
     return file_path(place), synchronous.lower() or SYNCHRONOUS[0]
 
 
-def file_system(path: Path) -> str:
-    """Return the kind of file system that a file is on; "" if the system does not say."""
-    best, kind, folder = 0, "", os.path.realpath(path.parent)
-    with suppress(OSError, ValueError, IndexError):
-        for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-            fields, _, rest = line.partition(" - ")
-            where = fields.split()[4].encode().decode("unicode_escape").rstrip("/") + "/"
-            if f"{folder}/".startswith(where) and len(where) >= best:
-                best, kind = len(where), rest.split()[0]
-    return kind
-
-
 def _place(path: Path) -> str:
     return os.path.realpath(path)
 
 
-# -- the lock ----------------------------------------------------------------------------------
-
-
-def _locked(path: Path) -> int:
-    """Return the descriptor of the lock beside a file, which this process holds from now on."""
-    beside = f"{_place(path)}.lock"
-    try:
-        held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be opened: {error.strerror}.") from None
-    try:
-        if flock is not None:
-            flock(held, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        owner = _owner(held)
-        os.close(held)
-        raise StorageError(f"{path}: is in use by {owner}; one process writes to a file.") from None
-    except OSError as error:
-        os.close(held)
-        raise StorageError(f"{path}: cannot be locked: {error.strerror}.") from None
-    with suppress(OSError):  # on a full disk nobody is named
-        _sign(held, None)
-    return held
-
-
-def _sign(held: int, address: str | None) -> None:
-    """Write who holds a lock."""
-    text = json.dumps({"pid": os.getpid(), "address": address}).encode()
-    os.ftruncate(held, 0)
-    os.pwrite(held, text, 0)
-
-
-def _owner(held: int) -> str:
-    """Return who holds a lock, in words."""
-    try:
-        data = json.loads(os.pread(held, 4096, 0))
-        pid, address = int(data["pid"]), data["address"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return "another process"
-    return f"process {pid}" + ("" if address is None else f", which can be reached at {address}")
-
-
 def _finish(connection: Connection, held: int | None) -> None:
     connection.close()
-    _release(held)
-
-
-def _release(held: int | None) -> None:
-    if held is not None:
-        os.close(held)
+    owner.release(held)
 
 
 def _in_child() -> None:

@@ -8,31 +8,41 @@ appended, decides, and appends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
-from threading import RLock
 from time import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage.base import Event, Snapshot
 from partial_monitoring.storage.handle import Handle
+from partial_monitoring.storage.log import Log
+from partial_monitoring.storage.rows import COLUMNS, row_of
+from partial_monitoring.storage.turns import StudyRow
 from partial_monitoring.validation import brief
-
-READ = 1000
-"""Number of events that are read at once."""
 
 KEPT = 2
 """Number of snapshots that are kept: if the last one is damaged, there is one before."""
 
-SLOTS = {"ask": 0, "tell": 1, "lapse": 1, "cancel": 1}
-"""What a decision can be only once: asked, and closed."""
+APART = 100_000
+"""Number of events between older snapshots, which are kept to look back."""
+
+STATES = ("running", "paused", "archived")
 
 LONGEST_NAME = 64
 
 
-class Study:
+class TracePoint(NamedTuple):
+    """A point of a chart."""
+
+    seq: int
+    at: float
+    """Seconds since 1970."""
+    body: dict[str, Any]
+
+
+class Study(Log):
     """A storage in a database.
 
     Parameters
@@ -46,68 +56,20 @@ class Study:
     """
 
     def __init__(self, handle: Handle, name: str, number: int, spec: Mapping[str, Any]) -> None:
-        self.name, self.spec = name, spec
-        self._handle, self._number = handle, number
-        self._lock = RLock()
-        self._waiting: Snapshot | None = None
+        super().__init__(handle, name, number)
+        self.spec = spec
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._handle.address!r}, {self.name!r})"
 
-    @contextmanager
-    def turn(self) -> Iterator[int]:
-        """Let nobody else append until the end; the number of the last event is what it gives.
-
-        What is appended is kept at the end, or nothing of it if that fails.
-        """
-        with self._lock:
-            with self._handle.turn():
-                yield self._version(self._handle.locking)
-            snapshot, self._waiting = self._waiting, None
-            if snapshot is not None:
-                with suppress(StorageError):  # the events are stored, which is what counts
-                    self.keep(snapshot)
-
-    @property
-    def version(self) -> int:
-        """The number of the last event."""
-        return self._version()
-
-    def append(self, events: Sequence[Event]) -> None:
-        """Append events that follow the last one."""
-        if not events:
-            return
-        now, first, last = int(time() * 1e6), events[0]["seq"], events[-1]["seq"]
-        rows = [self._row(event, now) for event in events]
-        if [row[1] for row in rows] != list(range(first, first + len(rows))):
-            raise InvalidInput(f"events must be numbered without gaps; got {first} to {last}.")
-        with self._lock, self._handle.transaction():
-            moved = self._handle.run(
-                "UPDATE pm_study SET version = ? WHERE id = ? AND version = ?",
-                (last, self._number, first - 1),
-            )
-            if moved != 1:
-                raise StorageError(
-                    f"{self._where}: another learner has appended events up to number "
-                    f"{self._version()}; they are read now, so try again."
-                )
-            self._handle.many("INSERT INTO pm_event VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def after(self, seq: int = 0) -> Iterator[Event]:
-        """Yield the events after a number, in order, as they are read."""
-        sql = "SELECT seq, kind, body FROM pm_event WHERE study_id = ? AND seq > ? ORDER BY seq"
-        count = READ
-        while count == READ:
-            rows = self._handle.rows(f"{sql} LIMIT {READ}", (self._number, seq))
-            count = len(rows)
-            for seq, kind, body in rows:
-                yield self._event(seq, kind, body)
-
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot, after the turn if this is one."""
-        if self._handle.busy:
+        if self._mine:
             self._waiting = snapshot
-            return
+        else:
+            self._keep(snapshot)
+
+    def _keep(self, snapshot: Snapshot) -> None:
         text, seq = json.dumps(snapshot), snapshot["seq"]
         with self._lock, self._handle.transaction():
             own = "WHERE study_id = ?"
@@ -115,15 +77,27 @@ class Study:
             row = (self._number, seq, _digest(text), text)
             self._handle.run("INSERT INTO pm_snapshot VALUES (?, ?, ?, ?)", row)
             latest = f"SELECT seq FROM pm_snapshot {own} ORDER BY seq DESC LIMIT {KEPT}"
-            sql = f"DELETE FROM pm_snapshot {own} AND seq NOT IN ({latest})"
-            self._handle.run(sql, (self._number, self._number))
+            firsts = f"SELECT min(seq) FROM pm_snapshot {own} GROUP BY seq / {APART}"
+            sql = (
+                f"DELETE FROM pm_snapshot {own} AND seq NOT IN ({latest}) "
+                f"AND (seq < {APART} OR seq NOT IN ({firsts}))"
+            )
+            self._handle.run(sql, (self._number,) * 3)
 
     def latest(self) -> Snapshot | None:
         """Return the last snapshot that is not damaged, if there is one."""
-        sql = "SELECT sha256, body FROM pm_snapshot WHERE study_id = ? ORDER BY seq DESC"
-        for digest, text in self._handle.rows(sql, (self._number,)):
-            if digest == _digest(text):
-                return json.loads(text)  # type: ignore[no-any-return]
+        return self.nearest(None)
+
+    def nearest(self, seq: int | None) -> Snapshot | None:
+        """Return the last snapshot that is not damaged up to an event, if there is one."""
+        until = "" if seq is None else " AND seq <= ?"
+        values = (self._number,) if seq is None else (self._number, seq)
+        sql = f"SELECT seq FROM pm_snapshot WHERE study_id = ?{until} ORDER BY seq DESC"
+        for (own,) in self._handle.rows(sql, values):
+            one = "SELECT sha256, body FROM pm_snapshot WHERE study_id = ? AND seq = ?"
+            for digest, text in self._handle.rows(one, (self._number, own)):
+                if digest == _digest(text):
+                    return json.loads(text)  # type: ignore[no-any-return]
         return None
 
     def forget_snapshots(self) -> None:
@@ -131,33 +105,83 @@ class Study:
         with self._lock, self._handle.transaction():
             self._handle.run("DELETE FROM pm_snapshot WHERE study_id = ?", (self._number,))
 
-    # -- rows ----------------------------------------------------------------------------------
+    # -- what changes ---------------------------------------------------------------------------
 
     @property
-    def _where(self) -> str:
-        return f"{self._handle.address}, study {brief(self.name)}"
+    def row(self) -> StudyRow:
+        """Its state, its settings and when it was created."""
+        if not self._mine:
+            self._read()
+        return self._row
 
-    def _version(self, locking: str = "") -> int:
-        sql = f"SELECT version FROM pm_study WHERE id = ?{locking}"
-        rows = self._handle.rows(sql, (self._number,))
-        if not rows:
-            raise StorageError(f"{self._where}: was deleted.")
-        return int(rows[0][0])
+    def set(self, *, state: str | None = None, settings: Mapping[str, Any] | None = None) -> None:
+        """Change the state or the settings, at the end of the turn if this is one."""
+        if state is not None and state not in STATES:
+            raise InvalidInput(f"state must be one of {', '.join(STATES)}; got {brief(state)}.")
+        with self.turn():
+            if state is not None:
+                self._row = self._row._replace(state=state)
+                self._change("UPDATE pm_study SET state = ? WHERE id = ?", (state, self._number))
+            if settings is not None:
+                text = json.dumps(dict(settings))
+                self._row = self._row._replace(settings=json.loads(text))
+                sql = "UPDATE pm_study SET settings = ? WHERE id = ?"
+                self._change(sql, (text, self._number))
 
-    def _row(self, event: Event, now: int) -> tuple[Any, ...]:
-        rest = {key: value for key, value in event.items() if key not in ("seq", "kind")}
-        kind, decision = event["kind"], event.get("decision")
-        slot = SLOTS.get(kind)
-        named = None if slot is None else str(decision)
-        return self._number, event["seq"], now, kind, named, slot, json.dumps(rest)
+    def trace(self, seq: int, at: float, body: Mapping[str, Any]) -> None:
+        """Keep a point of a chart: what it shows after an event, and when that was."""
+        self._change(
+            "INSERT INTO pm_trace VALUES (?, ?, ?, ?) ON CONFLICT (study_id, seq) "
+            "DO UPDATE SET at = excluded.at, body = excluded.body",
+            (self._number, seq, int(at * 1e6), json.dumps(body)),
+        )
 
-    def _event(self, seq: int, kind: str, body: str) -> Event:
-        try:
-            return {"seq": seq, "kind": kind, **json.loads(body)}
-        except (ValueError, TypeError, RecursionError):
-            raise StorageError(
-                f"{self._where}: event {seq} is damaged; its body is {brief(body)}."
-            ) from None
+    def traces(self, after: int = 0, limit: int = 1000) -> list[TracePoint]:
+        """Return the first points of charts after an event, in order."""
+        sql = "SELECT seq, at, body FROM pm_trace WHERE study_id = ? AND seq > ? ORDER BY seq"
+        rows = self._handle.rows(f"{sql} LIMIT ?", (self._number, after, limit))
+        found = []
+        for seq, at, body in rows:
+            with suppress(ValueError, RecursionError):  # one that is damaged is not shown
+                found.append(TracePoint(seq, at / 1e6, json.loads(body)))
+        return found
+
+    def trace_rows(self, after: int = 0) -> list[tuple[Any, ...]]:
+        """Return the first points after an event as number and text, damaged or not."""
+        sql = "SELECT seq, body FROM pm_trace WHERE study_id = ? AND seq > ? ORDER BY seq"
+        return self._handle.rows(f"{sql} LIMIT 1000", (self._number, after))
+
+    def forget_traces(self, seqs: Iterable[int]) -> None:
+        """Delete points of charts."""
+        with self.turn():
+            for seq in seqs:
+                sql = "DELETE FROM pm_trace WHERE study_id = ? AND seq = ?"
+                self._change(sql, (self._number, seq))
+
+    def rename(self, new: str) -> None:
+        """Change the row only; :meth:`Database.rename` does the rest."""
+        self._change("UPDATE pm_study SET name = ? WHERE id = ?", (new, self._number))
+
+    def succeeded(self, old: str, spec: Mapping[str, Any], events: Sequence[Event]) -> None:
+        """Archive the row, and add that of its successor; :meth:`Database.replace` does more."""
+        now, state = int(time() * 1e6), self._row.state
+        rows = [row_of(event, now) for event in events]
+        with self.turn():
+            self.rename(old)
+            self.set(state="archived")
+            self._change(
+                "INSERT INTO pm_study (name, version, spec, created_at, state, settings) "
+                "SELECT ?, ?, ?, ?, ?, settings FROM pm_study WHERE id = ?",
+                (self.name, len(rows), json.dumps(spec), now, state, self._number),
+            )
+            own = "(SELECT id FROM pm_study WHERE name = ?)"
+            for row in rows:
+                sql = f"INSERT INTO pm_event (study_id, {COLUMNS}) VALUES ({own}{', ?' * len(row)})"
+                self._change(sql, (self.name, *row))
+
+    def through(self, handle: Handle) -> Study:
+        """Return the same study, read through another connection."""
+        return Study(handle, self.name, self._number, self.spec)
 
 
 def study_name(given: object) -> str:
@@ -174,13 +198,13 @@ def study_name(given: object) -> str:
     return given
 
 
-def created(handle: Handle, name: str, spec: Mapping[str, Any]) -> None:
-    """Add the row of a study, unless it is there."""
+def created(handle: Handle, name: str, spec: Mapping[str, Any], at: float | None = None) -> None:
+    """Add the row of a study, unless it is there; ``at`` is when it was created."""
     with handle.transaction():
         handle.run(
             "INSERT INTO pm_study (name, spec, created_at) VALUES (?, ?, ?) "
             "ON CONFLICT (name) DO NOTHING",
-            (name, json.dumps(spec), int(time() * 1e6)),
+            (name, json.dumps(spec), int((time() if at is None else at) * 1e6)),
         )
 
 

@@ -5,14 +5,24 @@ A script is never changed once it was released: another one follows it.
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
+from signal import SIGKILL
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.storage.handle import Handle
 from partial_monitoring.validation import brief
 
+DEATH = "PARTIAL_MONITORING_DIES_AT"
+
 TABLES = {"pm_meta", "pm_study", "pm_event", "pm_snapshot"}
 """Those of the first script."""
+
+
+def step(name: str) -> None:
+    """Die here if the environment says so, for tests: as if the power had failed."""
+    if os.environ.get(DEATH) == name:
+        os.kill(os.getpid(), SIGKILL)
 
 
 def scripts(dialect: str) -> list[str]:
@@ -59,9 +69,12 @@ def upgrade(handle: Handle) -> int:
     with handle.transaction(), handle.alone():
         own = schema(handle)
         for number, script in enumerate(todo[own:], own + 1):
+            step(f"script {number}")
             handle.script(script)
             sql = "UPDATE pm_meta SET value = ? WHERE key = 'schema'"
             handle.run(sql, (str(number),))
+        step("commit")
+    step("committed")
     if own > len(todo):
         prepare(handle)  # refuses it
     return len(todo) - own

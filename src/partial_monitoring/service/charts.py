@@ -1,0 +1,124 @@
+"""The points of the charts of a study: few, whatever its size.
+
+There are about fifty for each decade of decisions and one a minute while something happens, at most
+five hundred: those that are closest to their neighbours are left out. A point may carry what the
+watch of the study knew, see ``watching.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log
+from typing import Any, NamedTuple
+
+from partial_monitoring.learner.spec import Spec
+from partial_monitoring.service.hosted import Hosted
+from partial_monitoring.service.views.tracing import point
+from partial_monitoring.service.watching import Watching
+
+MOST_POINTS, KEPT = 500, 400
+"""Largest number of points, and how many are kept when it is reached."""
+
+PER_DECADE = 50
+
+MINUTE = 60.0
+
+LATEST = 40
+"""Number of points that are never left out: the last ones."""
+
+
+class Point(NamedTuple):
+    """Where a point is."""
+
+    seq: int
+    at: float
+    decisions: int
+
+
+class Chart:
+    """The points of one study as they are stored."""
+
+    def __init__(self, study: Any) -> None:
+        self._study = study
+        self._points: list[Point] | None = None
+        self._with_state: list[int] = []
+
+    def state(self, spec: Spec, version: int) -> Mapping[str, Any] | None:
+        """Return what the watch of a study knew last, if that is stored and of the same spec."""
+        found = None
+        self._points, self._with_state = [], []
+        for seq, at, body in self._study.traces():
+            self._points.append(Point(seq, at, body["decisions"]))
+            own = body.get("state")
+            if own is not None:
+                self._with_state.append(seq)
+                if own["spec"] == spec.digest is not None and own["seq"] <= version:
+                    found = own
+        return found
+
+    def is_due(self, decisions: int, seq: int, now: float) -> bool:
+        """Whether it is time for another point."""
+        last = self._points[-1] if self._points else None
+        if last is None:
+            return seq > 0
+        if seq == last.seq:
+            return False
+        grown = log(max(decisions, 1) / max(last.decisions, 1)) >= log(10) / PER_DECADE
+        return (grown and decisions > last.decisions) or now >= last.at + MINUTE
+
+    def draw(self, hosted: Hosted, watching: Watching, now: float, *, save: bool) -> bool:
+        """Store a point if it is due or what the watch knows is to be saved; whether it was."""
+        if self._points is None:
+            self.state(hosted._spec, 0)
+        assert self._points is not None
+        session = hosted._session
+        known = bool(self._points) and session.seq == self._points[-1].seq
+        if known if save else not self.is_due(session.asked, session.seq, now):
+            return known
+        if not session.seq:
+            return False
+        body = point(hosted, watching)
+        seq = body.pop("seq")
+        state = {"state": watching.to_dict()} if save else {}
+        self._study.trace(seq, now, body | state)
+        self._points.append(Point(seq, now, body["decisions"]))
+        if save:
+            self._strip(seq)
+        self._thin()
+        return True
+
+    def _strip(self, latest: int) -> None:
+        """Leave out what the watch knew at earlier points."""
+        for seq, at, body in self._study.traces() if self._with_state else ():
+            if seq in self._with_state and seq != latest:
+                self._study.trace(seq, at, {key: body[key] for key in body if key != "state"})
+        self._with_state = [latest]
+
+    def _thin(self) -> None:
+        """Leave out points that are close to others, if there are too many."""
+        assert self._points is not None
+        if len(self._points) > MOST_POINTS:
+            kept = thinned(self._points, KEPT)
+            gone = {own.seq for own in self._points} - {own.seq for own in kept}
+            self._study.forget_traces(gone - set(self._with_state))
+            self._points = kept
+
+
+def thinned(points: list[Point], most: int) -> list[Point]:
+    """Return at most so many points, those left out that are closest to their neighbours.
+
+    Closeness is in time and in the logarithm of the number of decisions, each in parts of the whole
+    range; the first and the last ones stay.
+    """
+    kept = list(points)
+    span = max(kept[-1].at - kept[0].at, 1e-9)
+    decades = max(log(max(kept[-1].decisions, 1) / max(kept[0].decisions, 1)), 1e-9)
+
+    def gap(one: Point, two: Point) -> float:
+        grown = log(max(two.decisions, 1) / max(one.decisions, 1)) / decades
+        return (two.at - one.at) / span + grown
+
+    while len(kept) > most:
+        gaps = [gap(kept[i - 1], kept[i + 1]) for i in range(1, len(kept) - LATEST)]
+        del kept[1 + gaps.index(min(gaps))]
+    return kept

@@ -1,0 +1,53 @@
+ALTER TABLE pm_study ADD COLUMN state TEXT NOT NULL DEFAULT 'running'
+  CHECK (state IN ('running', 'paused', 'archived'));
+
+-- What a service does with the study, as JSON.
+ALTER TABLE pm_study ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+
+-- number: of the decision, if this is where it was asked for. key: what a client calls its request,
+-- so that repeating it does nothing. actor: who made it, the id of a token.
+ALTER TABLE pm_event ADD COLUMN number INTEGER;
+ALTER TABLE pm_event ADD COLUMN key TEXT CHECK (length(key) <= 200);
+ALTER TABLE pm_event ADD COLUMN actor TEXT;
+
+UPDATE pm_event SET number = CAST(substr(decision, instr(decision, '-') + 1) AS INTEGER)
+  WHERE slot = 0;
+UPDATE pm_event SET decision = json_extract(body, '$.decision')
+  WHERE kind IN ('answer', 'late', 'amend') AND json_valid(body);
+
+CREATE UNIQUE INDEX pm_event_key ON pm_event (study_id, key) WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX pm_event_number ON pm_event (study_id, number) WHERE number IS NOT NULL;
+
+-- What else concerns a decision, and all that is neither asked nor closed, by its kind.
+CREATE INDEX pm_event_about ON pm_event (study_id, decision)
+  WHERE slot IS NULL AND decision IS NOT NULL;
+CREATE INDEX pm_event_kind ON pm_event (study_id, kind, seq) WHERE slot IS NULL;
+
+-- Points of charts; may be deleted at any time. at: microseconds since 1970.
+CREATE TABLE pm_trace (
+  study_id INTEGER NOT NULL REFERENCES pm_study (id),
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (study_id, seq)
+) WITHOUT ROWID;
+
+-- hash: SHA-256 of the whole token, which is stored nowhere. study: the name of the only one that
+-- it is for.
+CREATE TABLE pm_token (
+  id TEXT PRIMARY KEY,
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  role TEXT NOT NULL CHECK (role IN ('read', 'play', 'admin')),
+  study TEXT,
+  label TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) WITHOUT ROWID;
+
+CREATE VIEW pm_decision AS
+  SELECT a.study_id, a.number, a.decision, a.at AS asked_at, a.key, a.actor, a.body AS asked,
+    b.kind AS closed_by, b.at AS closed_at, b.body AS closed
+  FROM pm_event a
+  LEFT JOIN pm_event b ON b.study_id = a.study_id AND b.decision = a.decision AND b.slot = 1
+  WHERE a.number IS NOT NULL;
