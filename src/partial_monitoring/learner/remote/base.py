@@ -200,4 +200,4 @@ def _open_decision(row: dict[str, Any]) -> OpenDecision:
         raise ValueError
     since, due = (None if x is None else date(float(x)) for x in map(row.get, TIMES))
     known = row["action"], row["label"], row.get("context"), row["round"]
-    return OpenDecision(row["id"], *known, since, due, row.get("answer"))
+    return OpenDecision(row["id"], *known, since, due, row.get("observation"))
