@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.errors import StorageError
+from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.service import engine as engines
+from partial_monitoring.service import hosted as hosteds
 from partial_monitoring.service.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
+from partial_monitoring.storage.study import Study
 from partial_monitoring.storage.turns import Turns
 from tests.service.test_engine import PRICING, asked, do, refused, seen, told
 
@@ -109,6 +111,37 @@ def test_an_unexpected_error_answers_its_own_request(
         futures[1].result(9)
     assert found.value.status == 500
     assert str(found.value.detail).split()[4].rstrip(";") in caplog.text
+
+
+def test_what_cannot_be_stored_answers_its_own_request(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Study.append
+
+    def picky(self: Any, events: Any) -> None:
+        if any(event.get("meta") == {"bad": 1} for event in events):
+            raise InvalidInput("meta must be good.")
+        append(self, events)
+
+    monkeypatch.setattr(Study, "append", picky)
+    gate = _blocked(engine)
+    metas = ({"good": 1}, {"bad": 1}, {"good": 2})
+    futures = [engine.submit("pricing", "ask", {"meta": own}) for own in metas]
+    gate.set()
+    assert [futures[n].result(9)["decisions"][0]["number"] for n in (0, 2)] == [0, 1]
+    with pytest.raises(Problem, match="good"):
+        futures[1].result(9)
+
+
+def test_another_version_is_noted(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(engine)
+    monkeypatch.setattr(hosteds, "VERSION", "9.9")
+    asked(engine)
+    note = engine.hosted("pricing").events[1]
+    assert (note["kind"], note["what"], note["version"]) == ("note", "engine", "9.9")
+    assert note["before"] == pm.__version__
+    asked(engine)
+    assert engine.hosted("pricing").version == 4
 
 
 def _blocked(engine: Engine) -> Event:

@@ -37,7 +37,7 @@ Steps = list[tuple[str, int, bool]]
 """What is done: a verb, the number of the request, and whether its answer is waited for."""
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(

@@ -85,12 +85,11 @@ class Delivery:
         future = self._threads.submit(call, *given)
         future.add_done_callback(hand)
         try:
-            found = await answer
+            return result(await answer)
         finally:
             future.cancel()  # if it has not begun by now
             self._reading -= 1
             del future, answer  # see ``result``
-        return result(found)
 
     def _sweep(self) -> None:
         """End what has waited too long."""

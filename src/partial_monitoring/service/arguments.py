@@ -31,9 +31,16 @@ def key_of(given: Mapping[str, Any]) -> str | None:
     key = given.get("key")
     if key is None:
         return None
-    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY or not is_text(key):
+    if not is_key(key):
         raise InvalidInput(f"key must be a text of 1 to {LONGEST_KEY} letters; got {brief(key)}.")
-    return key
+    return str(key)
+
+
+def is_key(given: Any) -> bool:
+    """Whether something can be a key."""
+    if not isinstance(given, str) or not 0 < len(given) <= LONGEST_KEY:
+        return False
+    return "\0" not in given and (given.isascii() or is_text(given))
 
 
 def meta_of(given: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -109,8 +109,7 @@ def history(draft: Draft, given: Given, actor: str) -> Given:
     """Learn from rows of logged data, all of them or none; rows with a known key are left out."""
     only("history", given, ("rows", "key"), ("rows",))
     key, rows, keys = key_of(given), list[Request](), list[str | None]()
-    seen = set[str]()
-    given_rows = several("rows", given["rows"], MOST_ROWS)
+    seen, given_rows = set[str](), several("rows", given["rows"], MOST_ROWS)
     earlier = draft.by_key(key)
     if earlier is not None:
         if earlier["kind"] != "history":
@@ -118,16 +117,18 @@ def history(draft: Draft, given: Given, actor: str) -> Given:
         return {"accepted": 0, "repeated": len(given_rows)}
     for number, row in enumerate(given_rows):
         only(f"row {number}", row, (*ARGUMENTS, "key"), ("action", "observation"))
+    draft.look_up([own for own in map(key_of, given_rows) if own is not None])
+    for row in given_rows:
         own = key_of(row)
         if own is None or (own not in seen and draft.by_key(own) is None):
             seen |= set() if own is None else {own}
             rows.append(_read(draft, row))
             keys.append(own)
-    session, events = past.told(draft.spec, draft.session, rows)
+    session, made = past.told(draft.spec, draft.session, rows)
     if key is not None and keys and keys[0] is None:
         keys[0] = key
-    for event, own in zip(events, keys, strict=True):
-        draft.add(session, [Step(event, draft.spec.nowhere, -1)], actor, own)
+    for step, own in zip(made, keys, strict=True):
+        draft.add(session, [step], actor, own)
     return {"accepted": len(rows), "repeated": len(given_rows) - len(rows)}
 
 
@@ -170,18 +171,28 @@ def void(draft: Draft, given: Given, actor: str) -> Given:
         for name in names:
             if not isinstance(name, str | int) or draft.session.open.get(name) is None:
                 _closing(draft, draft.session, name)
+        answered = _answered(draft, lambda number: True)
+        left_out = [name for name in dict.fromkeys(names) if name not in answered]
+        names = [name for name in dict.fromkeys(names) if name in answered]
     else:
         only("void", given, tuple(given), ("from", "to"))
         first = whole_number("from", given["from"], at_least=0)
         last = whole_number("to", given["to"], at_least=first, at_most=first + MOST_VOIDED)
-        names = [
-            event["decision"]
-            for event in draft.following(1)
-            if event["kind"] in ("tell", "answer")
-            and first <= decision_number(event["decision"]) <= last
-        ]
-    requests = [{"decision": name, "observation": None} for name in dict.fromkeys(names)]
-    return _amended(draft, given, actor, requests)
+        names, left_out = list(_answered(draft, lambda number: first <= number <= last)), []
+    requests = [{"decision": name, "observation": None} for name in names]
+    return _amended(draft, given, actor, requests) | {"left_out": left_out[:MOST_SHOWN]}
+
+
+def _answered(draft: Draft, wanted: Callable[[int], bool]) -> dict[Any, None]:
+    """Return the decisions, of those with wanted numbers, that have an answer that counts."""
+    found: dict[Any, None] = {}
+    for event in draft.following(1):
+        if event["kind"] in ("tell", "answer", "amend"):
+            if "observation" not in event:
+                found.pop(event["decision"], None)
+            elif wanted(decision_number(event["decision"])):
+                found[event["decision"]] = None
+    return found
 
 
 def _amended(draft: Draft, given: Given, actor: str, requests: Sequence[Request]) -> Given:

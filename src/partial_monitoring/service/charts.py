@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from math import log
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.service.hosted import Hosted
 from partial_monitoring.service.views.tracing import point
@@ -110,15 +112,11 @@ def thinned(points: list[Point], most: int) -> list[Point]:
     Closeness is in time and in the logarithm of the number of decisions, each in parts of the whole
     range; the first and the last ones stay.
     """
-    kept = list(points)
-    span = max(kept[-1].at - kept[0].at, 1e-9)
-    decades = max(log(max(kept[-1].decisions, 1) / max(kept[0].decisions, 1)), 1e-9)
-
-    def gap(one: Point, two: Point) -> float:
-        grown = log(max(two.decisions, 1) / max(one.decisions, 1)) / decades
-        return (two.at - one.at) / span + grown
-
+    at = np.array([own.at for own in points])
+    grown = np.log(np.maximum([own.decisions for own in points], 1))
+    whole = [max(float(own[-1] - own[0]), 1e-9) for own in (at, grown)]
+    place, kept = at / whole[0] + grown / whole[1], np.arange(len(points))
     while len(kept) > most:
-        gaps = [gap(kept[i - 1], kept[i + 1]) for i in range(1, len(kept) - LATEST)]
-        del kept[1 + gaps.index(min(gaps))]
-    return kept
+        gaps = place[kept[2:]] - place[kept[:-2]]
+        kept = np.delete(kept, 1 + int(gaps[:-LATEST].argmin()))
+    return [points[i] for i in kept]

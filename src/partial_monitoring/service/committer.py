@@ -15,9 +15,10 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from partial_monitoring.errors import StorageError
+from partial_monitoring.service.arguments import is_key
 from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.hosted import ARCHIVED, Hosted
-from partial_monitoring.service.problems import Problem, later, problem_of
+from partial_monitoring.service.problems import Problem, later, log, problem_of
 
 MOST = 256
 """Largest number of requests that share a commit."""
@@ -93,7 +94,10 @@ class Committer:
                     chosen.append(found)
                     count += len(found.waiting)
             if chosen:
-                self._batch(chosen)
+                try:
+                    self._batch(chosen)
+                except Exception:
+                    log.exception("a committer failed after a commit")
             if last:
                 return
 
@@ -105,28 +109,37 @@ class Committer:
             left -= len(found)
             if found:
                 taken.append((hosted, found))
-        answers: list[Answer] = []
-        drafts: list[Draft] = []
+        stored: list[Draft] = []
+        answers = self._committed(taken, stored)
+        for hosted in chosen:
+            self._engine.reschedule(hosted)
+        self._engine.deliver(answers)
+        for draft in stored:
+            self._engine.announce(draft.hosted, draft.steps)
+
+    def _committed(
+        self, taken: list[tuple[Hosted, list[Waiting]]], stored: list[Draft]
+    ) -> list[Answer]:
+        """Run requests, store what they did with one commit, and publish it."""
+        answers, drafts = list[Answer](), list[Draft]()
         try:
             with self._together():
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
-        except BaseException as error:  # nothing is stored, or nobody knows
-            problem = _failed(error)
-            answers = [answer for _, own in taken for answer in _refused_all(problem, own)]
-            drafts = []
+        except Exception as error:  # nothing is stored, or nobody knows
+            single = [(hosted, [own]) for hosted, requests in taken for own in requests]
+            if not isinstance(error, StorageError) and len(single) > 1:  # one of them is to blame
+                return [answer for own in single for answer in self._committed([own], stored)]
             self._engine.failed(error)
-        else:
-            self._engine.stored()
+            problem = _failed(error)
+            return [answer for _, own in taken for answer in _refused_all(problem, own)]
+        self._engine.stored()
         for draft in drafts:
             draft.hosted.published(draft)
             if draft.successor is not None:
                 self._engine.succeed(draft.hosted, draft.successor)
-        for hosted in chosen:
-            self._engine.reschedule(hosted)
-        self._engine.deliver(answers)
-        for draft in drafts:
-            self._engine.announce(draft.hosted, draft.steps)
+        stored += drafts
+        return answers
 
     def _taken(self, hosted: Hosted, most: int) -> list[Waiting]:
         """Take requests that can be run together; a heavy one is run apart, and alone."""
@@ -152,6 +165,7 @@ class Committer:
                 if draft.state == ARCHIVED:
                     raise Archived
                 begun = perf_counter()
+                draft.look_up([key for request in requests for key in _keys(request.arguments)])
                 for request in requests:
                     own.append(_answered(draft, request))
                 hosted.note_pace((perf_counter() - begun) / len(requests))
@@ -163,6 +177,17 @@ class Committer:
             return
         answers += own
         drafts.append(draft)
+
+
+def _keys(arguments: Any) -> list[str]:
+    """Return the keys of a request, to look all of them up at once."""
+    if not isinstance(arguments, dict):
+        return []
+    found = [arguments.get("key")]
+    answers = arguments.get("answers")
+    if isinstance(answers, list):
+        found += [own.get("key") for own in answers if isinstance(own, dict)]
+    return [str(key) for key in found if is_key(key)]
 
 
 def _answered(draft: Draft, request: Waiting) -> Answer:

@@ -26,7 +26,8 @@ CREATE = (
     *("settings", "key"),
 )
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+"""Shorter than the longest name of a study, so that an edition can have a number."""
 
 GAME = ("file", "named", "table", "options")
 
@@ -37,7 +38,7 @@ def created(database: Database, given: dict[str, Any], actor: str) -> None:
     name = given["name"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidInput(
-            f"name must be 1 to 64 of the letters A-Z, a-z, 0-9, '.', '_' and '-', the first "
+            f"name must be 1 to 60 of the letters A-Z, a-z, 0-9, '.', '_' and '-', the first "
             f"neither '.', '_' nor '-'; got {brief(name)}."
         )
     key_of(given)

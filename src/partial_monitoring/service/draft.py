@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput
@@ -13,7 +13,6 @@ from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.service.clock import APART
 from partial_monitoring.storage.base import Event
-from partial_monitoring.storage.study import Study
 from partial_monitoring.validation import brief, real_number
 
 
@@ -40,7 +39,8 @@ class Draft:
         self.successor: Any = None
         """What the study goes on as, if it was edited."""
         self.steps: list[Step] = []
-        self._keys: dict[str, Event] = {}
+        self._keys: dict[str, Event | None] = {}
+        """The events of requests, of all keys that were looked up."""
         self._closed: dict[Any, Event] = {}
 
     def add(
@@ -71,19 +71,29 @@ class Draft:
         """Return the event that a request with a key has made, if there is one."""
         if key is None:
             return None
-        return self._keys.get(key) or self._found(Study.by_key, key)
+        if key not in self._keys:
+            self.look_up([key])
+        return self._keys[key]
+
+    def look_up(self, keys: Sequence[str]) -> None:
+        """Look up the events of several requests at once."""
+        left = [key for key in dict.fromkeys(keys) if key not in self._keys]
+        for study in (self.hosted.study, *self.hosted.before):
+            if not left:
+                return
+            found = study.by_keys(left)
+            mark = {} if study is self.hosted.study else {"study": study.name}
+            self._keys |= {key: event | mark for key, event in found.items()}
+            left = [key for key in left if key not in found]
+        self._keys |= dict.fromkeys(left)
 
     def closing(self, decision: Any) -> Event | None:
         """Return the event that has closed a decision, if there is one."""
-        return self._closed.get(decision) or self._found(Study.closing, decision)
-
-    def _found(self, look_up: Callable[[Any, Any], Event | None], given: Any) -> Event | None:
-        """Look something up in the log, and in those of the study before it was edited."""
-        for study in (self.hosted.study, *self.hosted.before):
-            event = look_up(study, given)
-            if event is not None:
-                return event if study is self.hosted.study else event | {"study": study.name}
-        return None
+        if decision in self._closed:
+            return self._closed[decision]
+        studies = (self.hosted.study, *self.hosted.before)
+        found = (study.closing(decision) for study in studies)
+        return next((event for event in found if event is not None), None)
 
     def following(self, seq: int, study: str | None = None) -> Iterable[Event]:
         """Yield the events from a number on, stored or not."""

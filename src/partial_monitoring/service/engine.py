@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import changing, collector, editing, managing, playing
+from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
 from partial_monitoring.service.clock import Clock
 from partial_monitoring.service.committer import Answer, Committer, Verb, Waiting
 from partial_monitoring.service.creating import created
@@ -48,6 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "pause": managing.pause,
     "resume": managing.resume,
     "settings": managing.settings,
+    "clear": clearing.clear,
 }
 """What callers may do."""
 
@@ -57,8 +59,8 @@ OWN: Mapping[str, Verb] = {"settle": playing.settle, "note": managing.note}
 HEAVY = {"amend", "void", "edit"}
 """What may take as long as to learn from all events again."""
 
-MANY = 200
-"""Number of rows of logged data that are not learned from while others wait."""
+MANY = 100
+"""Number of decisions, answers or rows of logged data for which others do not wait."""
 
 Listener = Callable[[Hosted, list[Step]], None]
 
@@ -142,15 +144,18 @@ class Engine:
 
     def succeed(self, hosted: Hosted, successor: Successor) -> None:
         """Let a study go on as another one that is stored by now, with its name and requests."""
-        with self._lock:
-            study = self.database.study(hosted.name)
-            assert study is not None
-            before = (hosted.study, *hosted.before)
-            spec, session = successor.spec, successor.session
-            following = Hosted(self.database, study, spec, session, before)
-            self._studies[hosted.name] = following
-            self._hand_over(hosted, following, [])
-            hosted.name = successor.archived
+        try:
+            with self._lock:
+                study = self.database.study(hosted.name)
+                assert study is not None
+                before = (hosted.study, *hosted.before)
+                spec, session = successor.spec, successor.session
+                following = Hosted(self.database, study, spec, session, before)
+                self._studies[hosted.name] = following
+                self._hand_over(hosted, following, [])
+                hosted.name = successor.archived
+        except Exception:  # who asks it for anything next finds the other one
+            log.exception("study %r cannot be opened after an edit", hosted.name)
 
     def moved(self, hosted: Hosted, requests: list[Waiting]) -> Problem | None:
         """Let requests to an archived study go on with the one that has its name by now, if any."""
@@ -159,9 +164,13 @@ class Engine:
                 row = read_study(self.database.handle, hosted.name)
                 if row is None or row[0] == hosted.study._number:
                     return Problem(409, f"study {hosted.name!r} is archived.")
-                self.database._known.pop(hosted.name, None)
-                self._studies.pop(hosted.name, None)
-                self._hand_over(hosted, self._loaded(hosted.name), requests)
+                following = self._studies.get(hosted.name)
+                if following is None or following is hosted:
+                    if self.database._known.get(hosted.name) is hosted.study:
+                        del self.database._known[hosted.name]
+                    self._studies.pop(hosted.name, None)
+                    following = self._loaded(hosted.name)
+                self._hand_over(hosted, following, requests)
         except Exception as error:
             return problem_of(error)
         return None
@@ -172,6 +181,23 @@ class Engine:
             new.waiting.extend([*requests, *old.waiting])
             old.waiting.clear()
         self.reschedule(new)
+
+    def warm_up(self, most: int = 100) -> None:
+        """Read studies and decide once, without storing it, so that the first caller need not wait.
+
+        What cannot be read is left for who asks for it.
+        """
+        for name in self.names()[-most:]:
+            try:
+                hosted = self.hosted(name)
+                listed = getattr(hosted.game, "contexts", None)
+                request = {"context": listed[0] if listed else None, "token": hosted.token}
+                with hosted._spec.patience:
+                    if hosted.state != ARCHIVED:
+                        decide(hosted._spec, hosted._session, request)
+            except Exception:
+                log.exception("study %r cannot be warmed up", name)
+        collector.freeze(first=True)
 
     def create(self, arguments: dict[str, Any], actor: str = "") -> Hosted:
         """Create a study from what plays, as plain data; with the same ``key``, once."""
@@ -255,18 +281,20 @@ class Engine:
 
     def tick(self) -> None:
         """Count what is due by now, fold what others have stored, collect garbage if idle."""
-        now, busy = self.clock.now(), False
+        now, busy, versions = self.clock.now(), False, dict[str, int]()
+        if not self.database.handle.owns:
+            versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
         for hosted in list(self._studies.values()):
             busy = busy or hosted.scheduled
-            if not hosted.scheduled and hosted.state != ARCHIVED and self._is_behind(hosted, now):
-                self.submit(hosted.name, "settle", {})
+            if not hosted.scheduled and hosted.state != ARCHIVED:
+                last = versions.get(hosted.name, hosted.version)
+                if last != hosted.version or self._has_due(hosted, now):
+                    self.submit(hosted.name, "settle", {})
         if not busy:
             collector.idle()
 
-    def _is_behind(self, hosted: Hosted, now: float) -> bool:
-        """Whether a decision is due, or another process has stored something."""
-        if not self.database.handle.owns and hosted.study.version != hosted.version:
-            return True
+    def _has_due(self, hosted: Hosted, now: float) -> bool:
+        """Whether a decision is due."""
         window, session = hosted.window, hosted._session
         if window is None or self.clock.halted or not session.open:
             return False
@@ -320,6 +348,9 @@ class Engine:
         for own in list(self._committers.values()):
             own.stop(PATIENCE)
         for hosted in list(self._studies.values()):
+            left = [hosted.waiting.popleft() for _ in range(len(hosted.waiting))]
+            self.deliver([Answer(own.future, None, later("the service ends.", 5)) for own in left])
+        for hosted in list(self._studies.values()):
             try:
                 hosted.kept(least=1)
             except Exception:
@@ -340,7 +371,10 @@ def delivered(answers: list[Answer]) -> None:
 
 def _is_heavy(verb: str, arguments: Any) -> bool:
     """Whether a request may take long."""
-    if verb != "history":
+    if verb in HEAVY or not isinstance(arguments, dict):
         return verb in HEAVY
-    rows = arguments.get("rows") if isinstance(arguments, dict) else None
-    return isinstance(rows, list) and len(rows) > MANY
+    lists = (arguments.get(name) for name in ("rows", "answers", "decisions"))
+    count = arguments.get("count", 1)
+    return any(isinstance(own, list) and len(own) > MANY for own in lists) or (
+        type(count) is int and count > MANY
+    )

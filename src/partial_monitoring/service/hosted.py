@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+import partial_monitoring
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
@@ -23,6 +24,11 @@ RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
 
 SETTINGS: dict[str, Any] = {"fallback": None, "max_open": 100_000, "alarm_level": 0.01}
 """The settings of a study that says nothing about them."""
+
+ENGINE = "engine"
+"""The setting with the version of the library that has written the last events."""
+
+VERSION = partial_monitoring.__version__
 
 SLOW = 0.005
 """Seconds of a request from which on others do not wait for it."""
@@ -98,6 +104,7 @@ class Hosted(Learner):
                 self._catch_up()
             self.read_row()
             draft = Draft(self, self._session, now, halted=halted)
+            self._mark(draft)
             with self._spec.patience:
                 yield draft
             self.study.append([plain(step.event) for step in draft.steps])
@@ -106,6 +113,14 @@ class Hosted(Learner):
                 self.database.replace(self.study, draft.successor.archived, spec, events)
             elif (draft.state, draft.settings) != (self.state, self.settings):
                 self.study.set(state=draft.state, settings=draft.settings)
+
+    def _mark(self, draft: Draft) -> None:
+        """Say which version of the library goes on with the log, if it is another one."""
+        written = draft.settings.get(ENGINE)
+        if written != VERSION and draft.state != ARCHIVED:
+            if written is not None:
+                draft.note("engine", "", version=VERSION, before=written)
+            draft.settings = draft.settings | {ENGINE: VERSION}
 
     def note_pace(self, seconds: float) -> None:
         """Note how long a request took on average, to run slow studies apart from others."""

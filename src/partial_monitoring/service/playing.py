@@ -174,9 +174,10 @@ def _told(draft: Draft, given: Given, actor: str) -> Given:
         step = steps.observe(draft.spec, session, request)
         results = {"tell": "told", "answer": "waits", "lapse": "closed", "late": "late"}
         result = results[step.event["kind"]]
-    session = steps.advance(draft.spec, session, step)
-    draft.add(session, [*made, step], actor, key)
-    return _answer(session, name, result)
+    following = steps.advance(draft.spec, session, step)
+    draft.add(session, made, actor)
+    draft.add(following, [step], actor, key)
+    return _answer(following, name, result)
 
 
 def _is_held(spec: Spec, own: Waiting) -> bool:

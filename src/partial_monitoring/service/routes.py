@@ -110,6 +110,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("POST", f"{STUDY}/amend", "admin", "amend", verb("amend")),
     Route("POST", f"{STUDY}/edit", "admin", "edit", edit),
     Route("POST", f"{STUDY}/reset", "admin", "reset", verb("reset")),
+    Route("POST", f"{STUDY}/clear", "admin", "clear", verb("clear")),
     Route("PATCH", STUDY, "admin", "patch", patch),
     Route("POST", "/v1/studies", "admin", "create", create),
     *READS,

@@ -179,7 +179,8 @@ class Watcher:
             return False
         own.looked = clock
         watching, hosted = own.watching, own.hosted
-        if watching.seq >= watching.checked + max(1, watching.checked // GROWTH):
+        grown = watching.size - watching.checked
+        if grown < 0 or grown > (0 if now else watching.checked // GROWTH):
             for found in watching.look(hosted.settings.get("alarm_level", LEVEL)):
                 self._raise(own, found)
         save = now or watching.seq - own.saved >= SAVED_EVERY

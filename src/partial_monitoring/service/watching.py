@@ -16,7 +16,7 @@ from partial_monitoring.learner.identity import decision_number
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.learner.waiting import OpenDecisions, Waiting
-from partial_monitoring.storage.base import Event
+from partial_monitoring.storage.base import Event, plain
 
 COUNTED = ("late", "lapse", "cancel", "history", "amend")
 """The kinds of events that are counted."""
@@ -49,7 +49,7 @@ class Watching:
         self.checks = 0
         """How often the evidence was looked at."""
         self.checked = 0
-        """The number of the event after which it was last looked at."""
+        """The number of events and answers when it was last looked at."""
         self.evidence: list[Alarm] = []
         """What was found then."""
         self.amended = False
@@ -59,6 +59,11 @@ class Watching:
         self._asked: dict[Any, Event] = {}
         """Open decisions that were read from the log."""
 
+    @property
+    def size(self) -> int:
+        """The number of events and of the answers since the last reset, each vote for one."""
+        return self.seq + self.watch.told
+
     # -- moving on -----------------------------------------------------------------------------
 
     def note(self, step: Step) -> None:
@@ -67,6 +72,9 @@ class Watching:
         kind = event["kind"]
         if kind == "note":
             self._noted(event)
+        elif kind == "history" and step.vector is None:  # many are learned from at once
+            before = self.spec.start._replace(seq=event["seq"] - 1)
+            self.note(steps.event_step(self.spec, before, plain(event)))
         else:
             if kind in COUNTED:
                 self.counts[kind] += 1
@@ -157,7 +165,7 @@ class Watching:
 
         One that was cleared is raised again if the evidence has grown by as much again.
         """
-        self.checked, self.checks = self.seq, self.checks + 1
+        self.checked, self.checks = self.size, self.checks + 1
         self.evidence = self.watch.evidence()
         found = []
         for own in self.evidence:

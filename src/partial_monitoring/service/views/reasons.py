@@ -32,16 +32,12 @@ def why(hosted: LearnerBase, decision: str) -> dict[str, Any]:
     ``verified`` says whether the same comes out as is stored; None if that cannot be found out,
     with the reason in ``note``.
     """
-    own = taken(hosted)
-    asked = found_ask(own, decision)
+    own, asked = found_ask(taken(hosted), decision)
     return remembered(hosted, ("why", asked["decision"]), 0, lambda: _why(own, asked))
 
 
 def _why(own: Taken, asked: Event) -> dict[str, Any]:
     known = _known(asked)
-    if known["number"] < own.session.before:
-        note = "It was decided in an earlier game of this study, whose log has another name."
-        return plain_row(known | {"verified": None, "note": note})
     try:
         computed = recomputed(own, asked)
     except PartialMonitoringError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.learner.identity import decision_number
+from partial_monitoring.learner.spec import Spec
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.views.plainly import plain_row, plainly
 from partial_monitoring.service.views.taken import Taken, taken
@@ -15,6 +16,9 @@ from partial_monitoring.validation import brief, whole_number
 
 MOST = 1000
 """Largest number of rows of a page."""
+
+LARGEST = 2**53
+"""Largest number of an event or a decision that is looked for."""
 
 MOST_AMENDED = 10_000
 """Largest number of corrections that are read for a page."""
@@ -30,7 +34,7 @@ Row = dict[str, Any]
 
 def events(hosted: LearnerBase, after: int = 0, limit: int = 100) -> Row:
     """Return a page of the log, each event with the time ``at`` at which it was stored."""
-    whole_number("after", after, at_least=0)
+    whole_number("after", after, at_least=0, at_most=LARGEST)
     whole_number("limit", limit, at_least=1, at_most=MOST)
     own, found = taken(hosted), list[Event]()
     for event in own.storage.after(after, at=True):
@@ -60,7 +64,7 @@ def decisions(
     own = taken(hosted)
     whole_number("limit", limit, at_least=1, at_most=MOST)
     if after is not None:
-        whole_number("after", after, at_least=-1)
+        whole_number("after", after, at_least=-1, at_most=LARGEST)
     if open:
         return _open(own, -1 if after is None else after, limit)
     asked = own.session.asked
@@ -141,10 +145,10 @@ def _amendments(own: Taken, after: int) -> dict[Any, Event]:
 
 def decision(hosted: LearnerBase, decision: Any) -> Row:
     """Return one decision, given by its id or its number, with all events about it."""
-    own = taken(hosted)
-    asked = found_ask(own, decision)
+    now = taken(hosted)
+    own, asked = found_ask(now, decision)
     name = asked["decision"]
-    rows = own.storage.about(name, at=True)
+    rows = [row for log in (*now.before[::-1], now.storage) for row in log.about(name, at=True)]
     closed = next((row for row in rows if row["kind"] in CLOSED), None)
     right = {row["decision"]: row for row in rows if row["kind"] == "amend"}
     at = next((row["at"] for row in rows if row["kind"] == "ask"), None)
@@ -153,19 +157,26 @@ def decision(hosted: LearnerBase, decision: Any) -> Row:
     return plain_row(found | {"events": rows})
 
 
-def found_ask(own: Taken, decision: Any) -> Event:
-    """Return the ask of a decision that is given by its id or its number."""
+def found_ask(own: Taken, decision: Any) -> tuple[Taken, Event]:
+    """Return a decision that is given by its id or its number, and the log in which it was made.
+
+    That is an earlier one if the study was edited since then.
+    """
     name = decision if isinstance(decision, str | int) and not isinstance(decision, bool) else None
     number = name if isinstance(name, int) else None
     if isinstance(name, str) and name.isascii() and name.isdecimal() and len(name) < 16:
         number = int(name)
-    found: Event | None = None
-    if number is not None:
-        rows = own.storage.decisions(number - 1, 1)
-        found = rows[0].asked if rows and rows[0].number == number else None
-    elif name is not None:
-        waiting = own.session.open.get(name)
-        found = own.storage.asked(name) or (None if waiting is None else waiting.event)
-    if found is None or not 0 <= decision_number(found["decision"]) < own.session.asked:
-        raise Problem(404, f"there is no decision {brief(decision)} in this study.")
-    return found
+    known = name is not None and (number is None or 0 <= number < own.session.asked)
+    for log in (own.storage, *own.before) if known else ():
+        found = _in_log(log, name, number)
+        if found is not None and decision_number(found["decision"]) < own.session.asked:
+            same = log is own.storage
+            return own if same else own._replace(spec=Spec.from_dict(log.spec), storage=log), found
+    raise Problem(404, f"there is no decision {brief(decision)} in this study.")
+
+
+def _in_log(log: Any, name: Any, number: int | None) -> Event | None:
+    if number is None:
+        return log.asked(name)  # type: ignore[no-any-return]
+    rows = log.decisions(number - 1, 1)
+    return rows[0].asked if rows and rows[0].number == number else None

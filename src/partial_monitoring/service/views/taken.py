@@ -10,8 +10,12 @@ from weakref import WeakKeyDictionary
 from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.model.any_game import Context
+from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.handle import Handle
 
 T = TypeVar("T")
+
+_lock = Lock()
 
 MOST_KEPT = 32
 """Largest number of answers that are kept for a study."""
@@ -26,6 +30,9 @@ class Taken(NamedTuple):
     spec: Spec
     session: Session
     storage: Any
+    """Its log, read through a connection that nobody writes with."""
+    before: tuple[Any, ...] = ()
+    """The logs of the study before it was edited, the latest first."""
 
     def context(self, given: Any = None) -> Context:
         """Return the game of a context; the first one of the game unless one is given."""
@@ -37,13 +44,39 @@ class Taken(NamedTuple):
 
 def taken(hosted: LearnerBase) -> Taken:
     """Return a study as it is now."""
-    return Taken(hosted._spec, hosted._session, hosted._storage)
+    spec, session = hosted._spec, hosted._session
+    storage: Any = hosted._storage
+    database = getattr(hosted, "database", None)
+    if database is None:  # a learner that is not served
+        return Taken(spec, session, storage)
+    reader = reader_of(database)
+    before = tuple(own.through(reader) for own in getattr(hosted, "before", ()))
+    return Taken(spec, session, storage.through(reader), before)
+
+
+_readers: WeakKeyDictionary[Database, Handle] = WeakKeyDictionary()
+
+
+def reader_of(database: Database) -> Handle:
+    """Return the connection through which the views of a database read."""
+    with _lock:
+        found = _readers.get(database)
+        if found is None:
+            found = _readers[database] = database.reader()
+        return found
+
+
+def close_reader(database: Database) -> None:
+    """End the connection through which the views of a database read."""
+    with _lock:
+        found = _readers.pop(database, None)
+    if found is not None:
+        found.close()
 
 
 # -- what was computed for the last event -----------------------------------------------------
 
 _known: WeakKeyDictionary[LearnerBase, dict[Hashable, tuple[int, Any]]] = WeakKeyDictionary()
-_lock = Lock()
 
 
 def remembered(hosted: LearnerBase, name: Hashable, seq: int, compute: Callable[[], T]) -> T:
