@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, RLock, Thread
+from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any
 
 from partial_monitoring.errors import StorageError, unknown_name
 from partial_monitoring.learner.deciding import decide
-from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
 from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
@@ -21,6 +20,7 @@ from partial_monitoring.service.creating import created
 from partial_monitoring.service.editing import Successor
 from partial_monitoring.service.hosted import ARCHIVED, Hosted, editions
 from partial_monitoring.service.problems import Problem, later, log, problem_of
+from partial_monitoring.service.timer import Timer
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.study import read_study, study_name
 
@@ -29,9 +29,6 @@ MOST_WAITING = 2000
 
 PATIENCE = 10.0
 """Seconds that requests have to be answered when the service ends."""
-
-TICK = 1.0
-"""Seconds after which decisions that are due are counted."""
 
 AGAIN = 30.0
 """Seconds after which a study that could not be read is read again."""
@@ -79,6 +76,8 @@ class Engine:
     ----------
     after_commit
         Called with a study and the steps that were stored, in the thread of a committer.
+    timed
+        Called with the seconds that a batch took to be decided and stored.
     new_future, deliver
         What ``submit`` returns, and how a list of answers reaches those who wait: a caller with an
         event loop can wake it once per commit.
@@ -89,16 +88,15 @@ class Engine:
         self.after_commit: list[Listener] = []
         self.new_future: Callable[[], Any] = Future
         self.deliver: Callable[[list[Answer]], None] = delivered
+        self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
-        self._lock = RLock()
+        self._lock, self._loads = RLock(), dict[str, Any]()
         self._closed, self._trouble = False, ""
-        self._committers: dict[str, Committer] = {}
-        self._loading = ThreadPoolExecutor(1, "pm loading")
-        self._ended = Event()
+        self._committers, self._starting = dict[str, Committer](), Lock()
+        self._loading = ThreadPoolExecutor(4, "pm loading")
         collector.tame()
-        self._timer = Thread(target=self._watch, name="pm timer", daemon=True)
-        self._timer.start()
+        self._timer = Timer(self)
 
     # -- studies -------------------------------------------------------------------------------
 
@@ -117,10 +115,10 @@ class Engine:
         if found is not None:
             return found
         with self._lock:
+            own = self._loads.setdefault(name, RLock())
+        with own:
             found = self._studies.get(name)
-            if found is None:
-                found = self._loaded(name)
-            return found
+            return self._loaded(name) if found is None else found
 
     def _loaded(self, name: str) -> Hosted:
         when, problem = self._broken.get(name, (0.0, None))
@@ -257,7 +255,7 @@ class Engine:
         name = "" if shared and not (hosted.slow or hosted.apart) else hosted.name
         found = self._committers.get(name)
         if found is None:
-            with self._lock:
+            with self._starting:
                 found = self._committers.get(name)
                 if found is None:
                     together = self._together if name == "" else None
@@ -268,37 +266,6 @@ class Engine:
     def _together(self) -> Any:
         together = getattr(self.database, "together", None)
         return self.database.handle.transaction() if together is None else together()
-
-    # -- what is due ---------------------------------------------------------------------------
-
-    def _watch(self) -> None:
-        """Once a second, count what is due, and fold what other processes have stored."""
-        while not self._ended.wait(TICK):
-            try:
-                self.tick()
-            except Exception:
-                log.exception("the timer failed")
-
-    def tick(self) -> None:
-        """Count what is due by now, fold what others have stored, collect garbage if idle."""
-        now, busy, versions = self.clock.now(), False, dict[str, int]()
-        if not self.database.handle.owns:
-            versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
-        for hosted in list(self._studies.values()):
-            busy = busy or hosted.scheduled
-            if not hosted.scheduled and hosted.state != ARCHIVED:
-                last = versions.get(hosted.name, hosted.version)
-                if last != hosted.version or self._has_due(hosted, now):
-                    self.submit(hosted.name, "settle", {})
-        if not busy:
-            collector.idle()
-
-    def _has_due(self, hosted: Hosted, now: float) -> bool:
-        """Whether a decision is due."""
-        window, session = hosted.window, hosted._session
-        if window is None or self.clock.halted or not session.open:
-            return False
-        return first_due(hosted._spec, session, now)[1] is not None
 
     # -- who hears of it -----------------------------------------------------------------------
 
@@ -330,6 +297,10 @@ class Engine:
         """Note that a batch could not be stored."""
         self._trouble = problem_of(error).detail
 
+    def tick(self) -> None:
+        """Do what the timer does once a second."""
+        self._timer.tick()
+
     def stored(self) -> None:
         """Note that a batch was stored."""
         self._trouble = ""
@@ -339,8 +310,7 @@ class Engine:
         if self._closed:
             return
         self._closed = True
-        self._ended.set()
-        self._timer.join(PATIENCE)
+        self._timer.stop(PATIENCE)
         self._loading.shutdown()
         until = time.monotonic() + PATIENCE
         while any(own.scheduled for own in self._studies.values()) and time.monotonic() < until:

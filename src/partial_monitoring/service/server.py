@@ -19,6 +19,7 @@ from partial_monitoring.service.limits import LOOPBACK, Hosts, Limits
 from partial_monitoring.service.problems import log
 from partial_monitoring.service.server_process import Server, configured
 from partial_monitoring.service.tokens import Tokens, table_of
+from partial_monitoring.service.watcher import Watcher
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.opened import database_at
 
@@ -87,6 +88,8 @@ class Serving:
             self.first = self._first_token()
             self.engine = Engine(self.database)
             keep(self.engine.close)
+            self.watcher = Watcher(self.engine)
+            keep(self.watcher.close)
             self.app: Application = application(
                 self.engine,
                 self.tokens,
@@ -164,6 +167,7 @@ class Serving:
         self._socket.close()
         self.tokens.close()
         self.app.service.delivery.close()
+        self.watcher.close()
         self.engine.close()
         self.database.close()  # a file writes its log ahead back
 

@@ -104,12 +104,28 @@ class InMemory:
         self._rows[name] = replace(self._rows[name], revoked_at=at)
 
 
+class OfDatabase:
+    """The table of a database."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def create(self, token: Token) -> None:
+        """Add a row."""
+        self._rows.create(token)
+
+    def list(self) -> list[Token]:
+        """Return all rows."""
+        return [Token(*row) for row in self._rows.list()]
+
+    def revoke(self, name: str, at: float) -> None:
+        """Say that a token counts no longer."""
+        self._rows.revoke(name, at)
+
+
 def table_of(database: Any) -> Table:
     """Return the tokens of a database."""
-    return _tables.setdefault(id(database), InMemory())
-
-
-_tables: dict[int, InMemory] = {}
+    return OfDatabase(database.tokens)
 
 
 class Tokens:
