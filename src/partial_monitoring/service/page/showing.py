@@ -7,8 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from partial_monitoring import policies
 from partial_monitoring.errors import PartialMonitoringError
@@ -76,7 +77,7 @@ def _listed(site: Site, user: User) -> dict[str, Any]:
             versions.append((name, hosted.version, hosted.state))
         except (Problem, PartialMonitoringError) as error:
             problem = problem_of(error).detail
-            rows.append({"name": name, "problem": problem})
+            rows.append({"name": name, "path": "", "problem": problem})
             versions.append((name, problem))
     more = len(names) - len(rows)
     return {"studies": rows, "more": more, "tag": versions}
@@ -84,7 +85,10 @@ def _listed(site: Site, user: User) -> dict[str, Any]:
 
 async def one(site: Site, request: Request) -> Response:
     """Show a study."""
-    hosted = await site.hosted(request.path_params["name"])
+    name = request.path_params["name"]
+    if name == "new" and name not in await site.called(site.engine.names):
+        return RedirectResponse("/new", 303, HEADERS)
+    hosted = await site.hosted(name)
     asked = dict(request.query_params)
     parts = ("study_top", "study_now", "study_latest")
     tag = [hosted.name, study.version(hosted), sorted(asked.items())]
@@ -253,6 +257,15 @@ async def classify(site: Site, request: Request) -> Response:
     except (PartialMonitoringError, Problem) as error:
         found = {"problem": forms.capital(str(error))}
     return Response(render.text_of("found", found=found), 200, HEADERS, "text/html")
+
+
+async def missing(site: Site, request: Request) -> Response:
+    """Say that there is no such page, to people."""
+    if "text/html" not in request.headers.get("accept", ""):
+        raise HTTPException(404)
+    return site.page(
+        "message", request, None, 404, title="Not found", detail="There is no page here."
+    )
 
 
 async def static(site: Site, request: Request) -> Response:

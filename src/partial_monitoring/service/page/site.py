@@ -7,6 +7,7 @@ from functools import wraps
 from time import time
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -99,6 +100,8 @@ def shown(site: Site, role: str | None, handler: Handler) -> Callable[..., Any]:
                 name = request.path_params.get("name")
                 request.state.user = await user_of(site.service, request, role, name)
             return await handler(site, request)
+        except HTTPException:
+            raise
         except LoggedOut:
             return to_login(request)
         except Exception as error:

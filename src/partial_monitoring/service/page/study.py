@@ -56,7 +56,9 @@ TITLES = {
 
 
 def path_of(name: str) -> str:
-    """Return the address of a study."""
+    """Return the address of a study; a name with a slash, from a notebook, has none."""
+    if "/" in name:
+        return ""
     return f"/studies/{quote(name, safe='')}"
 
 
@@ -99,13 +101,14 @@ def policy_name(policy: Any) -> str:
 def full(hosted: Any, asked: Mapping[str, str]) -> SimpleNamespace:
     """Return what the page of a study shows; ``asked`` is the query of its address."""
     own = basis(hosted)
-    own.context = asked.get("context") or (own.contexts[0] if own.contexts else None)
+    chosen = asked.get("context") if own.contexts else None
+    own.context = chosen or (own.contexts[0] if own.contexts else None)
     own.filter = "open" if asked.get("show") == "open" else ""
-    own.query = f"?{query(context=asked.get('context'))}" if asked.get("context") else ""
-    page = {"context": asked.get("context"), "show": own.filter, "before": asked.get("before")}
+    own.query = f"?{query(context=chosen)}" if chosen else ""
+    page = {"context": chosen, "show": own.filter, "before": asked.get("before")}
     here = query(**page)
     own.here = f"{own.path}?{here}" if here else own.path
-    own.filtered = lambda show: query(context=asked.get("context"), show=show)
+    own.filtered = lambda show: query(context=chosen, show=show)
     own.paged = lambda before: query(**(page | {"before": before}))
     _counts(own)
     _known(own, hosted)
@@ -421,6 +424,7 @@ def row_of(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a study in the list, from its summary."""
     return {
         "name": known["name"],
+        "path": path_of(known["name"]),
         "problem": "",
         "category": known["category"] or "unknown",
         "decisions": known["decisions"],
