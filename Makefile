@@ -57,6 +57,7 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
 	@$(BIN)/python -m tests.tools.algorithms
+	@$(BIN)/python -m tests.tools.api
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation: site/index.html"
 
@@ -75,7 +76,7 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "Installing the peers into $(VENV); this takes some minutes ..."
-	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
+	$(PIP) install --quiet --editable '.[dev,peers,peers-gp,peers-service]'
 	@touch $@
 
 $(VENV)/.cases: $(VENV)/.dev
@@ -90,7 +91,7 @@ $(VENV)/.serve: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
-	$(PIP) install --quiet --editable '.[docs]'
+	$(PIP) install --quiet --editable '.[docs,serve]'
 	@touch $@
 
 # Compiles once after an installation, not in every process that plays.

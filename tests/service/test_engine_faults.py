@@ -61,6 +61,8 @@ def test_a_commit_that_fails_changes_nothing(
             assert problem.headers["Retry-After"]
             assert not engine.ready
             assert "disk" in engine.why_not
+        engine.tick()
+    assert engine.ready
     assert (str(hosted.status()), hosted.version, len(hosted.open)) == before
     assert (hosted.state, engine.hosted("pricing"), heard) == ("running", hosted, [])
     assert set(versions) == {1}

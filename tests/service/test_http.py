@@ -249,6 +249,7 @@ def test_metrics_are_those_of_prometheus(client: Client) -> None:
     for name in ("pm_plausible_actions", "pm_at_risk", "pm_regret_estimate", "pm_open_decisions"):
         assert f'{name}{{study="pricing"}}' in values
     assert 'pm_alarm{study="pricing",kind="misfit"}' in values
+    assert float(values["pm_commit_seconds_count"]) > 0
     named = {own.split()[2] for own in lines if own.startswith("# TYPE")}
     samples = {own.partition("{")[0].partition(" ")[0] for own in values}
     endings = ("_bucket", "_sum", "_count")

@@ -11,8 +11,9 @@ import pytest
 
 from partial_monitoring.learner.alarms.watch import Watch
 from partial_monitoring.service import views
-from partial_monitoring.service.charts import KEPT, MOST_POINTS, Point, thinned
+from partial_monitoring.service.charts import KEPT, Point, thinned
 from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.views.tracing import MOST_POINTS
 from partial_monitoring.service.watcher import Watcher
 from partial_monitoring.service.watching import Watching, watching
 from partial_monitoring.storage.opened import database_at
@@ -254,3 +255,35 @@ def test_few_points_are_kept_whatever_the_size() -> None:
     assert points[-1].seq == 19_999
     gaps = np.diff([own.at for own in points])
     assert gaps.max() < 20_000 * 60 / 50
+
+
+def test_a_start_reads_only_what_is_new(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.create()
+    service.play(200, lambda a: 0.5)
+    service.stop()
+    read: list[int] = []
+    own = Watching._read
+
+    def counted(self: Any, log: Any, event: Any) -> None:
+        read.append(event["seq"])
+        own(self, log, event)
+
+    monkeypatch.setattr(Watching, "_read", counted)
+    service.start()
+    service.play(10, lambda a: 0.5)
+    check_watch(service)
+    assert len(read) <= 20
+
+
+def test_what_is_stored_of_charts_may_be_lost(service: Service) -> None:
+    service.create()
+    service.play(50, lambda a: 0.5)
+    service.stop()
+    service.start()
+    study = service.hosted.study
+    study.forget_traces([own.seq for own in study.traces()])
+    service.stop()
+    service.start()
+    service.play(20, lambda a: 0.5)
+    check_watch(service)
+    assert views.trace(service.hosted)["points"][-1]["decisions"] == 70

@@ -197,7 +197,9 @@ class Learner(LearnerOfPast):
             whole_number("count", count, at_least=1, at_most=MOST_ASKED)
         if available is not None:
             available = items("available", available, " of actions")
-        time, made, events = seconds(now), list[Any](), list[Event]()
+        made: list[Any] = []
+        events: list[Event] = []
+        time = seconds(now)
         request = {"context": context, "available": available, "now": time}
         with self._turn(), self._spec.patience:
             request["token"], session = self._token, self._session
@@ -390,4 +392,4 @@ class RemoteLearner(Client, Learner):
 
 def _are_several(decision: Any) -> TypeGuard[Sequence[Named]]:
     """Whether decisions are given as a list."""
-    return isinstance(decision, Sequence) and not isinstance(decision, (Decision, str))
+    return not isinstance(decision, (Decision, str)) and isinstance(decision, Sequence)

@@ -130,9 +130,9 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     if step.vector is None:
         return spec.start.state if step.event["kind"] == "reset" else state
     context, played = step.context, np.array([step.context.outer(step.action)])
-    options = dict(context.options)
+    options = context.options
     if step.probability is not None and spec.pending is not None:
-        options |= drawn_with(spec.policy, np.array([step.probability]))
+        options = {**options, **drawn_with(spec.policy, np.array([step.probability]))}
     for vector, often, weight, of in step.shown:
         if of is None:
             seen = played, vector[None], often, weight
@@ -172,16 +172,17 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         if event.get("due") and "held" not in waiting[event["decision"]].event:
             due = decision_number(event["decision"]) + 1
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
-    for vector, often, _, of in step.shown:
+    shown = step.shown
+    for vector, often, _, of in shown:
         told += often
         if of is None:
-            shown, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
-            counts = counts.added(of_log(where, context), action, shown, often)
+            seen, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
+            counts = counts.added(of_log(where, context), action, seen, often)
         else:
             counts = counts._replace(others=counts.others + often)
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    repeated = session.repeated + told - session.told - bool(step.shown)
+    repeated = session.repeated + told - session.told - bool(shown)
     known = {"state": state, "told": told, "open": waiting, "counts": counts, "due": due}
     return session._replace(seq=session.seq + 1, repeated=repeated, **known)
 

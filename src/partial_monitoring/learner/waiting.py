@@ -33,9 +33,10 @@ class Waiting(NamedTuple):
     @property
     def key(self) -> Key:
         """What its context is found by."""
-        name, logged = self.context.name, self.event.get("context")
+        name = self.context.name
         if name is None or isinstance(name, str):
             return name
+        logged = self.event.get("context")
         return logged if isinstance(logged, Unlisted) else Unlisted(name)
 
 
@@ -152,6 +153,8 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
         Listed contexts come first, in the order of the game.
         """
+        if len(self._contexts) == 1:
+            return [own.pending() for own in self._contexts.values()]
         listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
         listed.sort(key=lambda own: own.number)
         keys = [key for key in self._contexts if isinstance(key, Unlisted)]
@@ -162,9 +165,10 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         key = own.key
         known: InContext | None = self._contexts.get(key)
         context, actions = (own.context, {}) if known is None else (known.context, known.actions)
-        counts = {**actions, own.action: actions.get(own.action, 0) + step}
-        if counts[own.action] == 0:
+        count = actions.get(own.action, 0) + step
+        counts = {**actions, own.action: count}
+        if not count:
             del counts[own.action]
-        if not counts:
-            return self._contexts.without(key)
+            if not counts:
+                return self._contexts.without(key)
         return self._contexts.with_item(key, InContext(context, counts))

@@ -55,6 +55,7 @@ class Service:
     def begin(self) -> None:
         """Answer in the loop that runs."""
         self.begun = True
+        self.engine.timed = self.metrics.committed
         self.delivery.begin(self.engine)
 
     @property

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -64,8 +65,8 @@ class Delivery:
         self.deliver(answers)
         self._batched(len(answers))
 
-    def deliver(self, answers: Iterable[tuple[Any, Any, Problem | None]]) -> None:
-        """Let the loop hand over answers: futures, results and problems; from another thread."""
+    def deliver(self, answers: Iterable[tuple[Any, Any, BaseException | None]]) -> None:
+        """Let the loop hand over answers: futures, results and errors; from another thread."""
         assert self._loop is not None
         with suppress(RuntimeError):  # nobody waits when the loop has ended
             self._loop.call_soon_threadsafe(_hand_over, answers)
@@ -75,21 +76,19 @@ class Delivery:
         if self._reading >= self._most:
             raise later("too many requests are waiting.")
         self._reading += 1
-        answer = self.new()
-
-        def hand(done: Future[Any]) -> None:
-            if not done.cancelled():
-                error = done.exception()
-                self.deliver([(answer, None if error else done.result(), error)])  # type: ignore[list-item]
-
-        future = self._threads.submit(call, *given)
-        future.add_done_callback(hand)
+        answer, future = self.new(), self._threads.submit(call, *given)
+        future.add_done_callback(partial(self._called, answer))
         try:
             return result(await answer)
         finally:
             future.cancel()  # if it has not begun by now
             self._reading -= 1
             del future, answer  # see ``result``
+
+    def _called(self, answer: asyncio.Future[Any], done: Future[Any]) -> None:
+        if not done.cancelled():
+            error = done.exception()
+            self.deliver([(answer, None if error else done.result(), error)])
 
     def _sweep(self) -> None:
         """End what has waited too long."""

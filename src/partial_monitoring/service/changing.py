@@ -94,6 +94,8 @@ def _each(
 
 def _closing(draft: Draft, session: Session, name: Any) -> Event:
     """Return the event that closed a decision which is not open."""
+    if not isinstance(name, str) and type(name) is not int:
+        raise InvalidInput(f"decision must be the id of one; got {brief(name)}.")
     closing = draft.closing(name)
     if closing is None and not was_given_out(session.tokens, session.asked, name):
         raise Problem(404, f"decision {brief(name)} is not one of study {draft.hosted.name!r}.")

@@ -15,15 +15,21 @@ import numpy as np
 
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.service.hosted import Hosted
-from partial_monitoring.service.views.tracing import point
+from partial_monitoring.service.views.tracing import MOST_POINTS, point
 from partial_monitoring.service.watching import Watching
 
-MOST_POINTS, KEPT = 500, 400
-"""Largest number of points, and how many are kept when it is reached."""
+KEPT = 400
+"""How many points are kept when there are too many."""
 
 PER_DECADE = 50
 
 MINUTE = 60.0
+
+MANY = 10 * MOST_POINTS
+"""Largest number of points that are read."""
+
+AGAIN = 50
+"""Number of points after which those that are stored are counted again."""
 
 LATEST = 40
 """Number of points that are never left out: the last ones."""
@@ -44,12 +50,13 @@ class Chart:
         self._study = study
         self._points: list[Point] | None = None
         self._with_state: list[int] = []
+        self._drawn = 0
 
     def state(self, spec: Spec, version: int) -> Mapping[str, Any] | None:
         """Return what the watch of a study knew last, if that is stored and of the same spec."""
         found = None
         self._points, self._with_state = [], []
-        for seq, at, body in self._study.traces():
+        for seq, at, body in self._study.traces(limit=MANY):
             self._points.append(Point(seq, at, body["decisions"]))
             own = body.get("state")
             if own is not None:
@@ -73,16 +80,15 @@ class Chart:
         if self._points is None:
             self.state(hosted._spec, 0)
         assert self._points is not None
-        session = hosted._session
-        known = bool(self._points) and session.seq == self._points[-1].seq
-        if known if save else not self.is_due(session.asked, session.seq, now):
-            return known
-        if not session.seq:
+        seq, asked = hosted._session.seq, hosted._session.asked
+        if save and self._with_state[-1:] == [seq]:
+            return True
+        if not seq or not (save or self.is_due(asked, seq, now)):
             return False
         body = point(hosted, watching)
         seq = body.pop("seq")
-        state = {"state": watching.to_dict()} if save else {}
-        self._study.trace(seq, now, body | state)
+        self._study.trace(seq, now, body | ({"state": watching.to_dict()} if save else {}))
+        self._points = [own for own in self._points if own.seq != seq]
         self._points.append(Point(seq, now, body["decisions"]))
         if save:
             self._strip(seq)
@@ -91,13 +97,22 @@ class Chart:
 
     def _strip(self, latest: int) -> None:
         """Leave out what the watch knew at earlier points."""
-        for seq, at, body in self._study.traces() if self._with_state else ():
+        for seq, at, body in self._study.traces(limit=MANY) if self._with_state else ():
             if seq in self._with_state and seq != latest:
                 self._study.trace(seq, at, {key: body[key] for key in body if key != "state"})
         self._with_state = [latest]
 
     def _thin(self) -> None:
-        """Leave out points that are close to others, if there are too many."""
+        """Leave out points that are close to others, if there are too many.
+
+        Other processes draw as well, so that what is stored is counted from time to time.
+        """
+        self._drawn += 1
+        if self._drawn % AGAIN == 0:
+            self._points = [
+                Point(seq, at, body["decisions"])
+                for seq, at, body in self._study.traces(limit=MANY)
+            ]
         assert self._points is not None
         if len(self._points) > MOST_POINTS:
             kept = thinned(self._points, KEPT)

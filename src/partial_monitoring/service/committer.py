@@ -109,11 +109,12 @@ class Committer:
             left -= len(found)
             if found:
                 taken.append((hosted, found))
-        stored: list[Draft] = []
+        stored, begun = list[Draft](), perf_counter()
         answers = self._committed(taken, stored)
         for hosted in chosen:
             self._engine.reschedule(hosted)
         self._engine.deliver(answers)
+        self._engine.timed(perf_counter() - begun)
         for draft in stored:
             self._engine.announce(draft.hosted, draft.steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -43,14 +44,13 @@ def created(database: Database, given: dict[str, Any], actor: str) -> None:
         )
     key_of(given)
     spec = spec_from(given)
-    settings, written = checked_settings(given.get("settings", {}), spec.game), spec.to_dict()
-    if name in database.names():
-        study = database.study(name)
-        if given.get("key") is None or study is None or study.spec != written:
-            raise Problem(409, f"there is a study {name!r} already.")
-    else:
-        study = database.study(name, written)
-    if study is not None and not study.version:  # the same again, as long as nothing has happened
+    settings = checked_settings(given.get("settings", {}), spec.game)
+    written = json.loads(json.dumps(spec.to_dict()))
+    new = name not in database.names()
+    study = database.study(name, written)
+    if study is None or study.spec != written or not (new or given.get("key") is not None):
+        raise Problem(409, f"there is a study {name!r} already.")
+    if not study.version:  # also for the same request again, as long as nothing has happened
         study.set(settings=settings | {"created_by": actor})
 
 

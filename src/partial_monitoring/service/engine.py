@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from types import MappingProxyType
 from typing import Any
 
@@ -79,6 +79,8 @@ class Engine:
     ----------
     after_commit
         Called with a study and the steps that were stored, in the thread of a committer.
+    timed
+        Called with the seconds that a batch took to be decided and stored.
     new_future, deliver
         What ``submit`` returns, and how a list of answers reaches those who wait: a caller with an
         event loop can wake it once per commit.
@@ -89,12 +91,13 @@ class Engine:
         self.after_commit: list[Listener] = []
         self.new_future: Callable[[], Any] = Future
         self.deliver: Callable[[list[Answer]], None] = delivered
+        self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
-        self._lock = RLock()
+        self._lock, self._loads = RLock(), dict[str, Any]()
         self._closed, self._trouble = False, ""
-        self._committers: dict[str, Committer] = {}
-        self._loading = ThreadPoolExecutor(1, "pm loading")
+        self._committers, self._starting = dict[str, Committer](), Lock()
+        self._loading = ThreadPoolExecutor(4, "pm loading")
         self._ended = Event()
         collector.tame()
         self._timer = Thread(target=self._watch, name="pm timer", daemon=True)
@@ -117,10 +120,10 @@ class Engine:
         if found is not None:
             return found
         with self._lock:
+            own = self._loads.setdefault(name, RLock())
+        with own:
             found = self._studies.get(name)
-            if found is None:
-                found = self._loaded(name)
-            return found
+            return self._loaded(name) if found is None else found
 
     def _loaded(self, name: str) -> Hosted:
         when, problem = self._broken.get(name, (0.0, None))
@@ -257,7 +260,7 @@ class Engine:
         name = "" if shared and not (hosted.slow or hosted.apart) else hosted.name
         found = self._committers.get(name)
         if found is None:
-            with self._lock:
+            with self._starting:
                 found = self._committers.get(name)
                 if found is None:
                     together = self._together if name == "" else None
@@ -282,8 +285,15 @@ class Engine:
     def tick(self) -> None:
         """Count what is due by now, fold what others have stored, collect garbage if idle."""
         now, busy, versions = self.clock.now(), False, dict[str, int]()
-        if not self.database.handle.owns:
-            versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
+        try:
+            if self._trouble:
+                _probe(self.database)
+                self.stored()
+            if not self.database.handle.owns:
+                versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
+        except StorageError as error:
+            self.failed(error)
+            return
         for hosted in list(self._studies.values()):
             busy = busy or hosted.scheduled
             if not hosted.scheduled and hosted.state != ARCHIVED:
@@ -367,6 +377,12 @@ def delivered(answers: list[Answer]) -> None:
             future.set_result(result)
         else:
             future.set_exception(problem)
+
+
+def _probe(database: Database) -> None:
+    """Write something that changes nothing, to see whether the database can be used."""
+    with database.handle.transaction():
+        database.handle.run("UPDATE pm_meta SET value = value WHERE key = 'schema'")
 
 
 def _is_heavy(verb: str, arguments: Any) -> bool:

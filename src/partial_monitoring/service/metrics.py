@@ -72,7 +72,7 @@ class Metrics:
         self._engine, self._lock = engine, Lock()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._tells: Counter[str] = Counter()
-        self.commits, self._sizes = Histogram(SECONDS), Histogram(SIZES)
+        self._commits, self._sizes = Histogram(SECONDS), Histogram(SIZES)
         self._timed = {"ask": Histogram(SECONDS), "tell": Histogram(SECONDS)}
 
     def counted(self, verb: str, status: int, seconds: float) -> None:
@@ -86,6 +86,11 @@ class Metrics:
         """Count answers that came together."""
         with self._lock:
             self._sizes.observe(count)
+
+    def committed(self, seconds: float) -> None:
+        """Note how long it took to decide and store a batch; in any thread."""
+        with self._lock:
+            self._commits.observe(seconds)
 
     def told(self, results: Iterable[Mapping[str, Any]]) -> None:
         """Count what became of answers."""
@@ -104,7 +109,7 @@ class Metrics:
         histograms = {
             "pm_ask_seconds": self._timed["ask"],
             "pm_tell_seconds": self._timed["tell"],
-            "pm_commit_seconds": self.commits,
+            "pm_commit_seconds": self._commits,
             "pm_batch_size": self._sizes,
         }
         for name, histogram in histograms.items():

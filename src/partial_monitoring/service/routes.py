@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from partial_monitoring.errors import brief, listed
 from partial_monitoring.service.app_answer import Answer, data
 from partial_monitoring.service.app_call import Call, Handler, Route
+from partial_monitoring.service.arguments import LONGEST_KEY, key_of
 from partial_monitoring.service.body import an_object, read, rows_of
 from partial_monitoring.service.limits import study_name
 from partial_monitoring.service.problems import Problem
@@ -15,14 +17,28 @@ from partial_monitoring.service.routes_read import READS, summary_of
 
 STUDY: Final = "/v1/studies/{study}"
 PATCHED: Final = ("state", "settings", "reason")
+TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,18})(?:-[a-z_]+)?"')
+"""The ETag of a study, which begins with its version."""
 STATES: Final = {"paused": "pause", "running": "resume"}
 
 
 async def given(service: Any, call: Call) -> dict[str, Any]:
     """Return the object that the body of a request is, with the key of its header."""
     found = an_object(await read(call.receive, call.headers, service.limits.body), service.limits)
-    if (key := call.headers.get(b"idempotency-key")) is not None:
-        found.setdefault("key", key.decode("latin-1"))
+    return with_key(found, call)
+
+
+def with_key(found: dict[str, Any], call: Call) -> dict[str, Any]:
+    """Return the entries of a request, with the key of its header."""
+    given = call.headers.get(b"idempotency-key")
+    if given is None:
+        return found
+    key = given.decode("latin-1")
+    if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
+        said = f"Idempotency-Key must be a text of 1 to {LONGEST_KEY} letters"
+        raise Problem(422, f"{said}; got {brief(key)}.")
+    if found.setdefault("key", key) != key:
+        raise Problem(422, f"key must be that of the header; got {brief(found['key'])}.")
     return found
 
 
@@ -48,19 +64,17 @@ async def history(service: Any, call: Call) -> Answer:
     rows = await service.delivery.called(
         rows_of, body, call.header(b"content-type"), service.limits
     )
-    if (key := call.headers.get(b"idempotency-key")) is not None:
-        rows.setdefault("key", key.decode("latin-1"))
-    return data(await service.done(call, "history", rows))
+    return data(await service.done(call, "history", with_key(rows, call)))
 
 
 async def edit(service: Any, call: Call) -> Answer:
     """Let a study go on with another game or policy, if it is as the caller knows it."""
     found = await given(service, call)
-    if (match := call.header(b"if-match")) and match != "*":
-        version = match.removeprefix("W/").strip('"').partition("-")[0]
-        if not (version.isascii() and version.isdigit() and len(version) < 19):
-            raise Problem(422, f"If-Match must be the ETag of a study; got {brief(match)}.")
-        found.setdefault("if_version", int(version))
+    if b"if-match" in call.headers and (given_tag := call.header(b"if-match")) != "*":
+        match = TAG.fullmatch(given_tag)
+        if match is None:
+            raise Problem(422, f"If-Match must be the ETag of a study; got {brief(given_tag)}.")
+        found.setdefault("if_version", int(match[1]))
     return data(await service.done(call, "edit", found))
 
 
@@ -82,6 +96,7 @@ async def patch(service: Any, call: Call) -> Answer:
     """Change the settings of a study, pause it or let it go on."""
     found = await given(service, call)
     more = {name: found.pop(name) for name in ("reason",) if found.get(name) is not None}
+    key_of(found)
     found.pop("key", None)  # to do it twice changes nothing
     unknown = [name for name in found if name not in PATCHED]
     if unknown or not found:

@@ -31,7 +31,6 @@ async def tokens(service: Any, call: Call) -> Answer:
 async def new_token(service: Any, call: Call) -> Answer:
     """Create a token, whose secret is shown this once."""
     given = an_object(await read(call.receive, call.headers, service.limits.body), service.limits)
-    given = {name: own for name, own in given.items() if own is not None}
     if unknown := [name for name in given if name not in TOKEN]:
         raise Problem(
             422, f"the body must have role, study, label, expires_at; got {listed(unknown)}."

@@ -21,6 +21,7 @@ from partial_monitoring.service.charts import Chart
 from partial_monitoring.service.engine import Engine
 from partial_monitoring.service.hosted import Hosted
 from partial_monitoring.service.problems import Problem, log
+from partial_monitoring.service.views.taken import close_reader, taken
 from partial_monitoring.service.watching import Watching, watched_by
 
 OFTEN = 1.0
@@ -148,7 +149,7 @@ class Watcher:
         """Move on by what is stored; whether that was all."""
         with self._changed:
             steps, own.waiting = own.waiting, []
-        watching, study = own.watching, own.hosted.study
+        watching, study = own.watching, taken(own.hosted).storage
         for step in steps:
             seq = step.event["seq"]
             if seq > watching.seq + 1 and not self._read(watching, study, seq - 1):
@@ -222,3 +223,4 @@ class Watcher:
         self._thread.join()
         self.flush()
         self._engine.after_commit.remove(self._listen)
+        close_reader(self._engine.database)

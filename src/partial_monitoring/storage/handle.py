@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Protocol
 
+from partial_monitoring.storage.rows import EventRow
+
 Row = tuple[Any, ...]
+
+STUDY = "SELECT version, state, settings, created_at FROM pm_study WHERE id ="
+"""What a turn begins with."""
 
 
 class Together(Protocol):
@@ -29,8 +34,6 @@ class Handle(ABC):
 
     dialect: ClassVar[str]
     """The folder of its scripts."""
-    locking: ClassVar[str] = ""
-    """What a query ends with whose row nobody else may change until the transaction ends."""
     address: str
     """Of the database, without a password."""
     owns: bool = False
@@ -42,9 +45,19 @@ class Handle(ABC):
     def transaction(self) -> AbstractContextManager[None]:
         """In which statements are all done or none; one inside another is part of it."""
 
-    def turn(self) -> AbstractContextManager[None]:
-        """In which a study is read, decided on and appended to, with others kept out."""
-        return self.transaction()
+    @abstractmethod
+    def turn(self, number: int) -> AbstractContextManager[list[Row] | None]:
+        """In which a study is read, decided on and appended to, with others kept out.
+
+        It gives the row of the study, if others may have changed it and it was read therefore.
+        """
+
+    @abstractmethod
+    def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
+        """In a transaction: append events to a study; False if they do not follow its last one.
+
+        ``last``: the turn ends with it, if this is one.
+        """
 
     def alone(self) -> AbstractContextManager[None]:
         """In a transaction: one in which nobody else makes or changes tables."""

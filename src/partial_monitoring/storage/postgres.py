@@ -9,9 +9,10 @@ Needs psycopg, which is imported when an address of PostgreSQL is opened.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from threading import RLock
@@ -22,7 +23,8 @@ from weakref import WeakValueDictionary, finalize
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage import migrations
 from partial_monitoring.storage.database import Database
-from partial_monitoring.storage.handle import Handle, Row
+from partial_monitoring.storage.handle import STUDY, Handle, Row
+from partial_monitoring.storage.rows import COLUMNS, EventRow
 from partial_monitoring.storage.study import Study
 from partial_monitoring.validation import brief
 
@@ -45,6 +47,24 @@ SETTINGS = "; ".join(
 )
 """What a connection begins with, unless its address or its server says otherwise."""
 
+_TYPES = "seq bigint, at bigint, kind text, decision text, slot smallint, body text, number bigint"
+
+PREPARED = f"""
+PREPARE pm_turn (bigint) AS {STUDY} $1 FOR UPDATE;
+PREPARE pm_append (bigint, bigint, bigint, json) AS
+  WITH moved AS (
+    UPDATE pm_study SET version = $1 WHERE id = $2 AND version = $3 RETURNING id
+  )
+  INSERT INTO pm_event (study_id, {COLUMNS})
+  SELECT moved.id, {COLUMNS.replace("body", "body::json")}
+  FROM moved, json_to_recordset($4) AS row ({_TYPES}, key text, actor text)
+"""
+"""What a turn begins and ends with, each sent with BEGIN or COMMIT in one message: two round trips.
+
+(With a pipeline, whose messages are several, a process that is frozen between them would hold the
+study for ever: the server does not count that as idle. JSON is read several times faster than
+arrays, or a value for each cell, are sent.)"""
+
 READ_ONLY = "SET default_transaction_read_only = on"
 
 TABLES = 0x706D
@@ -55,7 +75,6 @@ class Connection(Handle):
     """A connection, opened when it is needed, and again after it was lost."""
 
     dialect = "postgres"
-    locking = " FOR UPDATE"
 
     def __init__(self, given: str, *, writes: bool = True) -> None:
         self._given, self.address = given, shown(given)
@@ -63,30 +82,57 @@ class Connection(Handle):
         self._driver = driver()
         self._own: Any = None
         self._finish: Any = None
+        self._prepared = False
         self._renew()
         _all[id(self)] = self
 
     def _renew(self) -> None:
-        self._lock, self._depth = RLock(), 0
+        self._lock, self._depth, self._committed = RLock(), 0, False
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._transaction()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def turn(self, number: int) -> Iterator[list[Row] | None]:
+        rows: list[Row] = []
+        with self._transaction(f"BEGIN; EXECUTE pm_turn ({number:d})", rows):
+            yield rows
+
+    @contextmanager
+    def _transaction(self, begin: str = "BEGIN", rows: list[Row] | None = None) -> Iterator[None]:
+        """Commit at the end; ``rows`` take the result of what it begins with after BEGIN."""
         with self._lock:
             if self._depth:
                 yield
                 return
-            self._first("BEGIN")
-            self._depth = 1
+            self._committed = False
             try:
+                found = self._first(begin, prepared=rows is not None)
+                self._depth = 1
+                if rows is not None:
+                    found.nextset()
+                    rows += found.fetchall()
                 yield
-                with self._reporting():
-                    self._begun.execute("COMMIT")
+                if not self._committed:
+                    with self._reporting():
+                        self._begun.execute("COMMIT")
             except BaseException:
                 with suppress(self._driver.Error, StorageError):
                     self._begun.execute("ROLLBACK")
                 raise
             finally:
                 self._depth = 0
+
+    def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
+        end = b"; COMMIT" if last else b""
+        move = rows[-1].seq, number, rows[0].seq - 1
+        text = json.dumps([row._asdict() for row in rows]).encode()
+        with self._reporting():
+            own = self._begun
+            literal = bytes(self._driver.pq.Escaping(own.pgconn).escape_literal(text))
+            done = own.execute(b"EXECUTE pm_append (%d, %d, %d, %b)%b" % (*move, literal, end))
+            self._committed = last
+            return int(done.rowcount) == len(rows)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -131,17 +177,23 @@ class Connection(Handle):
                 self._finish()
             self._own = None
 
-    def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
+    def _first(self, sql: str, values: Sequence[Any] = (), *, prepared: bool = False) -> Any:
         """Run a statement outside of a transaction; once more if the connection was lost."""
         fresh = self._own is None
         try:
-            with self._reporting():
-                return self._connected().execute(_marked(sql), values)
+            return self._tried(sql, values, prepared)
         except StorageError:
             if fresh or self._own is not None:
                 raise
+        return self._tried(sql, values, prepared)
+
+    def _tried(self, sql: str, values: Sequence[Any], prepared: bool) -> Any:
         with self._reporting():
-            return self._connected().execute(_marked(sql), values)
+            own = self._connected()
+            if prepared and not self._prepared:
+                own.execute(PREPARED)
+                self._prepared = True
+            return own.execute(_marked(sql), values or None)
 
     @property
     def _begun(self) -> Any:
@@ -154,7 +206,7 @@ class Connection(Handle):
         if self._own is None:
             own = self._driver.connect(self._given, autocommit=True, connect_timeout=CONNECT)
             own.adapters.register_loader("json", self._driver.types.string.TextLoader)
-            self._own, self._finish = own, finalize(self, own.close)
+            self._own, self._finish, self._prepared = own, finalize(self, own.close), False
             own.execute(self._settings)
         return self._own
 

@@ -24,6 +24,7 @@ from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage import migrations, owner
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.handle import Handle, Row
+from partial_monitoring.storage.rows import COLUMNS, EventRow
 from partial_monitoring.storage.study import Study
 from partial_monitoring.storage.turns import Group
 from partial_monitoring.validation import brief, file_path
@@ -32,6 +33,11 @@ PREFIX = "sqlite:///"
 
 SYNCHRONOUS = ("full", "normal")
 """Whether a commit waits for the disk; with "normal", a power failure may lose the last ones."""
+
+
+MOVE = "UPDATE pm_study SET version = ? WHERE id = ? AND version = ?"
+
+INSERT = f"INSERT INTO pm_event (study_id, {COLUMNS}) VALUES (?{', ?' * len(EventRow._fields)})"
 
 
 class Connection(Handle):
@@ -65,8 +71,15 @@ class Connection(Handle):
                 self._own.close()
                 raise
 
-    def turn(self) -> AbstractContextManager[None]:
+    def turn(self, number: int) -> AbstractContextManager[None]:
         return nullcontext()  # this process is the only one that writes
+
+    def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
+        if self.run(MOVE, (rows[-1].seq, number, rows[0].seq - 1)) != 1:
+            return False
+        with self._reporting():
+            self._own.executemany(INSERT, [(number, *row) for row in rows])
+        return True
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

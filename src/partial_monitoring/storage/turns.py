@@ -18,10 +18,8 @@ from weakref import WeakValueDictionary
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.storage.base import Snapshot
-from partial_monitoring.storage.handle import Handle
-from partial_monitoring.storage.rows import COLUMNS, EventRow
-
-INSERT = f"INSERT INTO pm_event (study_id, {COLUMNS}) VALUES (?{', ?' * len(EventRow._fields)})"
+from partial_monitoring.storage.handle import STUDY, Handle, Row
+from partial_monitoring.storage.rows import EventRow
 
 Call = Callable[[], None]
 
@@ -89,8 +87,8 @@ class Turns:
                     raise
                 return
             try:
-                with self._handle.turn():
-                    self._begin()
+                with self._handle.turn(self._number) as rows:
+                    self._begin(rows)
                     yield self._end
                     self._write()
             except BaseException:
@@ -117,15 +115,15 @@ class Turns:
 
     # -- from the beginning to the end of the outermost one ------------------------------------
 
-    def _begin(self) -> None:
-        if self._last is None or not self._handle.owns:
-            self._last = self._read(self._handle.locking)
+    def _begin(self, rows: list[Row] | None = None) -> None:
+        if rows is not None or self._last is None or not self._handle.owns:
+            self._last = self._read(rows)
         self._end, self._owner = self._last, get_ident()
 
-    def _read(self, locking: str = "") -> int:
-        """Read the row of the study; return the number of the last event."""
-        sql = f"SELECT version, state, settings, created_at FROM pm_study WHERE id = ?{locking}"
-        rows = self._handle.rows(sql, (self._number,))
+    def _read(self, rows: list[Row] | None = None) -> int:
+        """Read the row of the study, if it was not; return the number of the last event."""
+        if rows is None:
+            rows = self._handle.rows(f"{STUDY} ?", (self._number,))
         if not rows:
             raise StorageError(f"{self._where}: was deleted.")
         version, state, settings, created = rows[0]
@@ -133,6 +131,8 @@ class Turns:
         return int(version)
 
     def _read_settings(self, text: str) -> dict[str, Any]:
+        if text == "{}":
+            return {}
         with suppress(ValueError, RecursionError):
             found = json.loads(text)
             if isinstance(found, dict):
@@ -158,24 +158,19 @@ class Turns:
     def _changed(self) -> bool:
         return bool(self._rows or self._also)
 
-    def _write(self) -> None:
+    def _write(self, *, grouped: bool = False) -> None:
         """Write what was collected, in one transaction."""
         if not self._changed:
             return
         with self._handle.transaction():
-            if self._rows:
-                moved = self._handle.run(
-                    "UPDATE pm_study SET version = ? WHERE id = ? AND version = ?",
-                    (self._end, self._number, self._end - len(self._rows)),
-                )
-                if moved != 1:
-                    raise StorageError(
-                        f"{self._where}: another learner has appended events up to number "
-                        f"{self._read()}; they are read now, so try again."
-                    )
-                self._handle.many(INSERT, [(self._number, *row) for row in self._rows])
             for sql, values in self._also:
                 self._handle.run(sql, values)
+            last = not (grouped or self._also)
+            if self._rows and not self._handle.append(self._number, self._rows, last=last):
+                raise StorageError(
+                    f"{self._where}: another learner has appended events up to number "
+                    f"{self._read()}; they are read now, so try again."
+                )
 
     def _stored(self) -> None:
         self._last, self._owner = self._end, 0
@@ -269,7 +264,7 @@ class Group:
             if any(own._changed for own in self._turns):
                 with self._handle.transaction():
                     for own in self._turns:
-                        own._write()
+                        own._write(grouped=True)
         except BaseException:
             for own in reversed(self._turns):
                 own._lost()

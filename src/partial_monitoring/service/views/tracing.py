@@ -11,6 +11,9 @@ from partial_monitoring.service.views.plainly import plainly
 from partial_monitoring.service.views.taken import taken
 from partial_monitoring.service.watching import Watching, watching
 
+MOST_POINTS = 500
+"""Largest number of points of a study."""
+
 MOST_ACTIONS = 30
 """Largest number of actions in a point."""
 
@@ -55,7 +58,7 @@ def trace(hosted: LearnerBase) -> dict[str, Any]:
     """Return the points of the charts, with one as it is now, over the same actions."""
     own, now = taken(hosted), point(hosted, watching(hosted))
     last = now.pop("seq")
-    rows = [row for row in own.storage.traces() if row[0] < last]
+    rows = [row for row in own.storage.traces(limit=MOST_POINTS) if row[0] < last]
     rows.append((last, max([own.session.time or 0.0, *(at for _, at, _ in rows)]), now))
     labels = _labels(hosted, [body for *_, body in rows])
     points = [{"seq": seq, "at": at} | _over(labels, body) for seq, at, body in rows]
