@@ -38,18 +38,18 @@ def test_a_commit_that_fails_changes_nothing(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, hosted = asked(engine, key="first"), engine.hosted("pricing")
-    connection, heard, versions = engine.database.handle, list[Any](), list[int]()
-    many = connection.many
+    write, heard, versions = Turns._write, list[Any](), list[int]()
 
-    def fail(*given: Any) -> None:
-        many(*given)
-        versions.append(hosted.version)
-        raise StorageError("the disk is full.")
+    def fail(self: Turns, **given: Any) -> None:
+        with self._handle.transaction():
+            write(self, grouped=True)
+            versions.append(hosted.version)
+            raise StorageError("the disk is full.")
 
     engine.after_commit.append(lambda *given: heard.append(given))
     before = str(hosted.status()), hosted.version, len(hosted.open)
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "many", fail)
+        patch.setattr(Turns, "_write", fail)
         for verb, arguments in (
             ("ask", {"key": "second"}),
             ("tell", {"decision": own["id"], "observation": "yes"}),
@@ -78,8 +78,8 @@ def test_a_commit_whose_outcome_is_unknown_is_read(
 ) -> None:
     own, hosted, write = asked(engine), engine.hosted("pricing"), Turns._write
 
-    def fail(self: Turns) -> None:
-        write(self)
+    def fail(self: Turns, **given: Any) -> None:
+        write(self, **given)
         raise StorageError("the connection was lost.")
 
     hosted.slow = True  # with commits of its own
@@ -167,9 +167,9 @@ def test_requests_of_all_studies_share_a_commit(
     gate, written, write = _blocked(engine), list[int](), Turns._write
     futures = [engine.submit(name, "ask", {}) for name in ("pricing", "other") * 20]
 
-    def count(self: Turns) -> None:
+    def count(self: Turns, **given: Any) -> None:
         written.append(len(self._rows))
-        write(self)
+        write(self, **given)
 
     monkeypatch.setattr(Turns, "_write", count)
     gate.set()

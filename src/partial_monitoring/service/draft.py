@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from partial_monitoring.learner.step import Step
 from partial_monitoring.service.clock import APART
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import brief, real_number
+
+ID = re.compile(r"[A-Za-z0-9]+-[0-9]{1,19}")
+"""What the id of a decision looks like."""
 
 
 class Draft:
@@ -91,6 +95,8 @@ class Draft:
         """Return the event that has closed a decision, if there is one."""
         if decision in self._closed:
             return self._closed[decision]
+        if type(decision) is not int and not ID.fullmatch(str(decision)):
+            return None
         studies = (self.hosted.study, *self.hosted.before)
         found = (study.closing(decision) for study in studies)
         return next((event for event in found if event is not None), None)
