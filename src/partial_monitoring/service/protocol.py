@@ -19,7 +19,7 @@ LONGEST_HEAD: Final = 64 * 1024
 DROPPED: Final = 16 * 1024 * 1024
 """Bytes that are received and dropped of a body that was refused, so that the answer arrives."""
 
-TICK: Final = 1.0
+TICK: Final = 0.5
 """Seconds between two looks at all connections."""
 
 _kinds: dict[type, type] = {}
