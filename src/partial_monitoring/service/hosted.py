@@ -76,7 +76,7 @@ class Hosted(Learner):
         """Whether it has a request that takes long."""
         self.slow = False
         """Whether it is slow to decide, so that others do not wait for it."""
-        self._kept, self._slowly = self._session.seq, 0
+        self._kept, self._slowly = 0, 0  # an old snapshot may be of no use
         self.read_row()
 
     def read_row(self) -> None:
