@@ -8,10 +8,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .NOTPARALLEL:
-.PHONY: help demo test lint nightly attacks bench cases paper docs clean
+.PHONY: help demo serve-demo test lint nightly attacks bench cases paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
+	@echo "make serve-demo  install, play a real case against a service, with a kill, and serve it"
 	@echo "make test     install and run the tests"
 	@echo "make lint     style, types and imports (ruff, mypy, import-linter)"
 	@echo "make nightly  the slow statistical and exhaustive checks, with all attacks"
@@ -23,6 +24,10 @@ help:
 
 demo: $(VENV)/.report
 	@$(BIN)/pm demo
+
+# FILE=shop.db keeps what was played, PORT=8787 serves it there.
+serve-demo: $(VENV)/.serve
+	@$(BIN)/python -m examples.serving $(if $(FILE),--file $(FILE)) $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.dev $(VENV)/.warm
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not nightly"
@@ -52,6 +57,7 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	@$(BIN)/python -m tests.tools.commands
 	@$(BIN)/python -m tests.tools.algorithms
+	@$(BIN)/python -m tests.tools.api
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The documentation: site/index.html"
 
@@ -70,7 +76,7 @@ $(VENV)/.report: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "Installing the peers into $(VENV); this takes some minutes ..."
-	$(PIP) install --quiet --editable '.[dev,peers,peers-gp]'
+	$(PIP) install --quiet --editable '.[dev,peers,peers-gp,peers-service]'
 	@touch $@
 
 $(VENV)/.cases: $(VENV)/.dev
@@ -78,9 +84,14 @@ $(VENV)/.cases: $(VENV)/.dev
 	$(PIP) install --quiet --editable '.[dev,cases]'
 	@touch $@
 
+$(VENV)/.serve: $(VENV)/bin/python pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
+	$(PIP) install --quiet --editable '.[serve,cases]'
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
-	$(PIP) install --quiet --editable '.[docs]'
+	$(PIP) install --quiet --editable '.[docs,serve]'
 	@touch $@
 
 # Compiles once after an installation, not in every process that plays.

@@ -29,6 +29,7 @@ from benchmarks import (
     regret_gaussian,
     scaling,
     segments,
+    service,
     size,
     which,
     windows,
@@ -53,6 +54,7 @@ PARTS = {
     "forgetting": forgetting,
     "regret_gaussian": regret_gaussian,
     "segments": segments,
+    "service": service,
     "windows": windows,
     "size": size,
     "which": which,
@@ -71,6 +73,7 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS | BY_NAME))
     parser.add_argument("--seeds", type=int, default=20, help="of tables of regret")
     parser.add_argument("--sizes", type=int, nargs="+", default=gpu.SIZES, help="actions, for gpu")
+    parser.add_argument("--large", action="store_true", help="service: with a million decisions")
     parser.add_argument("--write", action="store_true", help="which: into docs/which-policy.md")
     given = parser.parse_args()
     console = Console(width=160)
@@ -80,6 +83,8 @@ if __name__ == "__main__":
             tables = part.run(tuple(given.sizes))
         elif name == "which":
             tables = which.run(given.write)
+        elif name == "service":
+            tables = service.run(large=given.large)
         else:
             tables = part.run(given.seeds) if name in SEEDED else part.run()
         for table in [tables] if isinstance(tables, Table) else tables:

@@ -10,6 +10,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from numba import typeof
 
 from partial_monitoring.numerics.compiled.just_in_time import Cache, compiled
 from partial_monitoring.numerics.compiled.patience import Patient, background, patience
@@ -73,6 +74,27 @@ def test_a_function_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatc
         assert len(doubled.signatures) == 1
         assert doubled(np.ones(2)).tolist() == [2.0, 2.0]
     assert type(doubled) is not Patient
+    background.wait()
+
+
+def test_views_of_compiled_functions_do_not_reach_interpreted_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Cache, "holds", lambda *_: False)
+
+    @compiled(allocates=False)
+    def row(values, i):
+        return values[i], i
+
+    @compiled(allocates=False)
+    def first_of_row(values, i):
+        return row(values, i)[0][0]
+
+    values = np.arange(6.0).reshape(2, 3)
+    row.compile((typeof(values), typeof(1)))  # as while its caller is being compiled
+    with patience:
+        assert first_of_row(values, 1) == 3.0
+    assert not patience.interpreting
     background.wait()
 
 

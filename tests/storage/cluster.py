@@ -80,12 +80,12 @@ class Cluster:
 
 
 @contextmanager
-def running() -> Iterator[Cluster]:
+def running(kind: type[Cluster] = Cluster) -> Iterator[Cluster]:
     folder = Path(tempfile.mkdtemp(prefix="pm-postgres-"))
     try:
         if os.getuid() == 0:
             shutil.chown(folder, "nobody", "nogroup")
-        cluster = Cluster(folder)
+        cluster = kind(folder)
         yield cluster
         cluster.stop()
     finally:

@@ -13,7 +13,9 @@ from partial_monitoring.cli.learners import status
 from partial_monitoring.cli.maps import map_regret
 from partial_monitoring.cli.plans import plan
 from partial_monitoring.cli.policies import policies
+from partial_monitoring.cli.serve import serve
 from partial_monitoring.cli.store import store
+from partial_monitoring.cli.tokens import tokens
 
 
 @click.group(cls=OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,6 +46,11 @@ def main() -> None:
       pm status learner.json                    what each action earns, and what may be best
 
     \b
+    Serve learners to everybody, over HTTP and on a page:
+      pm serve                                  prints where, and a first token
+      pm tokens create ADDRESS --role play      who may use it
+
+    \b
     Look after a database of learners:
       pm store check sqlite:///shop.db          also copy, upgrade and export
 
@@ -56,7 +63,7 @@ def main() -> None:
 
 COMMANDS = (
     *(games, show, analyze, advise, policies, simulate, map_regret, plan, run, report),
-    *(status, store, demo),
+    *(status, serve, tokens, store, demo),
 )
 for command in COMMANDS:
     main.add_command(command)

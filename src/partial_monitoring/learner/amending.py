@@ -18,6 +18,9 @@ from partial_monitoring.validation import is_whole
 SHOWN = ("round", "action", "label", "point", "probability", "probed", "context")
 """What the history shows of an ask."""
 
+UNSEEN = ("seq", "kind", "actor", "key")
+"""What it does not show of logged data."""
+
 CLOSING = ("tell", "lapse", "cancel")
 """The kinds of events that close a decision."""
 
@@ -92,7 +95,7 @@ def history_of(events: Iterable[Event]) -> list[dict[str, Any]]:
     for event in amended(events):
         match event:
             case {"kind": "history", "seq": number}:
-                row = {key: event[key] for key in event if key not in ("seq", "kind")}
+                row = {key: event[key] for key in event if key not in UNSEEN}
                 rows[None, number] = {"id": None} | row
             case {"kind": "shown", "seq": number, "name": label}:
                 row = {key: event[key] for key in ("observation", *KEPT) if key in event}

@@ -98,7 +98,12 @@ def late(spec: Spec, session: Session, name: DecisionId, observation: Any) -> St
 
 
 def waits(window: Window, own: Waiting) -> bool:
-    """Whether a decision will be due: its time is known, or the window is one of rounds."""
+    """Whether a decision will be due: its time is known, or the window is one of rounds.
+
+    That of one that was held is not known before it is activated.
+    """
+    if "held" in own.event:
+        return "begins" in own.event
     return window.rounds is not None or "time" in own.event
 
 

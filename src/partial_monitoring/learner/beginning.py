@@ -10,7 +10,7 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.identity import DecisionId, Tokens, is_earlier, was_given_out
 from partial_monitoring.learner.spec import Session
 from partial_monitoring.learner.step import ROUNDING
-from partial_monitoring.learner.waiting import OpenDecisions, Waiting
+from partial_monitoring.learner.waiting import OpenDecisions, Started, Waiting
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import brief, is_whole
 
@@ -28,8 +28,9 @@ def begun(session: Session, event: Event, waiting: Mapping[DecisionId, Waiting])
     time = event.get("time")
     if len(waiting) != len(event["open"]) or not (time is None or is_time(time)):
         raise InvalidInput(f"event must have each decision once, and a time; got {brief(event)}.")
-    found = OpenDecisions.of(waiting.items())
-    return session._replace(seq=1, asked=asked, open=found, tokens=tokens, time=time, before=asked)
+    found, started = OpenDecisions.of(waiting.items()), Started.of(event["open"])
+    session = session._replace(seq=1, asked=asked, open=found, tokens=tokens, time=time)
+    return session._replace(before=asked, started=started)
 
 
 def _tokens(given: Any, asked: int) -> Tokens:

@@ -110,6 +110,23 @@ class BeliefTable:
         """Return one row of plain data per action."""
         return [asdict(row) for row in self.rows]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain data: its rows as ``table``, and what they are."""
+        rest = {"more": self.more, "noun": self.noun, "against": self.against}
+        return {"table": self.to_list(), **rest, "notes": list(self.notes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> BeliefTable:
+        """Return the table from plain data; an end that is missing is infinite."""
+        rows = []
+        for row in data["table"]:
+            ends = {name: row.get(name) for name in ("earns", "low", "high")}
+            missing = {"earns": np.nan, "low": -np.inf, "high": np.inf}
+            numbers = {name: missing[name] if x is None else x for name, x in ends.items()}
+            rows.append(Belief(**row | numbers))
+        rest = {name: data[name] for name in ("more", "noun", "against") if name in data}
+        return cls(tuple(rows), **rest, notes=tuple(data.get("notes", ())))
+
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame."""
         try:

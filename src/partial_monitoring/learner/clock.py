@@ -18,7 +18,7 @@ Now = datetime | float | None
 def seconds(now: Now) -> float:
     """Return a time as seconds since 1970."""
     if now is None:
-        return round(time(), 3)
+        return int(time() * 1000) / 1000
     if isinstance(now, datetime):
         if now.tzinfo is None:
             raise InvalidInput(f"now must have a time zone, as datetime.now(UTC) has; got {now}.")

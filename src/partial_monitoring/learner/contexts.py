@@ -90,4 +90,6 @@ def is_described(written: Mapping[str, Any]) -> bool:
 
 def of_log(given: Any, context: Any) -> str | Unlisted | None:
     """Return a context for the counts: as an event has it, or as an unlisted one if it was read."""
+    if given is None:
+        return None
     return Unlisted(context.name) if isinstance(given, Mapping) else given

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+from typing import Any
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
@@ -30,15 +31,22 @@ def amend(
     A request is a ``decision``, which is closed or has an answer that waits to be due, and the
     ``observation``; ``log`` returns all that happened so far, and is called if one is closed.
     """
-    events, new = list[Event](), list[Event]()
+    events, new, asks = list[Event](), list[Event](), dict[Any, Event]()
     for request in requests:
         own, seq = held_decision(session, request["decision"]), session.seq + len(new) + 1
         if own is not None:
             new.append(answered(spec, seq, own, request["observation"]).event)
         else:
             check_closed(session, request["decision"])
-            events = events or list(islice(log(), session.seq))
-            new.append(_amendment(spec, session, events, request) | {"seq": seq})
+            if not events:
+                events = list(islice(log(), session.seq))
+                asks = {own["decision"]: own for own in asked_in(events)}
+            if len(events) != session.seq:
+                raise InvalidInput(
+                    f"an answer can only be amended if all events are kept, {session.seq:,} so "
+                    f"far; got {len(events):,}."
+                )
+            new.append(_amendment(spec, session, asks, request) | {"seq": seq})
     if steps.has_amendments(new):
         return steps.folded(spec, [*events, *new]), new
     for event in new:
@@ -46,15 +54,10 @@ def amend(
     return session, new
 
 
-def _amendment(spec: Spec, session: Session, events: Sequence[Event], request: Request) -> Event:
+def _amendment(spec: Spec, session: Session, asks: Mapping[Any, Event], request: Request) -> Event:
     """Return the amendment of the answer to a decision that is closed."""
     name = check_closed(session, request["decision"])
-    if len(events) != session.seq:
-        raise InvalidInput(
-            f"an answer can only be amended if all events are kept, {session.seq:,} so far; got "
-            f"{len(events):,}."
-        )
-    asked = next((own for own in asked_in(events) if own["decision"] == name), None)
+    asked = asks.get(name)
     if asked is None:
         raise InvalidInput(
             f"decision {brief(name)} was told before the learner was moved to this game, and can "

@@ -149,8 +149,9 @@ class Counts(NamedTuple):
         """
         if often > 1:
             return self.settled()._settled([(context, action, shown, often)])
-        more = self._replace(recent=(*self.recent, (context, action, shown)))
-        return more if len(more.recent) < TOGETHER else more.settled()
+        recent = *self.recent, (context, action, shown)
+        more = Counts(self.contexts, self.unlisted, recent, self.others)
+        return more if len(recent) < TOGETHER else more.settled()
 
     def settled(self) -> Counts:
         """Return the same counts with all observations in the tallies."""

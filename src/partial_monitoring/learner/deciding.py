@@ -88,7 +88,6 @@ def _decision(
         "label": game.action_label(action),
         "probability": probability,
         "place": where,
-        "index": None if choice.index is None else context.own(choice.index),
         "context": context.name,
         "decided_by": choice.decided_by,
         "units": spec.units,

@@ -25,7 +25,7 @@ SAVED = (
 )
 """What these numbers are."""
 
-REASONS = ("distribution", "gaps", "information", "ratio", "beta", "estimate", "labels")
+REASONS = ("distribution", "gaps", "information", "ratio", "beta", "estimate", "labels", "index")
 """The fields of a decision that may be computed when they are first read."""
 
 MOST_SHOWN = 12
@@ -94,6 +94,8 @@ class Decision:
         In duels, the second item.
     settings
         Over a box, the coordinates of the point by name (x1, x2, ... if they have none).
+    fallback
+        Whether it is the action that the caller named for when the service is away.
     """
 
     id: str | int
@@ -109,7 +111,7 @@ class Decision:
     estimate: Array | None
     labels: Sequence[str]
     place: int
-    index: Array | None = None
+    index: Array | None
     context: Any = None
     decided_by: str | None = None
     units: Units = USUAL
@@ -121,15 +123,18 @@ class Decision:
     first: Any = None
     second: Any = None
     settings: Mapping[str, float] | None = None
+    fallback: bool = False
 
     @classmethod
-    def later(cls, known: Mapping[str, Any], reason: Callable[[str], Any]) -> Decision:
+    def later(cls, known: dict[str, Any], reason: Callable[[str], Any]) -> Decision:
         """Return a decision of which a function computes the ``REASONS`` by name, when first read.
 
-        All other fields are known. The function must return the same whenever it is called.
+        All other fields are known; the dict becomes that of the decision. The function must return
+        the same whenever it is called.
         """
         decision = object.__new__(cls)
-        vars(decision).update(known, _later=reason)
+        object.__setattr__(decision, "__dict__", known)
+        known["_later"] = reason
         return decision
 
     if not TYPE_CHECKING:  # for a type checker every field is there

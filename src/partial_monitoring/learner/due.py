@@ -1,7 +1,8 @@
 """Decisions whose window has ended: they count now, with their answers or without.
 
 The window of a learner is the same for all decisions, and their times never go back. So they are
-due in the order of their numbers, and the oldest open one is looked at first.
+due in the order of their numbers, and the oldest open one is looked at first. Those that were held
+are due in the order in which they were activated.
 """
 
 from __future__ import annotations
@@ -28,24 +29,36 @@ def first_due(spec: Spec, session: Session, now: float) -> tuple[Session, Step |
         number = min(map(decision_number, session.open), default=session.asked)
     while number < session.asked:
         own = session.open.get(id_of(session.tokens, session.open, number))
-        if own is not None and waits(spec.window, own):
+        if own is not None and "held" not in own.event and waits(spec.window, own):
             if not is_due(spec.window, own, session, now):
                 break
             return session._replace(oldest=number), due(spec, session, own)
         number += 1
-    return session._replace(oldest=number), None
+    session = session._replace(oldest=number, started=session.started.among(session.open))
+    if session.started.first < session.started.end:
+        own = session.open[session.started.names[session.started.first]]
+        if is_due(spec.window, own, session, now):
+            return session, due(spec, session, own)
+    return session, None
 
 
 def is_due(window: Window, own: Waiting, session: Session, now: float) -> bool:
     """Whether the window of a decision has ended."""
     if window.rounds is not None:
         return left(window, own, session) <= 0
-    return max(now, session.time or 0.0) >= float(own.event["time"]) + window.length
+    return max(now, session.time or 0.0) >= begins(own) + window.length
+
+
+def begins(own: Waiting) -> float:
+    """Return when the window of a decision begins that waits to be due."""
+    return float(own.event.get("begins", own.event)["time"])
 
 
 def left(window: Window, own: Waiting, session: Session) -> int:
     """Return after how many further decisions one is due, with a window of rounds."""
     assert window.rounds is not None
+    if "begins" in own.event:
+        return int(own.event["begins"]["asked"]) + window.rounds - session.asked
     return decision_number(own.event["decision"]) + 1 + window.rounds - session.asked
 
 

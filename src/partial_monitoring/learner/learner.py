@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, overload
+from typing import Any, Self, TypeGuard, cast, overload
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import files, opening, snapshots
@@ -15,17 +15,19 @@ from partial_monitoring.learner.corrections import amend
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.observations import one_per_decision
 from partial_monitoring.learner.of_past import LearnerOfPast
+from partial_monitoring.learner.remote.address import is_service
+from partial_monitoring.learner.remote.client import Client
 from partial_monitoring.learner.session import Request
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.status import Status, confidence_of, status_of
 from partial_monitoring.learner.votes import UNSAID, Votes
-from partial_monitoring.learner.window import Window, window_settings
+from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame
-from partial_monitoring.policies.policy import PENDING, Policy
+from partial_monitoring.policies.policy import Policy
 from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.memory import Memory
 from partial_monitoring.storage.opened import MEMORY, AnyStorage
-from partial_monitoring.validation import boolean, brief, items, one_of, whole_number
+from partial_monitoring.validation import boolean, brief, items, whole_number
 
 Available = Iterable[int | str] | None
 
@@ -66,12 +68,17 @@ class Learner(LearnerOfPast):
         Where its log is kept: "memory", and in the file when it is saved; a path (lines are added
         to a file, see :class:`LogFile`); the address of a database, ``sqlite:///shop.db`` or
         ``postgresql://host/shop``; None (nowhere, without ``history``); or an object with the
-        methods of a ``LogFile``. It resumes from events that are already there.
+        methods of a ``LogFile``. It resumes from events that are already there. With the address of
+        a service, ``https://decide.corp:8787``, that decides: see :class:`RemoteLearner`.
     name
         Of the study, in a database. One that is there is opened, and the game, the policy and all
         else may be left out; what is given must be the same.
     device
         "cuda" to keep the features of a linear bandit on an NVIDIA GPU, and decide there.
+    token
+        With the address of a service: "pm_...", or the environment variable PM_TOKEN has it.
+    outbox
+        With the address of a service: a file in which answers wait while it is away.
 
     Examples
     --------
@@ -82,6 +89,12 @@ class Learner(LearnerOfPast):
     >>> learner.round
     2
     """
+
+    def __new__(cls, *given: Any, storage: AnyStorage = MEMORY, **options: Any) -> Self:
+        """Return a new learner, for the address of a service a client of it."""
+        if cls is Learner and is_service(storage):
+            return cast(Self, object.__new__(RemoteLearner))
+        return object.__new__(cls)
 
     def __init__(
         self,
@@ -96,11 +109,13 @@ class Learner(LearnerOfPast):
         storage: AnyStorage = MEMORY,
         name: str | None = None,
         device: str | None = None,
+        token: str | None = None,
+        outbox: str | Path | None = None,
     ) -> None:
-        settings = {
-            "allow_hopeless": boolean("allow_hopeless", allow_hopeless),
-            "pending": one_of("pending", pending, PENDING),
-        } | window_settings(window)
+        opening.only_with_service(token=token, outbox=outbox)
+        settings = opening.settings_of(
+            allow_hopeless=allow_hopeless, pending=pending, window=window
+        )
         given = {"game": game, "policy": policy, "seed": seed, "probe": probe, "device": device}
         spec, found = opening.opened(given, settings, storage, name)
         self._begin(spec, snapshots.opened(spec, found), found)
@@ -182,7 +197,9 @@ class Learner(LearnerOfPast):
             whole_number("count", count, at_least=1, at_most=MOST_ASKED)
         if available is not None:
             available = items("available", available, " of actions")
-        time, made, events = seconds(now), list[Any](), list[Event]()
+        made: list[Any] = []
+        events: list[Event] = []
+        time = seconds(now)
         request = {"context": context, "available": available, "now": time}
         with self._turn(), self._spec.patience:
             request["token"], session = self._token, self._session
@@ -365,6 +382,14 @@ class Learner(LearnerOfPast):
         return learner
 
 
+class RemoteLearner(Client, Learner):
+    """A learner whose decisions a service makes, which ``Learner`` is for the address of one.
+
+    ``ask``, ``tell`` and all else are the same, but nothing is learned here: see the page on
+    clients for what a service adds (keys, fallbacks, an outbox) and what only it can do.
+    """
+
+
 def _are_several(decision: Any) -> TypeGuard[Sequence[Named]]:
     """Whether decisions are given as a list."""
-    return isinstance(decision, Sequence) and not isinstance(decision, (Decision, str))
+    return not isinstance(decision, (Decision, str)) and isinstance(decision, Sequence)

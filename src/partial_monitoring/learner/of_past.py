@@ -73,7 +73,8 @@ class LearnerOfPast(LearnerBase):
         given |= {"counts": counts, "weights": weights, "probabilities": probabilities}
         rows = past.read_rows(given, columns)
         with self._turn():
-            self._publish(*past.told(self._spec, self._session, rows))
+            session, made = past.told(self._spec, self._session, rows)
+            self._publish(session, [step.event for step in made])
 
     def moved_to(self, game: AnyGame | str, *, storage: AnyStorage = MEMORY) -> Self:
         """Return a learner over another game that keeps what was learned.

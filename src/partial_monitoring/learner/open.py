@@ -6,8 +6,9 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from partial_monitoring.learner.answers import waits
 from partial_monitoring.learner.clock import LATEST, date
-from partial_monitoring.learner.due import left
+from partial_monitoring.learner.due import begins, left
 from partial_monitoring.learner.identity import DecisionId
 from partial_monitoring.learner.spec import Session, Spec
 
@@ -61,10 +62,11 @@ def open_decisions(spec: Spec, session: Session) -> list[OpenDecision]:
     for own in session.open.in_order():
         asked, window = own.event, spec.window
         due: datetime | int | None = None
-        if window is not None and window.rounds is not None:
-            due = left(window, own, session)
-        elif window is not None and "time" in asked:
-            due = date(min(asked["time"] + window.length, LATEST))
+        if window is not None and waits(window, own):
+            if window.rounds is not None:
+                due = left(window, own, session)
+            else:
+                due = date(min(begins(own) + window.length, LATEST))
         name, label, number = itemgetter("decision", "label", "round")(asked)
         since = date(asked["time"]) if "time" in asked else None
         answer = None if own.answer is None else own.answer["observation"]

@@ -11,18 +11,40 @@ from partial_monitoring.analysis.classify import refuse_hopeless
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner.answers import check_window
 from partial_monitoring.learner.spec import Spec
+from partial_monitoring.learner.window import Window, window_settings
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.on_device import on_host
+from partial_monitoring.policies.policy import PENDING
 from partial_monitoring.storage.base import Storage
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.opened import AnyStorage, database_at, is_address, storage_of
-from partial_monitoring.validation import brief
+from partial_monitoring.validation import boolean, brief, one_of
 
 DEFAULTS = {"allow_hopeless": False, "pending": "expected"}
 """The settings of a learner that says nothing about them."""
 
 DAMAGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
 """What reading a spec may end in that no learner has written."""
+
+
+def settings_of(
+    *, allow_hopeless: bool = False, pending: str = "expected", window: Window | None = None
+) -> dict[str, Any]:
+    """Return the arguments of a learner that are kept as plain data."""
+    return {
+        "allow_hopeless": boolean("allow_hopeless", allow_hopeless),
+        "pending": one_of("pending", pending, PENDING),
+    } | window_settings(window)
+
+
+def only_with_service(**given: Any) -> None:
+    """Refuse arguments of a client; what they are is not shown."""
+    for argument, value in given.items():
+        if value is not None:
+            raise InvalidInput(
+                f"{argument} must be left out unless storage is the address of a service, as in "
+                f"storage='https://decide.corp:8787'."
+            )
 
 
 def opened(
@@ -35,7 +57,7 @@ def opened(
     if not is_address(storage):
         if arguments["game"] is None:
             raise InvalidInput("game must be given unless storage is a database that knows it.")
-        return _made(arguments, settings), storage_of(storage, name)
+        return made(arguments, settings), storage_of(storage, name)
     if name is None:
         raise InvalidInput(
             "name must be given with the address of a database, as in name='pricing'."
@@ -47,10 +69,10 @@ def opened(
             raise InvalidInput(
                 f"game must be given: {database.address} has no study {brief(name)} yet."
             )
-        study = database.study(name, _written(_made(arguments, settings)))
+        study = database.study(name, written(made(arguments, settings)))
     assert study is not None
     spec = spec_of(database, name)
-    _compare(f"study {brief(name)} of {database.address}", spec, arguments, settings)
+    compare(f"study {brief(name)} of {database.address}", spec, arguments, settings)
     return spec, study
 
 
@@ -68,7 +90,8 @@ def spec_of(database: Database, name: str) -> Spec:
         ) from None
 
 
-def _made(arguments: dict[str, Any], settings: dict[str, Any]) -> Spec:
+def made(arguments: dict[str, Any], settings: dict[str, Any]) -> Spec:
+    """Return what plays from the arguments of a learner; what cannot is refused."""
     spec = Spec(**arguments, settings=settings)
     check_window(spec)
     if not settings["allow_hopeless"]:
@@ -76,7 +99,7 @@ def _made(arguments: dict[str, Any], settings: dict[str, Any]) -> Spec:
     return spec
 
 
-def _written(spec: Spec) -> dict[str, Any]:
+def written(spec: Spec) -> dict[str, Any]:
     """Return a spec as plain data, or refuse parts that cannot be kept."""
     try:
         return spec.to_dict()
@@ -87,7 +110,7 @@ def _written(spec: Spec) -> dict[str, Any]:
         ) from None
 
 
-def _compare(where: str, own: Spec, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
+def compare(where: str, own: Spec, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
     """Refuse arguments that say something else than a study; what is left out says nothing."""
     said = {key: value for key, value in settings.items() if value != DEFAULTS.get(key)}
     policy, probe = arguments["policy"], arguments["probe"]
@@ -99,7 +122,7 @@ def _compare(where: str, own: Spec, arguments: dict[str, Any], settings: dict[st
         probe=probe,
         device=arguments["device"],
     )
-    before, now = _written(own), _written(given)
+    before, now = written(own), written(given)
     if before["game"] != now["game"]:
         raise InvalidInput(f"{where} plays {_other(own.game, given.game)}.")
     for name in ("policy", "seed", "settings"):

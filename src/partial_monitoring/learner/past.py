@@ -16,7 +16,7 @@ from partial_monitoring.learner.answers import told_vector
 from partial_monitoring.learner.session import Request
 from partial_monitoring.learner.several import logged_probability, several_of
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.storage.base import Event
+from partial_monitoring.learner.step import Step
 from partial_monitoring.validation import brief, items
 
 ARGUMENTS = {
@@ -52,9 +52,9 @@ def read_rows(given: Mapping[str, Any], columns: Any = None) -> list[Request]:
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
-def told(spec: Spec, session: Session, rows: Iterable[Request]) -> tuple[Session, list[Event]]:
-    """Return the session after rows of logged data, and their events; all of them or none."""
-    events = []
+def told(spec: Spec, session: Session, rows: Iterable[Request]) -> tuple[Session, list[Step]]:
+    """Return the session after rows of logged data, and their steps; all of them or none."""
+    made = []
     with spec.patience:
         for number, row in enumerate(rows):
             try:
@@ -63,8 +63,8 @@ def told(spec: Spec, session: Session, rows: Iterable[Request]) -> tuple[Session
             except InvalidInput as error:
                 blamed = _blamed(spec, row, error)
                 raise InvalidInput(f"row {number} of {blamed}: {error}") from None
-            events.append(step.event)
-    return session, events
+            made.append(step)
+    return session, made
 
 
 def one_per_action(given: Mapping[str, Any]) -> dict[str, list[Any]]:

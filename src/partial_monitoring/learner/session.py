@@ -17,9 +17,14 @@ observation as it was reported, so that a log can be folded again, by another ve
   told, or none; see ``amending.py``;
 - ``moved``: the first event of a learner that was moved to another game, see ``moved.py``;
 - ``shown``: name, rows of theta, noise and observation of an action that the game before had;
+- ``activate``: decision, which was held, and the time at which its window begins;
 - ``history``: action, label, observation, of a time before the learner; context if there is one;
   count, weight and probability if they were given;
-- ``reset``: what was learned before is forgotten; decisions stay open.
+- ``reset``: what was learned before is forgotten; decisions stay open;
+- ``note``: what, which means nothing to a learner.
+
+An ask that is ``held`` has a window that begins when it is activated. A service adds who asked for
+something (``actor``), by which ``key`` and why (``reason``), which mean nothing here.
 """
 
 from __future__ import annotations
@@ -43,13 +48,14 @@ from partial_monitoring.learner.clock import is_time
 from partial_monitoring.learner.contexts import of_log
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.deciding import available_actions, decide, deciding
+from partial_monitoring.learner.holding import activated, check_activation
 from partial_monitoring.learner.identity import decision_id, decision_number, token_of, with_token
 from partial_monitoring.learner.observations import from_log
 from partial_monitoring.learner.several import logged_probability, read_rows, several_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.step import ROUNDING, Request, Step
-from partial_monitoring.learner.waiting import OpenDecisions, Waiting
+from partial_monitoring.learner.waiting import OpenDecisions, Started, Waiting
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies.policy import drawn_with
 from partial_monitoring.policies.repeated import update_often, update_rows
@@ -124,9 +130,9 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     if step.vector is None:
         return spec.start.state if step.event["kind"] == "reset" else state
     context, played = step.context, np.array([step.context.outer(step.action)])
-    options = dict(context.options)
+    options = context.options
     if step.probability is not None and spec.pending is not None:
-        options |= drawn_with(spec.policy, np.array([step.probability]))
+        options = {**options, **drawn_with(spec.policy, np.array([step.probability]))}
     for vector, often, weight, of in step.shown:
         if of is None:
             seen = played, vector[None], often, weight
@@ -159,20 +165,24 @@ def noted(session: Session, step: Step, state: Any) -> Session:
             tokens=tokens,
             time=event.get("time", session.time),
         )
+    if kind == "activate":
+        return activated(session, event)
     told, counts, due = session.told, session.counts, session.due
     if kind in CLOSING:
-        due = decision_number(event["decision"]) + 1 if event.get("due") else due
+        if event.get("due") and "held" not in waiting[event["decision"]].event:
+            due = decision_number(event["decision"]) + 1
         event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
-    for vector, often, _, of in step.shown:
+    shown = step.shown
+    for vector, often, _, of in shown:
         told += often
         if of is None:
-            shown, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
-            counts = counts.added(of_log(where, context), action, shown, often)
+            seen, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
+            counts = counts.added(of_log(where, context), action, seen, often)
         else:
             counts = counts._replace(others=counts.others + often)
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    repeated = session.repeated + told - session.told - bool(step.shown)
+    repeated = session.repeated + told - session.told - bool(shown)
     known = {"state": state, "told": told, "open": waiting, "counts": counts, "due": due}
     return session._replace(seq=session.seq + 1, repeated=repeated, **known)
 
@@ -205,6 +215,14 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                     seen = from_log(own.context.game, own.action, event["observation"])
                     encoded(spec, own.context, own.action, seen)
                 return Step(event, own.context, own.action)
+            case "activate":
+                own = open_decision(session, event["decision"])
+                check_activation(session, own, event["time"])
+                return Step(event, own.context, own.action)
+            case "note":
+                if not isinstance(event["what"], str):
+                    raise TypeError
+                return Step(event, spec.nowhere, -1)
             case "late":
                 check_closed(session, event["decision"])
                 return Step(event | {"observation": event["observation"]}, spec.nowhere, -1)
@@ -308,6 +326,7 @@ def restore(spec: Spec, snapshot: Snapshot | None, events: Iterable[Event] = ())
                 Counts.from_dict(snapshot["counts"]),
                 tuple((token, first) for token, first in snapshot.get("tokens", bare)),
                 snapshot.get("time"),
+                started=Started.of(asks),
                 **{name: snapshot.get(name, 0) for name in RARE},
             )
     later = [event for event in rows if event["seq"] > session.seq]

@@ -152,6 +152,8 @@ def _check_open(spec: Spec, session: Session, asks: list[Event]) -> None:
         before = {"asked": number, "seq": event["seq"] - 1}
         asked = session._replace(**before, told=event["round"] - 1, time=None)
         check_names(spec, steps.event_step(spec, asked, event))
+        if "begins" in event:
+            _check_begins(session, event)
         if "answer" in event:
             _check_answer(spec, session, name, event["answer"])
 
@@ -163,6 +165,21 @@ def _check_answer(spec: Spec, session: Session, name: Any, answer: Event) -> Non
     if not 0 < answer["seq"] <= session.seq:
         raise InvalidInput(f"its snapshot has an answer with number {brief(answer['seq'])}.")
     steps.event_step(spec, session._replace(seq=answer["seq"] - 1), answer)
+
+
+def _check_begins(session: Session, event: Event) -> None:
+    """Refuse the beginning of a window that is none of a decision that was held."""
+    begins = event["begins"]
+    valid = (
+        event.get("held") is True
+        and is_time(begins["time"])
+        and begins["time"] <= (session.time or 0.0)
+        and type(begins["seq"]) is int
+        and type(begins["asked"]) is int
+        and decision_number(event["decision"]) < begins["asked"] <= session.asked
+    )
+    if not valid:
+        raise InvalidInput(f"its snapshot has a window that begins with {brief(begins)}.")
 
 
 def check_names(spec: Spec, step: Step) -> None:

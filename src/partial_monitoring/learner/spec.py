@@ -17,7 +17,7 @@ from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
-from partial_monitoring.learner.waiting import OpenDecisions
+from partial_monitoring.learner.waiting import OpenDecisions, Started
 from partial_monitoring.learner.window import Window
 from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.model.files import game_from_dict, game_to_dict
@@ -64,6 +64,8 @@ class Session(NamedTuple):
     """One more than the number of the last decision that was counted because it was due."""
     repeated: int = 0
     """The number of observations beyond one per event, of counts and votes."""
+    started: Started = Started()
+    """Decisions that were held whose windows have begun."""
 
     @property
     def round(self) -> int:

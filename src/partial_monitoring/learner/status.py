@@ -131,7 +131,17 @@ class Status:
         """Return it as plain data, with one row per action."""
         known = {own.name: getattr(self, own.name) for own in fields(self)}
         promise = None if self.promise is None else str(self.promise)
-        return known | {"promise": promise, "table": self.table.to_list()}
+        return known | {"promise": promise, **self.table.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Status:
+        """Return the status from plain data; numbers that JSON cannot write are missing there."""
+        given = {own.name: data[own.name] for own in fields(cls) if own.name in data}
+        for name in ("at_risk", "exploring"):
+            given[name] = np.inf if given.get(name) is None else float(given[name])
+        if given.get("promise") is not None:
+            given["promise"] = Promise(*given["promise"].split(": ", 1))
+        return cls(**given | {"table": BeliefTable.from_dict(data)})
 
     def __str__(self) -> str:
         return self.explain()

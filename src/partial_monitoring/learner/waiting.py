@@ -24,7 +24,7 @@ class Waiting(NamedTuple):
     """A decision whose observation is still to come."""
 
     event: Event
-    """The ask."""
+    """The ask; of one that was held, with ``begins``: seq, time and number of asks by then."""
     context: Context
     action: int
     answer: Event | None = None
@@ -33,10 +33,38 @@ class Waiting(NamedTuple):
     @property
     def key(self) -> Key:
         """What its context is found by."""
-        name, logged = self.context.name, self.event.get("context")
+        name = self.context.name
         if name is None or isinstance(name, str):
             return name
+        logged = self.event.get("context")
         return logged if isinstance(logged, Unlisted) else Unlisted(name)
+
+
+class Started(NamedTuple):
+    """Decisions that were held, in the order in which their windows began; some may be closed."""
+
+    names: PersistentMap[int, DecisionId] = PersistentMap()
+    first: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, asks: Iterable[Event]) -> Started:
+        """Return those of open decisions."""
+        found = cls()
+        for ask in sorted((x for x in asks if "begins" in x), key=lambda x: x["begins"]["seq"]):
+            found = found.added(ask["decision"])
+        return found
+
+    def added(self, name: DecisionId) -> Started:
+        """Return them with one more."""
+        return Started(self.names.with_item(self.end, name), self.first, self.end + 1)
+
+    def among(self, waiting: Mapping[DecisionId, Waiting]) -> Started:
+        """Return them without those at the beginning that are not open any more."""
+        names, first = self.names, self.first
+        while first < self.end and waiting.get(names[first]) is None:
+            names, first = names.without(first), first + 1
+        return self if first == self.first else Started(names, first, self.end)
 
 
 class InContext(NamedTuple):
@@ -110,6 +138,12 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         own = self._by_id[name]._replace(answer=answer)
         return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
 
+    def begun(self, name: DecisionId, begins: Event) -> OpenDecisions:
+        """Return the decisions with the beginning of the window of one that was held."""
+        own = self._by_id[name]
+        own = own._replace(event=own.event | {"begins": begins})
+        return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
+
     def without(self, name: DecisionId) -> OpenDecisions:
         """Return the decisions without one of them."""
         return OpenDecisions(self._by_id.without(name), self._counted(self._by_id[name], -1))
@@ -119,6 +153,8 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
         Listed contexts come first, in the order of the game.
         """
+        if len(self._contexts) == 1:
+            return [own.pending() for own in self._contexts.values()]
         listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
         listed.sort(key=lambda own: own.number)
         keys = [key for key in self._contexts if isinstance(key, Unlisted)]
@@ -129,9 +165,10 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         key = own.key
         known: InContext | None = self._contexts.get(key)
         context, actions = (own.context, {}) if known is None else (known.context, known.actions)
-        counts = {**actions, own.action: actions.get(own.action, 0) + step}
-        if counts[own.action] == 0:
+        count = actions.get(own.action, 0) + step
+        counts = {**actions, own.action: count}
+        if not count:
             del counts[own.action]
-        if not counts:
-            return self._contexts.without(key)
+            if not counts:
+                return self._contexts.without(key)
         return self._contexts.with_item(key, InContext(context, counts))

@@ -77,7 +77,7 @@ class ContextualGame(AnyGame):
             contexts=validation.labels("contexts", contexts, count),
         )
 
-    @property
+    @cached_property
     def traits(self) -> Traits:
         duels, first = any(game.traits.duels for game in self.games), self.games[0].traits
         return Traits(finite=first.finite, signals=first.signals, contexts=True, duels=duels)

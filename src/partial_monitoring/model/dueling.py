@@ -17,6 +17,8 @@ from partial_monitoring.model.truths import MOST_NUMBERS, Tables, Truths
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices
 
+TRAITS = Traits(duels=True)
+
 MOST_PAIRS = 4_000_000
 """Largest number of pairs that are listed."""
 
@@ -257,7 +259,7 @@ class DuelingGame(Duels, Game):
 
     @property
     def traits(self) -> Traits:
-        return Traits(duels=True)
+        return TRAITS
 
     @property
     def d(self) -> int:

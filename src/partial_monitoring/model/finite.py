@@ -17,6 +17,8 @@ from partial_monitoring.model.game import Game
 from partial_monitoring.parameter_sets import Simplex
 from partial_monitoring.validation import Array
 
+TRAITS = Traits(finite=True, signals=True)
+
 SIGNAL_NOISE = float(np.sqrt(0.5))
 """Sub-Gaussian constant of a one-hot signal around its mean (paper-notes E26)."""
 
@@ -84,7 +86,7 @@ class FiniteGame(Game):
 
     @property
     def traits(self) -> Traits:
-        return Traits(finite=True, signals=True)
+        return TRAITS
 
     @property
     def outcome_labels(self) -> tuple[str, ...]:

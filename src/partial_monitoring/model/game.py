@@ -19,6 +19,8 @@ from partial_monitoring.numerics.linalg import in_basis, row_space, unit_rows
 from partial_monitoring.parameter_sets import ParameterSet
 from partial_monitoring.validation import Array, Indices
 
+TRAITS = Traits()
+
 MOST_MEANS = 2_000_000
 """Largest number of means of observations that are computed in advance."""
 
@@ -102,7 +104,7 @@ class Game(AnyGame):
 
     @property
     def traits(self) -> Traits:
-        return Traits()
+        return TRAITS
 
     @property
     def k(self) -> int:

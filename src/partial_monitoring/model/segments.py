@@ -34,6 +34,9 @@ from partial_monitoring.model.truths import Truths, limits
 from partial_monitoring.parameter_sets import Product
 from partial_monitoring.validation import Array, Indices, brief
 
+TRAITS = Traits(signals=True)
+"""Of one segment."""
+
 USUAL = 0.3
 """How large own deviations are next to the common part if ``shared`` is True."""
 
@@ -183,7 +186,7 @@ class SignalSegment(Game):
 
     @property
     def traits(self) -> Traits:
-        return Traits(signals=True)
+        return TRAITS
 
     @property
     def symbols(self) -> tuple[tuple[Any, ...], ...]:

@@ -29,23 +29,24 @@ class Choices:
     """Shape (n,)."""
     distribution: Array
     """mu_t, shape (n, k); if the policy drew more than the action, given what it drew before."""
-    gaps: Array | None = None
-    """The gap estimates that were used, shape (n, k); infinite where not available."""
-    information: Array | None = None
-    """The information gains that were used, shape (n, k)."""
+    gaps: Later = Later()
+    """The gap estimates that were used, shape (n, k), infinite where not available; or a function
+    that returns them, because few ask for them."""
+    information: Later = Later()
+    """The information gains that were used, shape (n, k), or a function."""
     ratio: Array | None = None
     """The information ratio of the distribution, shape (n,)."""
     beta: Later = Later()
-    """beta_t, shape (n,), or a function that returns it, because few ask for it."""
+    """beta_t, shape (n,), or a function."""
     estimate: Later = Later()
     """theta_hat, shape (n, d), or a function. A policy leaves out what it does not know, here as
     above."""
     candidates: Indices | None = None
     """The actions that were considered, shape (n, c); the arrays above are then over these. If some
     replicates considered fewer, -1 fills their rows up."""
-    index: Array | None = None
-    """What the policy played the largest of, shape (n, k), if it decides in that way; -inf for
-    actions that it has ruled out."""
+    index: Later = Later()
+    """What the policy played the largest of, shape (n, k), if it decides in that way, or a
+    function; -inf for actions that it has ruled out."""
     decided_by: str | None = None
     """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
     of whole plans, one action for each context; "savings", information - gaps, where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -19,12 +18,12 @@ APART, HERE, NONE = "apart", "here", "none"
 its memory, so that they are saved with it; nowhere."""
 
 
-class Unwritten(ABC):
+class Unwritten:
     """An entry of an event that becomes plain data when somebody reads it."""
 
-    @abstractmethod
     def written(self) -> Any:
         """Return it as plain data."""
+        raise NotImplementedError
 
 
 def plain(event: Event) -> Event:

@@ -84,6 +84,19 @@ class Log(Turns):
         """Return the event of a request that has a key, if there is one."""
         return self._first("key", key, f"{_SELECT} AND key = ?")
 
+    def by_keys(self, keys: Sequence[str]) -> dict[str, Event]:
+        """Return the events of requests by their keys, of those that there are."""
+        found: dict[str, Event] = {}
+        for first in range(0, len(keys), READ):
+            some = keys[first : first + READ]
+            sql = f"{_SELECT} AND key IN ({', '.join('?' * len(some))})"
+            for row in map(EventRow._make, self._handle.rows(sql, (self._number, *some))):
+                found[str(row.key)] = self.event(row)
+        if self._mine:
+            kept = {key: self._found.get(("key", key)) for key in keys}
+            found |= {key: self.event(row) for key, row in kept.items() if row is not None}
+        return found
+
     def asked(self, decision: object) -> Event | None:
         """Return the event in which a decision was made, if there is one."""
         return self._first(0, str(decision), f"{_SELECT} AND decision = ? AND slot = 0")

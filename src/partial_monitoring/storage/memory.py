@@ -40,9 +40,12 @@ class Memory:
     def append(self, events: Sequence[Event]) -> None:
         blocks, latest = self._held
         latest = (*latest, *events)
+        if len(latest) < BLOCK:
+            self._held = blocks, latest
+            return
         full = len(latest) // BLOCK * BLOCK
         new = (_packed(latest[first : first + BLOCK]) for first in range(0, full, BLOCK))
-        self._held = ((*blocks, *new), latest[full:]) if full else (blocks, latest)  # all or none
+        self._held = (*blocks, *new), latest[full:]  # all or none
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         blocks, latest = self._held

@@ -16,7 +16,7 @@ from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
-from partial_monitoring.estimation.later import Later
+from partial_monitoring.estimation.later import Later, attribute
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied
@@ -131,7 +131,7 @@ class Ellipsoid(ConfidenceSet):
 
     @property
     def uncut(self) -> Ellipsoid:
-        return self if self.cut.whole else Ellipsoid(self.data, Uncut(), self.beta)
+        return self if self.cut.whole else Ellipsoid(self.data, Uncut(), attribute(self, "beta"))
 
     # -- what a rule asks ------------------------------------------------------------------------
 

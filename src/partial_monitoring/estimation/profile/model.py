@@ -149,6 +149,11 @@ class SignalModel:
         return Table(*every)
 
     @cached_property
+    def withholds(self) -> bool:
+        """Whether a context does not offer all actions."""
+        return bool((self.positions < 0).any())
+
+    @cached_property
     def _masks(self) -> dict[tuple[int, bytes], Rivals]:
         """The Pareto actions among available ones, by context and mask."""
         return {}

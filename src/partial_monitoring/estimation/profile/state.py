@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from partial_monitoring.estimation.linear.least_squares import (
 )
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.estimation.state import Pending
+from partial_monitoring.numerics import compiled
 from partial_monitoring.validation import Array, Indices
 
 if TYPE_CHECKING:
@@ -83,15 +85,13 @@ class ProfileState:
 
     def after(self, action: Indices, observation: Array, context: Indices | None = None) -> Self:
         """Return the state after the observations (n, m) of actions (n,) in their contexts."""
-        from partial_monitoring.numerics.compiled import index
-
         own = self.model.contexts(context, len(action))
-        if (self.model.positions[own, action] < 0).any():
+        if self.model.withholds and (self.model.positions[own, action] < 0).any():
             whole: Any = self.model.game
             whole.check_offered(own, action)
         known, table = self.known(), self.model.table
         stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
-        index.update_each(table, known, own, action, observation, stale, room)
+        compiled.index.update_each(table, known, own, action, observation, stale, room)
         return self.with_known(known)
 
     def after_often(
@@ -125,40 +125,45 @@ class ProfileState:
         """
         signals, n = self.model.signals, len(self.round)
         z = int(self.model.contexts(context, n)[0])
-        along = np.concatenate([self.coordinates, self.coordinates @ signals.extra.T], axis=1)
-        chances = signals.base + signals.sign * along[:, signals.direction]
-        plays, counts, seen = self.plays.copy(), self.counts.copy(), self.seen.copy()
+        known, often, chances = self.known(), pending.often.sum(axis=1), self._chances
         for place, own in zip(
             self.model.positions[z, pending.action], pending.often.T, strict=True
         ):
             shown = slice(*signals.first[place : place + 2])
-            counts[:, shown] += own[:, None] * chances[:, shown]
-            plays[:, place] += own * (shown.start < shown.stop)
-        often = pending.often.sum(axis=1)
-        seen[:, z] += often
-        moved = replace(self, round=self.round + often, seen=seen, plays=plays, counts=counts)
-        fresh = moved.refreshed(often > 0)
-        return replace(fresh, coordinates=self.coordinates, means=self.means)
+            known.counts[:, shown] += own[:, None] * chances[:, shown]
+            known.plays[:, place] += own * (shown.start < shown.stop)
+        known.seen[:, z] += often
+        known.round[:] += often
+        self._refresh(known, self.model.table, often > 0)
+        return self.with_known(known._replace(x=self.coordinates, means=self.means))
+
+    @cached_property
+    def _chances(self) -> Array:
+        """How likely each signal is at the maximum of the likelihood, shape (n, R)."""
+        signals, x = self.model.signals, self.coordinates
+        along = np.concatenate([x, x @ signals.extra.T], axis=1)
+        return np.asarray(signals.base + signals.sign * along[:, signals.direction])
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
-        from partial_monitoring.numerics.compiled import index
-
         known, table = self.known(), self.model.table
         if rivals is not None:
             table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
+        self._refresh(known, table, stale)
+        return self.with_known(known)
+
+    @staticmethod
+    def _refresh(known: Known, table: Table, stale: NDArray[np.bool_]) -> None:
+        """Bring some replicates (n,) of arrays up to date."""
         n, room = len(stale), scratch(table, known)
         none = np.full(n, -1), np.zeros((n, 0))
-        index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
-        return self.with_known(known)
+        compiled.index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
 
     def known(self) -> Known:
         """Return copies of the arrays, as compiled functions take them."""
-        from partial_monitoring.numerics.compiled.profile import Known
-
         arrays = self.round, self.seen, self.plays, self.fresh, self.counts
         own = *arrays, self.coordinates, self.ties, self.means, self.worth
-        return Known(*(values.copy() for values in own))
+        return compiled.profile.Known(*[values.copy() for values in own])
 
     def with_known(self, known: Known) -> Self:
         """Return the state whose arrays compiled functions have filled."""
@@ -225,10 +230,8 @@ class ProfileState:
 
 def scratch(table: Table, known: Known, shown: int = 0) -> Scratch:
     """Return room for the numbers of one replicate, and for as many as an action shows."""
-    from partial_monitoring.numerics.compiled.profile import Scratch
-
     (actions, r), s = known.ties.shape[1:], known.counts.shape[1]
-    return Scratch(
+    return compiled.profile.Scratch(
         np.empty((3, s)),
         np.empty((2, r + len(table.extra))),
         np.empty((5, r)),

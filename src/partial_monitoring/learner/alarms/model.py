@@ -28,12 +28,12 @@ class Watched:
             return dict(zip(whole.contexts, whole.games, strict=True))
         return {None: whole}
 
-    @property
+    @cached_property
     def signals(self) -> bool:
         """Whether what is shown is a signal, and Theta the distributions of outcomes."""
         return self.game.traits.signals
 
-    @property
+    @cached_property
     def listed(self) -> bool:
         """Whether its actions are listed."""
         return self.game.traits.listed

@@ -25,8 +25,8 @@ class Sums(NamedTuple):
         """Return those of these observations and others."""
         one, two = self.plays, other.plays
         pairs = list(zip(self.total, other.total, strict=True))
-        apart = sum((y / two - x / one) ** 2 for x, y in pairs) * (one * two / (one + two))
-        total = tuple(x + y for x, y in pairs)
+        apart = sum([(y / two - x / one) ** 2 for x, y in pairs]) * (one * two / (one + two))
+        total = tuple([x + y for x, y in pairs])
         return Sums(one + two, total, self.scatter + other.scatter + apart)
 
 

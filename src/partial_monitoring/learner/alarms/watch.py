@@ -14,6 +14,7 @@ from partial_monitoring.learner.alarms.model import Watched
 from partial_monitoring.learner.alarms.sums import AllSums, Cell, Sums, joined
 from partial_monitoring.learner.amending import amended
 from partial_monitoring.learner.session import advance, event_step
+from partial_monitoring.learner.several import Shown
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.model.any_game import AnyGame, Context
@@ -121,10 +122,13 @@ class Watch:
                 self.told = self.time = 0
                 self.resets += 1
         if step.vector is not None:
-            self._round += sum(own.often for own in step.shown)
+            shown = step.shown
+            for each in shown:
+                self._round += each.often
             cell = self._cell(step.context, step.action)
             if cell is not None and kind in ("tell", "history"):
-                self._show(step, cell, told=kind == "tell")
+                rows = step.context.game.row_count(step.action)
+                self._show(shown, cell, rows, told=kind == "tell")
 
     def _ask(self, event: Event, context: Context, action: int) -> None:
         cell = self._cell(context, action)
@@ -137,12 +141,12 @@ class Watch:
         listed = self.watched.listed and (name is None or isinstance(name, str))
         return (name, action) if listed else None
 
-    def _show(self, step: Step, cell: Cell, *, told: bool) -> None:
-        rows = step.context.game.row_count(step.action)
+    def _show(self, shown: Iterable[Shown], cell: Cell, rows: int, *, told: bool) -> None:
         sums = self.sums if told else self.past
-        for vector, often, weight, of in step.shown:
+        for vector, often, weight, of in shown:
             if weight == 1.0 and of is None:
-                new = Sums(often, tuple((often * vector[:rows]).tolist()))
+                total = vector[:rows] if often == 1 else often * vector[:rows]
+                new = Sums(often, tuple(total.tolist()))
                 sums[cell] = sums[cell].joined(new) if cell in sums else new
                 self.told += often
         if told:

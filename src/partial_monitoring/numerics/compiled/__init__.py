@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled import gaps as gaps
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement
+    from partial_monitoring.numerics.compiled import index as index
     from partial_monitoring.numerics.compiled import linear as linear
     from partial_monitoring.numerics.compiled import patience as patience
+    from partial_monitoring.numerics.compiled import profile as profile
     from partial_monitoring.numerics.compiled import ratio as ratio
 
 

@@ -4,6 +4,10 @@ Compiling takes seconds, and a live decision should not wait for it. Inside ``wi
 function that is neither compiled nor kept from an earlier process is run by the interpreter: the
 same source, which is slow and fast enough for a small game. A thread compiles it meanwhile. Sums
 may be rounded in another order, so numbers agree up to rounding.
+
+What such a function calls is run by the interpreter as well, even if it is compiled by then: Numba
+hands an interpreter the whole array in place of a view that a function returns which counts no
+references.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ class Patience(local):
     """Whether a thread runs functions uncompiled; a context in which it does."""
 
     depth = 0
+    interpreting = False
+    """Whether it is inside a function that the interpreter runs."""
 
     def __enter__(self) -> None:
         self.depth += 1
@@ -39,8 +45,14 @@ class Patient(CPUDispatcher):
     """A function of which no version is compiled yet; it becomes an ordinary one with the first."""
 
     def __call__(self, *args: Any) -> Any:
-        if patience.depth and not self._is_ready(args):
+        if patience.interpreting:
             return self.py_func(*args)
+        if patience.depth and not self._is_ready(args):
+            patience.interpreting = True
+            try:
+                return self.py_func(*args)
+            finally:
+                patience.interpreting = False
         self.__class__ = CPUDispatcher  # type: ignore[assignment]
         return self(*args)
 

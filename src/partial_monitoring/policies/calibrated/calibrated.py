@@ -182,7 +182,8 @@ class Calibrated:
         """
         if state.met(context) is not state:
             return state
-        return replace(state, known=expecting(state.rule, state.known, [(context, pending)]))
+        known = expecting(state.rule, state.known, [(context, pending)])
+        return CalibratedState(state.game, state.rule, known)
 
     def program(self, state: CalibratedState) -> Program:
         """Return the compiled rounds of the rule, or say why there are none."""

@@ -21,17 +21,20 @@ expected as were played, and some more. No random numbers are used.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation import confidence as schedules
+from partial_monitoring.estimation.later import attribute
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.profile.model import signal_model
 from partial_monitoring.estimation.profile.state import ProfileState, scratch
 from partial_monitoring.estimation.state import Pending, some_action
 from partial_monitoring.model.any_game import AnyGame
+from partial_monitoring.numerics import compiled
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, Indices, brief
@@ -75,8 +78,6 @@ class AnticipatingIndex:
         available: Array | None = None,
         context: Indices | None = None,
     ) -> Choices:
-        from partial_monitoring.numerics.compiled import index
-
         model, n = state.model, len(state.round)
         own = model.contexts(context, n)
         positions, pareto = model.positions, model.rivals.pareto
@@ -89,8 +90,8 @@ class AnticipatingIndex:
                 state = state.refreshed(own == z, rivals)
                 pareto[group] = rivals.pareto[group]
         action, (costs, saved) = np.empty(n, dtype=np.int64), np.empty((2, n, model.game.k))
-        index.decide_each(
-            _rule(state),
+        compiled.index.decide_each(
+            _rule(model.forgetting.half_life),
             positions,
             pareto,
             state.round,
@@ -104,10 +105,10 @@ class AnticipatingIndex:
         return Choices(
             action,
             point_mass(action, model.game.k),
-            model.unit * np.maximum(costs, 0.0),
-            model.unit * saved,
-            estimate=state.estimate,
-            index=model.unit * (saved - costs),
+            lambda: model.unit * np.maximum(costs, 0.0),
+            lambda: model.unit * saved,
+            estimate=attribute(state, "estimate"),
+            index=lambda: model.unit * (saved - costs),
             decided_by="savings",
         )
 
@@ -148,11 +149,11 @@ class AnticipatingIndex:
         return state.confidence(SHOWN, context)
 
 
-def _rule(state: ProfileState) -> Any:
+@cache
+def _rule(half_life: float | None) -> Any:
     """Return the constants of the rule for compiled functions."""
     from partial_monitoring.numerics.compiled.index import Rule
 
-    half_life = state.model.forgetting.half_life
     return Rule(WEIGHT, ROUNDS, RATE, np.inf if half_life is None else SERVES * half_life)
 
 
@@ -161,7 +162,7 @@ class IndexProgram:
 
     def __init__(self, state: ProfileState) -> None:
         self.actions, self.known = state.model.table, state.known()
-        self.rule = _rule(state)
+        self.rule = _rule(state.model.forgetting.half_life)
         self._shown = state.model.game.m
 
     @property

@@ -1,0 +1,126 @@
+"""From the threads that compute and store back to the loop that answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from weakref import ref
+
+from partial_monitoring.service.problems import Problem, later
+
+TICK = 0.5
+"""Seconds between two searches for requests that have waited too long."""
+
+
+class Delivery:
+    """Results of other threads: all answers of a commit wake the loop once.
+
+    Futures have a problem as their result, not as an exception: nobody may be there to read it.
+
+    Parameters
+    ----------
+    seconds
+        How long a request waits at most.
+    reading
+        How many calls wait for a thread at most.
+    batched
+        Told how many answers of the engine came together.
+    threads
+        In how many threads calls run.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        reading: int,
+        batched: Callable[[int], None] = lambda count: None,
+        threads: int = 4,
+    ) -> None:
+        self._seconds, self._most, self._reading = seconds, reading, 0
+        self._batched = batched
+        self._waiting: deque[tuple[float, ref[asyncio.Future[Any]]]] = deque()
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pm reading")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self, engine: Any) -> None:
+        """Answer in the loop that runs, also what the engine has stored."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.call_later(TICK, self._sweep)
+        engine.new_future, engine.deliver = self.new, self._stored
+
+    def new(self) -> asyncio.Future[Any]:
+        """Return a future that will have a result in time, whatever happens."""
+        loop = self._loop
+        assert loop is not None
+        found: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((loop.time() + self._seconds, ref(found)))
+        return found
+
+    def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
+        self.deliver(answers)
+        self._batched(len(answers))
+
+    def deliver(self, answers: Iterable[tuple[Any, Any, BaseException | None]]) -> None:
+        """Let the loop hand over answers: futures, results and errors; from another thread."""
+        assert self._loop is not None
+        with suppress(RuntimeError):  # nobody waits when the loop has ended
+            self._loop.call_soon_threadsafe(_hand_over, answers)
+
+    async def called(self, call: Callable[..., Any], *given: Any) -> Any:
+        """Return the result of a function, which is called in another thread."""
+        if self._reading >= self._most:
+            raise later("too many requests are waiting.")
+        self._reading += 1
+        answer, future = self.new(), self._threads.submit(call, *given)
+        future.add_done_callback(partial(self._called, answer))
+        try:
+            return result(await answer)
+        finally:
+            future.cancel()  # if it has not begun by now
+            self._reading -= 1
+            del future, answer  # see ``result``
+
+    def _called(self, answer: asyncio.Future[Any], done: Future[Any]) -> None:
+        if not done.cancelled():
+            error = done.exception()
+            self.deliver([(answer, None if error else done.result(), error)])
+
+    def _sweep(self) -> None:
+        """End what has waited too long."""
+        loop, waiting = self._loop, self._waiting
+        assert loop is not None
+        now = loop.time()
+        while waiting:
+            until, found = waiting[0]
+            answer = found()
+            if answer is not None and not answer.done():
+                if until > now:
+                    break
+                answer.set_result(later(f"there was no answer within {self._seconds:g} seconds."))
+            waiting.popleft()
+        loop.call_later(TICK, self._sweep)
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def result(found: Any) -> Any:
+    """Return what a future has, or raise it, without a reference to what it was raised from."""
+    if not isinstance(found, BaseException):
+        return found
+    try:
+        raise found
+    finally:
+        del found  # its traceback has this frame: together they would wait for the collector
+
+
+def _hand_over(answers: Iterable[tuple[asyncio.Future[Any], Any, Any]]) -> None:
+    for future, result, problem in answers:
+        if not future.done():
+            future.set_result(result if problem is None else problem)

@@ -1,0 +1,215 @@
+"""Requests of many callers, stored with one commit.
+
+A committer takes the studies that have requests waiting, makes their steps in the order of their
+arrival, stores all of them with one commit, and only then answers. A file of SQLite has one for all
+of its studies, and one for each study that is slow to decide; a study in PostgreSQL has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from partial_monitoring.errors import StorageError
+from partial_monitoring.service.arguments import is_key
+from partial_monitoring.service.draft import Draft
+from partial_monitoring.service.hosted import ARCHIVED, Hosted
+from partial_monitoring.service.problems import Problem, later, log, problem_of
+
+MOST = 256
+"""Largest number of requests that share a commit."""
+
+Verb = Callable[[Draft, dict[str, Any], str], dict[str, Any]]
+
+
+class Waiting(NamedTuple):
+    """A request, and who waits for its answer."""
+
+    verb: Verb
+    heavy: bool
+    """Whether it may take long, so that others do not wait for it."""
+    arguments: dict[str, Any]
+    actor: str
+    future: Any
+
+
+class Answer(NamedTuple):
+    """A future, and what becomes of it."""
+
+    future: Any
+    result: dict[str, Any] | None
+    problem: Problem | None
+
+
+class Archived(Exception):
+    """A study was archived while requests were waiting."""
+
+
+class Committer:
+    """A thread that runs requests in batches.
+
+    Parameters
+    ----------
+    engine
+        Whose clock, database and listeners it uses.
+    name
+        Of the thread.
+    together
+        The context in which the turns of all studies share a commit; none if it has one study.
+    """
+
+    def __init__(
+        self, engine: Any, name: str, together: Callable[[], AbstractContextManager[Any]] | None
+    ) -> None:
+        self._engine, self._together = engine, together or nullcontext
+        self.shared = together is not None
+        self.ready: SimpleQueue[Hosted | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name=f"pm {name}", daemon=True)
+        self._thread.start()
+
+    def stop(self, patience: float) -> None:
+        """End after all that is waiting."""
+        self.ready.put(None)
+        self._thread.join(patience)
+
+    def _run(self) -> None:
+        while True:
+            found = self.ready.get()
+            chosen, last = [], found is None
+            if found is not None:
+                chosen.append(found)
+            count = 0 if found is None else len(found.waiting)
+            while not last and count < MOST:
+                try:
+                    found = self.ready.get_nowait()
+                except Empty:
+                    break
+                if found is None:
+                    last = True
+                else:
+                    chosen.append(found)
+                    count += len(found.waiting)
+            if chosen:
+                try:
+                    self._batch(chosen)
+                except Exception:
+                    log.exception("a committer failed after a commit")
+            if last:
+                return
+
+    def _batch(self, chosen: list[Hosted]) -> None:
+        """Run some of the requests of some studies."""
+        left, taken = MOST, list[tuple[Hosted, list[Waiting]]]()
+        for hosted in chosen:
+            found = self._taken(hosted, max(left, 1))
+            left -= len(found)
+            if found:
+                taken.append((hosted, found))
+        stored, begun = list[Draft](), perf_counter()
+        answers = self._committed(taken, stored)
+        for hosted in chosen:
+            self._engine.reschedule(hosted)
+        self._engine.deliver(answers)
+        self._engine.timed(perf_counter() - begun)
+        for draft in stored:
+            self._engine.announce(draft.hosted, draft.steps)
+
+    def _committed(
+        self, taken: list[tuple[Hosted, list[Waiting]]], stored: list[Draft]
+    ) -> list[Answer]:
+        """Run requests, store what they did with one commit, and publish it."""
+        answers, drafts = list[Answer](), list[Draft]()
+        try:
+            with self._together():
+                for hosted, requests in taken:
+                    self._study(hosted, requests, answers, drafts)
+        except Exception as error:  # nothing is stored, or nobody knows
+            for hosted, _ in taken:
+                hosted.lost()
+            single = [(hosted, [own]) for hosted, requests in taken for own in requests]
+            if not isinstance(error, StorageError) and len(single) > 1:  # one of them is to blame
+                return [answer for own in single for answer in self._committed([own], stored)]
+            self._engine.failed(error)
+            problem = _failed(error)
+            return [answer for _, own in taken for answer in _refused_all(problem, own)]
+        self._engine.stored()
+        for draft in drafts:
+            draft.hosted.published(draft)
+            if draft.successor is not None:
+                self._engine.succeed(draft.hosted, draft.successor)
+        stored += drafts
+        return answers
+
+    def _taken(self, hosted: Hosted, most: int) -> list[Waiting]:
+        """Take requests that can be run together; a heavy one is run apart, and alone."""
+        found: list[Waiting] = []
+        while hosted.waiting and len(found) < most:
+            if hosted.waiting[0].heavy:
+                hosted.apart = True
+                if self.shared or found:
+                    break
+                hosted.apart = False  # for those that follow
+                return [hosted.waiting.popleft()]
+            found.append(hosted.waiting.popleft())
+        return found
+
+    def _study(
+        self, hosted: Hosted, requests: list[Waiting], answers: list[Answer], drafts: list[Draft]
+    ) -> None:
+        """Run requests of one study; those of others do not suffer if it cannot be used."""
+        clock, own = self._engine.clock, list[Answer]()
+        now = clock.now()
+        try:
+            with hosted.drafting(now, halted=clock.halted) as draft:
+                if draft.state == ARCHIVED:
+                    raise Archived
+                draft.look_up([key for request in requests for key in _keys(request.arguments)])
+                for request in requests:
+                    own.append(_answered(draft, request))
+        except Archived:  # by another process, perhaps
+            answers += _refused_all(self._engine.moved(hosted, requests), requests)
+            return
+        except Problem as problem:  # its log cannot be read
+            answers += _refused_all(problem, requests)
+            return
+        answers += own
+        drafts.append(draft)
+
+
+def _keys(arguments: Any) -> list[str]:
+    """Return the keys of a request, to look all of them up at once."""
+    if not isinstance(arguments, dict):
+        return []
+    found = [arguments.get("key")]
+    answers = arguments.get("answers")
+    if isinstance(answers, list):
+        found += [own.get("key") for own in answers if isinstance(own, dict)]
+    return [str(key) for key in found if is_key(key)]
+
+
+def _answered(draft: Draft, request: Waiting) -> Answer:
+    """Run a request; one that is refused changes nothing."""
+    try:
+        return Answer(request.future, request.verb(draft, request.arguments, request.actor), None)
+    except StorageError:
+        raise
+    except Exception as error:
+        return Answer(request.future, None, problem_of(error))
+
+
+def _failed(error: BaseException) -> Problem:
+    """Return what is answered if a batch cannot be stored."""
+    found = problem_of(error)
+    if found.status == 503:
+        return later(f"{found.detail} Try again with the same key.")
+    return found
+
+
+def _refused_all(problem: Problem | None, requests: Iterable[Waiting]) -> list[Answer]:
+    if problem is None:
+        return []
+    return [Answer(request.future, None, problem) for request in requests]

@@ -1,0 +1,63 @@
+"""What a request is answered with that cannot be done: a status of HTTP and one sentence."""
+
+from __future__ import annotations
+
+import logging
+from secrets import token_hex
+
+from partial_monitoring.errors import InvalidInput, StorageError, visible
+
+log = logging.getLogger("partial_monitoring.service")
+
+TITLES = {
+    404: "Not found",
+    409: "Conflict",
+    412: "Changed in between",
+    422: "Not possible",
+    429: "Too many",
+    500: "Error",
+    503: "Not now",
+}
+
+
+class Problem(Exception):
+    """A request that is refused, or failed.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    detail
+        One sentence.
+    headers
+        Of the answer.
+    """
+
+    def __init__(self, status: int, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, visible(" ".join(detail.split()))
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    @property
+    def title(self) -> str:
+        """In two words."""
+        return TITLES.get(self.status, "Refused")
+
+
+def later(detail: str, seconds: int = 1) -> Problem:
+    """Return that something cannot be done now; it may be tried again with the same key."""
+    return Problem(503, detail, Retry_After=str(seconds))
+
+
+def problem_of(error: BaseException) -> Problem:
+    """Return an error as what its request is answered with; an unexpected one is logged."""
+    match error:
+        case Problem():
+            return error
+        case InvalidInput():
+            return Problem(422, str(error))
+        case StorageError():
+            return later(str(error))
+    incident = token_hex(4)
+    log.error("incident %s", incident, exc_info=error)
+    return Problem(500, f"An unexpected error, incident {incident}; the log of the service has it.")
