@@ -102,7 +102,7 @@ class Hosted(Learner):
     @contextmanager
     def drafting(self, now: float, *, halted: bool = False) -> Iterator[Draft]:
         """Give a draft, whose steps are stored at the end at the latest."""
-        with self.study.turn() as last, self._lock:
+        with self.study.turn() as last:
             if last != self._session.seq:
                 self._catch_up()
             self.read_row()
@@ -133,8 +133,8 @@ class Hosted(Learner):
         self._otherwise += 1
         if self._otherwise >= (OFTEN if not self.slow else RARELY):
             self.slow, self._otherwise = not self.slow, 0
-            if self.slow and self.process is None:
-                self.process = Apart(self._spec)
+            self.stop()
+            self.process = Apart(self._spec) if self.slow else None
 
     def lost(self) -> None:
         """Forget what was not stored."""
