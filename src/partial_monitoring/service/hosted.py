@@ -76,7 +76,8 @@ class Hosted(Learner):
         """Whether it has a request that takes long."""
         self.slow = False
         """Whether it is slow to decide, so that others do not wait for it."""
-        self._kept, self._slowly = self._session.seq, 0
+        kept = study.latest()  # a log that was copied has none
+        self._kept, self._slowly = 0 if kept is None else kept["seq"], 0
         self.read_row()
 
     def read_row(self) -> None:
