@@ -119,7 +119,7 @@ def lanes_of(
                 "words": _words(labels[a], flags, points),
             }
         )
-    return {"rows": rows, "more": total - len(rows), "last": last}
+    return {"rows": rows, "more": total - len(rows), "first": points[0]["decisions"], "last": last}
 
 
 def _spans(
