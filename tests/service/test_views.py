@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.service import views
+from partial_monitoring.service.problems import Problem
 from tests.service.studies import KINDS, learner_of, play
 
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,8 @@ ON_A_BALL = 40
 
 def pays(confidence: ConfidenceSet) -> bool:
     """Whether gaps may be computed lazily, and there are enough actions for that."""
-    return many(confidence.k, whole=confidence.uncut is confidence)
+    k = confidence.k
+    return k >= min(FROM, ON_A_BALL) and many(k, whole=confidence.uncut is confidence)
 
 
 def many(k: int, *, whole: bool) -> bool:

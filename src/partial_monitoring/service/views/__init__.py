@@ -7,7 +7,14 @@ and reads of the log only the rows that it shows, unless it says otherwise.
 
 from partial_monitoring.service.views.alarming import alarms
 from partial_monitoring.service.views.evaluating import off_policy
-from partial_monitoring.service.views.knowledge import estimate, gauges, regret, status, summary
+from partial_monitoring.service.views.knowledge import (
+    estimate,
+    gauges,
+    regret,
+    spec,
+    status,
+    summary,
+)
 from partial_monitoring.service.views.reasons import last, why
 from partial_monitoring.service.views.rows import decision, decisions, events
 from partial_monitoring.service.views.theory import advice, analysis, classify
@@ -26,6 +33,7 @@ __all__ = [
     "last",
     "off_policy",
     "regret",
+    "spec",
     "status",
     "summary",
     "trace",
