@@ -7,6 +7,7 @@ and reads of the log only the rows that it shows, unless it says otherwise.
 
 from partial_monitoring.service.views.alarming import alarms
 from partial_monitoring.service.views.evaluating import off_policy
+from partial_monitoring.service.views.exporting import export
 from partial_monitoring.service.views.knowledge import (
     estimate,
     gauges,
@@ -29,6 +30,7 @@ __all__ = [
     "decisions",
     "estimate",
     "events",
+    "export",
     "gauges",
     "last",
     "off_policy",
