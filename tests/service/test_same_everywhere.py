@@ -1,7 +1,9 @@
-"""One study in two notebooks, behind a server, in PostgreSQL and back: always the same decisions."""
+"""One study in two notebooks, behind a server, in PostgreSQL and back: the same decisions."""
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.storage.copying import copied
 from partial_monitoring.storage.opened import database_at
+from tests.service.balancer import Balancer
 from tests.storage import cluster as postgres
 
 server = pytest.importorskip("partial_monitoring.service.server", exc_type=ImportError)
@@ -105,3 +108,54 @@ def test_everywhere_the_same(tmp_path: Path, cluster: postgres.Cluster) -> None:
     assert rounds == 178
     assert last.round == memory.round == 188
     assert (last.confidence_set().estimate == memory.confidence_set().estimate).all()
+
+
+def test_a_rolling_restart(cluster: postgres.Cluster) -> None:
+    """Two servers on one database are restarted one after the other: no call fails."""
+    address, balancer = cluster.new("rolling"), Balancer()
+    running = [server.started(address) for _ in range(2)]
+    served = [own.__enter__() for own in running]
+    balancer.ports = [own._socket.getsockname()[1] for own in served]
+    place: dict[str, Any] = {"storage": f"http://127.0.0.1:{balancer.port}", "name": "pricing"}
+    place["token"] = served[0].token
+    pm.Learner("dynamic_pricing", seed=1, **place)  # creates it
+    client, ending = pm.Learner(**place), threading.Event()
+    names: list[Any] = []
+    errors: list[Exception] = []
+
+    def play() -> None:
+        try:
+            while not ending.is_set():
+                decision = client.ask()
+                names.append(decision.id)
+                client.tell(decision, "yes")
+        except Exception as error:
+            errors.append(error)
+        client.close()
+
+    threads = [threading.Thread(target=play) for _ in range(4)]
+    for own in threads:
+        own.start()
+    for number in range(2):
+        running[number].__exit__(None, None, None)
+        before = len(names)
+        while len(names) < before + 20 and not errors:
+            ending.wait(0.01)
+        running[number] = server.started(address)
+        new = running[number].__enter__()
+        balancer.ports[number] = new._socket.getsockname()[1]
+    ending.set()
+    for own in threads:
+        own.join()
+    assert errors == []
+    assert Counter(names).most_common(1)[0][1] == 1
+    client.close()
+    for serving in running:
+        serving.__exit__(None, None, None)
+    balancer.close()
+    learner = pm.Learner(storage=address, name="pricing")
+    history = learner.history
+    database_at(address).close()
+    assert len(names) > 40
+    assert [row["id"] for row in history] == sorted(names, key=lambda x: int(x.split("-")[1]))
+    assert all(row["observation"] == "yes" for row in history)
