@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.service.page_site import XSS, api, form_token, request
+from tests.service.page_site import XSS, api, form_token, played, request
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -264,3 +264,27 @@ def test_logging_out_takes_the_cookie_back(service):
     status, headers, _ = sent(service, "/logout")
     assert (status, headers["location"]) == (303, "/login")
     assert 'pm_token=""' in headers["set-cookie"]
+
+
+def test_a_page_reads_as_much_of_a_long_study_as_of_a_short_one(service, monkeypatch):
+    """No time depends on the number of decisions if no number of rows does."""
+    from partial_monitoring.storage.sqlite import Connection
+
+    api(service, "/v1/studies", {"name": "long", "game": {"named": "dynamic_pricing"}})
+    rows, read = Connection.rows, []
+
+    def counted(self, *given):
+        found = rows(self, *given)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Connection, "rows", counted)
+    sizes = []
+    for rounds in (300, 3000):
+        played(service, "long", rounds, block=100)
+        asked = service.engine.hosted("long")._session.asked
+        for path in ("", "?live=1", "?before=50", "?show=open", f"/decisions/{asked - 1}"):
+            read.clear()
+            assert request(service, "GET", f"/studies/long{path}")[0] == 200
+            sizes.append(sum(read))
+    assert max(sizes) < 2500  # 500 points, a page, and what follows a snapshot to verify
