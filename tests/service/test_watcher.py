@@ -215,6 +215,16 @@ def test_a_study_that_is_edited_goes_on(service: Service) -> None:
     assert own.seq == service.hosted.version
 
 
+def test_logged_data_cost_nothing_here(service: Service) -> None:
+    service.create()
+    service.play(50, lambda a: 0.9 - 0.2 * a)
+    service.history("$4", "no", 1000)
+    service.watcher.flush()
+    found = views.regret(service.hosted)
+    assert found["plays"] == 50
+    assert found["estimate"] <= found["at_most"] <= 50 * 5
+
+
 # -- charts -----------------------------------------------------------------------------------
 
 
