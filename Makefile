@@ -8,10 +8,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 .NOTPARALLEL:
-.PHONY: help demo test lint nightly attacks bench cases paper docs clean
+.PHONY: help demo serve-demo test lint nightly attacks bench cases paper docs clean
 
 help:
 	@echo "make demo     install, play three games, write the page"
+	@echo "make serve-demo  install, play a real case against a service, with a kill, and serve it"
 	@echo "make test     install and run the tests"
 	@echo "make lint     style, types and imports (ruff, mypy, import-linter)"
 	@echo "make nightly  the slow statistical and exhaustive checks, with all attacks"
@@ -23,6 +24,10 @@ help:
 
 demo: $(VENV)/.report
 	@$(BIN)/pm demo
+
+# FILE=shop.db keeps what was played, PORT=8787 serves it there.
+serve-demo: $(VENV)/.serve
+	@$(BIN)/python -m examples.serving $(if $(FILE),--file $(FILE)) $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.dev $(VENV)/.warm
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not nightly"
@@ -77,6 +82,11 @@ $(VENV)/.bench: $(VENV)/.dev
 $(VENV)/.cases: $(VENV)/.dev
 	@echo "Installing the packages with the data of examples/cases into $(VENV) ..."
 	$(PIP) install --quiet --editable '.[dev,cases]'
+	@touch $@
+
+$(VENV)/.serve: $(VENV)/bin/python pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes ..."
+	$(PIP) install --quiet --editable '.[serve,cases]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml

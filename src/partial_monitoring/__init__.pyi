@@ -36,6 +36,7 @@ from .kernels import candidates as candidates
 from .kernels import readings as readings
 from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
+from .learner.learner import RemoteLearner as RemoteLearner
 from .learner.moved import Moved as Moved
 from .learner.off_policy import off_policy as off_policy
 from .learner.open import OpenDecision as OpenDecision

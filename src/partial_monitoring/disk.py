@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EACCES
 from functools import partial
@@ -43,9 +43,14 @@ def write_bytes(path: str | Path, data: bytes | memoryview) -> None:
     whatever happens in between, the old file stays as it was. A symbolic link stays, and the file
     that it names is replaced; a file that is replaced keeps its mode.
     """
+    write_parts(path, [data])
+
+
+def write_parts(path: str | Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file from its parts, whole or not at all; see :func:`write_bytes`."""
     given = file_path(path)
     with reporting(path, "written"):
-        _replace(Path(os.path.realpath(given)), data)
+        _replace(Path(os.path.realpath(given)), parts)
 
 
 def make_folder(path: str | Path) -> Path:
@@ -98,11 +103,12 @@ def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _replace(target: Path, data: bytes | memoryview) -> None:
+def _replace(target: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Replace a file that is no link, or create it."""
     found = target.stat() if os.path.lexists(target) else None
     if found is not None and not S_ISREG(found.st_mode):
-        target.write_bytes(data)  # a folder refuses; a device or a pipe has nothing to lose
+        with target.open("wb") as file:  # a folder refuses; a device or a pipe has nothing to lose
+            file.writelines(parts)
         return
     if found is not None and not os.access(target, os.W_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
@@ -110,7 +116,7 @@ def _replace(target: Path, data: bytes | memoryview) -> None:
     unfinished = target.with_name(f".{target.name[:40]}.{token_hex(8)}.unfinished")
     try:
         with open(unfinished, "xb", opener=partial(os.open, mode=mode)) as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         if found is not None:

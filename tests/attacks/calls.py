@@ -44,13 +44,14 @@ MADE_BY_THE_LIBRARY = {
         "OpenDecision",
         "Plan",
         "RegretMap",
+        "RemoteLearner",
         "Result",
         "Status",
     ),
     *("functions.Known", "readings.Reading", "sampling.Pairs", "confidence.ConfidenceSet"),
     "kernels.FromSklearn",
 }
-"""Classes of results, which users read, and what ``kernels.as_kernel`` makes."""
+"""Classes of results, which users read, and what ``kernels.as_kernel`` and ``Learner`` make."""
 
 FOR_EXTENSIONS = {
     *("AnyGame", "ParameterSet", "Policy", "Polyhedral", "kernels.Kernel", "sampling.SamplingRule"),

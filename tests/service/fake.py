@@ -9,8 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -61,8 +60,8 @@ class Fake(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
         for own in list(self.sockets):
-            with own:
-                pass
+            with suppress(OSError):
+                own.shutdown(socket.SHUT_RDWR)
 
     # -- verbs -----------------------------------------------------------------------------------
 
@@ -97,7 +96,8 @@ class Fake(ThreadingHTTPServer):
         return {"answers": found}
 
     def history(self, given: dict[str, Any]) -> Any:
-        new = [row for row in given["rows"] if row["key"] not in self.rows]
+        once = {row["key"]: row for row in given["rows"] if row["key"] not in self.rows}
+        new = list(once.values())
         columns = {name: [row[name] for row in new] for name in ("action", "observation")}
         if new:
             self.learner.tell_past(columns["action"], columns["observation"])
@@ -126,12 +126,14 @@ class Fake(ThreadingHTTPServer):
             return own._spec.to_dict()
         if path == f"{STUDY}/events":
             first, limit = int(query["after"]), int(query["limit"])
-            return {"events": own.events[first : first + limit]}
+            rows = own.events[first : first + limit]
+            last = rows[-1]["seq"] if rows else first
+            return {"events": rows, "next": last if last < len(own.events) else None}
         if path == f"{STUDY}/decisions":
             rows = [{"number": int(str(x.id).rpartition("-")[2]), **x._asdict()} for x in own.open]
             times = [row.pop("since").timestamp() for row in rows]
             rows = [row | {"asked_at": at} for row, at in zip(rows, times, strict=True)]
-            return {"decisions": [row for row in rows if row["number"] > int(query["after"])]}
+            return {"decisions": rows, "next": None}
         if path == f"{STUDY}/status":
             found = own.status().to_dict()
             promise = {"guaranteed": False, "sentence": "Practical, no bound holds: measured."}
@@ -282,7 +284,3 @@ def served(
     finally:
         own.kill()
         thread.join()
-
-
-def fields_of(belief: Any) -> dict[str, Any]:
-    return asdict(belief)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.learner.session import snapshot
 from partial_monitoring.service.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
@@ -66,6 +67,9 @@ def test_decisions_are_those_of_a_learner(engine: Engine) -> None:
     hosted = engine.hosted("pricing")
     assert hosted.version == 60
     assert str(hosted.status()) == str(learner.status())
+    mine, own = (snapshot(x._spec, x._session) for x in (learner, hosted))
+    for name in ("state", "counts", "asked", "told"):
+        assert mine[name] == own[name]
 
 
 def test_a_key_decides_once(engine: Engine) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, StorageError
+from partial_monitoring.service import apart
+from partial_monitoring.service import draft as drafts
 from partial_monitoring.service import engine as engines
 from partial_monitoring.service import hosted as hosteds
 from partial_monitoring.service.engine import Engine
@@ -38,18 +40,18 @@ def test_a_commit_that_fails_changes_nothing(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, hosted = asked(engine, key="first"), engine.hosted("pricing")
-    connection, heard, versions = engine.database.handle, list[Any](), list[int]()
-    many = connection.many
+    write, heard, versions = Turns._write, list[Any](), list[int]()
 
-    def fail(*given: Any) -> None:
-        many(*given)
-        versions.append(hosted.version)
-        raise StorageError("the disk is full.")
+    def fail(self: Turns, **given: Any) -> None:
+        with self._handle.transaction():
+            write(self, grouped=True)
+            versions.append(hosted.version)
+            raise StorageError("the disk is full.")
 
     engine.after_commit.append(lambda *given: heard.append(given))
     before = str(hosted.status()), hosted.version, len(hosted.open)
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "many", fail)
+        patch.setattr(Turns, "_write", fail)
         for verb, arguments in (
             ("ask", {"key": "second"}),
             ("tell", {"decision": own["id"], "observation": "yes"}),
@@ -78,8 +80,8 @@ def test_a_commit_whose_outcome_is_unknown_is_read(
 ) -> None:
     own, hosted, write = asked(engine), engine.hosted("pricing"), Turns._write
 
-    def fail(self: Turns) -> None:
-        write(self)
+    def fail(self: Turns, **given: Any) -> None:
+        write(self, **given)
         raise StorageError("the connection was lost.")
 
     hosted.slow = True  # with commits of its own
@@ -167,9 +169,9 @@ def test_requests_of_all_studies_share_a_commit(
     gate, written, write = _blocked(engine), list[int](), Turns._write
     futures = [engine.submit(name, "ask", {}) for name in ("pricing", "other") * 20]
 
-    def count(self: Turns) -> None:
+    def count(self: Turns, **given: Any) -> None:
         written.append(len(self._rows))
-        write(self)
+        write(self, **given)
 
     monkeypatch.setattr(Turns, "_write", count)
     gate.set()
@@ -251,18 +253,23 @@ def test_threads_go_on_while_a_study_is_edited(engine: Engine) -> None:
 
 
 def test_slow_studies_do_not_delay_others(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from partial_monitoring.service import playing
-
-    decide, slow = playing.steps.decide, engine.hosted("pricing")
+    decide, slow = drafts.steps.decide, engine.hosted("pricing")
 
     def slowly(spec: Any, *given: Any) -> Any:
         if spec is slow._spec:
             time.sleep(0.02)
         return decide(spec, *given)
 
-    monkeypatch.setattr(playing.steps, "decide", slowly)
+    monkeypatch.setattr(drafts.steps, "decide", slowly)
+    monkeypatch.setattr(apart, "MOST", 0)
     for _ in range(5):
         asked(engine)
+    slow.note_pace(0.02)
+    slow.note_pace(0.0)
+    slow.note_pace(0.02)
+    assert not slow.slow
+    for _ in range(3):
+        slow.note_pace(0.02)
     assert slow.slow
     waiting = [engine.submit("pricing", "ask", {}) for _ in range(50)]
     begun = time.monotonic()

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from partial_monitoring.learner import session as sessions
+from partial_monitoring.learner import snapshots
+from partial_monitoring.learner.answers import waits
+from partial_monitoring.learner.due import is_due
 from partial_monitoring.service import clock as clocks
 from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
 from tests.service.test_engine import PRICING, asked, do, refused, told
 
@@ -134,3 +144,63 @@ def test_a_restart_keeps_what_is_held(engine: Engine, time: Clocks, tmp_path: Pa
     assert [(own.id, own.due) for own in again.open] == before
     sleep(engine, time, 31)
     assert [own.id for own in again.open] == [held["id"]]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    rounds=st.booleans(),
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["ask", "hold", "activate", "tell", "cancel", "sleep"]),
+            st.integers(0, 7),
+        ),
+        max_size=30,
+    ),
+)
+def test_a_log_with_held_decisions_is_folded_again(
+    rounds: bool, steps: list[tuple[str, int]]
+) -> None:
+    time = Clocks()
+    with tempfile.TemporaryDirectory() as folder:
+        database = database_at(f"sqlite:///{folder}/shop.db")
+        engine = Engine(database, clock=lambda: time.wall)
+        engine.clock = clocks.Clock(lambda: time.wall, lambda: time.ticks)
+        window = {"rounds": 3} if rounds else {"hours": 10, "unanswered": "yes"}
+        engine.create({"name": "pricing", "game": PRICING, "window": window})
+        names = []
+        for verb, number in steps:
+            name = names[number % len(names)] if names else "x-1"
+            if verb in ("ask", "hold"):
+                names.append(asked(engine, hold=verb == "hold")["id"])
+            elif verb == "sleep":
+                time.sleep(3600.0 * number)
+                engine.clock._last = time.wall, time.ticks
+            else:
+                more = {"observation": "yes"} if verb == "tell" else {}
+                with contextlib.suppress(Problem):
+                    do(engine, verb, decision=name, **more)
+        do(engine, "settle")
+        live, spec = engine.hosted("pricing")._session, engine.hosted("pricing")._spec
+        engine.close()
+        _check_due(spec, live, time.wall)
+        study: Any = database.study("pricing")
+        folded = sessions.folded(spec, study.after())
+        kept = sessions.snapshot(spec, live)
+        assert sessions.snapshot(spec, folded) == kept
+        restored = snapshots.restored(spec, json.loads(json.dumps(kept)))
+        assert sessions.snapshot(spec, restored) == kept
+        assert list(_started(restored)) == list(_started(live)) == list(_started(folded))
+        database.close()
+
+
+def _started(session: Any) -> Iterator[Any]:
+    """The held decisions that are open, in the order in which they will be due."""
+    own = session.started
+    return (x for x in map(own.names.get, range(own.first, own.end)) if x in session.open)
+
+
+def _check_due(spec: Any, session: Any, now: float) -> None:
+    """Whether nothing is open whose window has ended."""
+    for own in session.open.values():
+        if waits(spec.window, own):
+            assert not is_due(spec.window, own, session, now)

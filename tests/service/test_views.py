@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.service import views
+from partial_monitoring.service.problems import Problem
 from tests.service.studies import KINDS, learner_of, play
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -86,6 +91,19 @@ def test_pages_of_events_are_the_log(address: str) -> None:
     both = [*first["events"], *rest["events"]]
     assert [{k: x for k, x in row.items() if k != "at"} for row in both] == learner.events
     assert (rest["next"], rest["last"]) == (None, len(both))
+
+
+@pytest.mark.parametrize("format", ["ndjson", "csv", "parquet"])
+def test_an_export_has_all_rows(address: str, format: str) -> None:
+    learner = pricing(address, 12)
+    for what, rows in (("decisions", 12), ("events", len(learner.events))):
+        content = b"".join(views.export(learner, what, format))
+        if format == "parquet":
+            assert pyarrow.parquet.read_table(BytesIO(content)).num_rows == rows
+        else:
+            assert content.count(b"\n") == rows + (format == "csv")
+    with pytest.raises(InvalidInput, match="what must be one of"):
+        views.export(learner, "secrets")
 
 
 def test_a_decision_is_found_by_its_id_and_its_number(address: str) -> None:

@@ -287,3 +287,22 @@ def test_what_is_stored_of_charts_may_be_lost(service: Service) -> None:
     service.play(20, lambda a: 0.5)
     check_watch(service)
     assert views.trace(service.hosted)["points"][-1]["decisions"] == 70
+
+
+def test_what_goes_wrong_is_logged_and_tried_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.create()
+    monkeypatch.setattr("partial_monitoring.service.watcher.REST", 0.0)
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("no ink")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("partial_monitoring.service.charts.point", broken)
+        service.play(20, lambda a: 0.5)
+        service.watcher.flush()
+    assert "cannot be watched" in caplog.text
+    service.play(20, lambda a: 0.5)
+    check_watch(service)
+    assert views.trace(service.hosted)["points"][-1]["decisions"] == 40

@@ -155,16 +155,6 @@ def test_a_copy_and_back_makes_the_same_decisions(cluster: Cluster, tmp_path: Pa
     assert play(learner_at(three), 100) == expected[50:]
 
 
-def test_a_log_is_exported(address: Address, tmp_path: Path) -> None:
-    where, path = address(), tmp_path / "log.ndjson"
-    learner = learner_at(where)
-    play(learner, 5)
-    assert "10 events." in pm_store("export", where, "pricing", str(path))
-    assert pm.Learner("dynamic_pricing", seed=1, storage=path).events == learner.events
-    assert "exists already" in pm_store("export", where, "pricing", str(path), code=2)
-    assert "has no study" in pm_store("export", where, "no", str(tmp_path / "x"), code=2)
-
-
 def test_damage_is_found(address: Address) -> None:
     where = address()
     learner = learner_at(where)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from partial_monitoring.storage.formats import FORMATS, WHAT
+
 
 @click.group("store")
 def store() -> None:
@@ -15,6 +17,7 @@ def store() -> None:
     pm store check sqlite:///shop.db                        is everything as it was written?
     pm store copy sqlite:///shop.db postgresql://db/shop    when one process is not enough
     pm store export sqlite:///shop.db pricing log.ndjson    one learner's log
+    pm store export sqlite:///shop.db pricing x.parquet     its decisions, for analysis; or x.csv
     pm store upgrade sqlite:///shop.db                      after an upgrade of the library
     """
 
@@ -86,13 +89,30 @@ def check(ctx: click.Context, address: str, names: tuple[str, ...]) -> None:
 @click.argument("address")
 @click.argument("study")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def export(address: str, study: str, file: Path) -> None:
-    """Write the log of a study to a file that does not exist yet, as lines of JSON.
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Unless FILE ends with it.")
+@click.option(
+    "--what",
+    type=click.Choice(WHAT),
+    help="One row per decision, or per event; decisions, but events as NDJSON.",
+)
+def export(address: str, study: str, file: Path, form: str | None, what: str | None) -> None:
+    """Write the decisions or the log of a study to a file that does not exist yet.
 
-    The file is a log that a learner can go on with: pm.Learner(game, storage="log.ndjson").
+    The log as lines of JSON is one that a learner can go on with: pm.Learner(game,
+    storage="log.ndjson").
     """
-    from partial_monitoring.storage.copying import exported
+    from partial_monitoring import disk
+    from partial_monitoring.errors import InvalidInput
+    from partial_monitoring.storage.copying import found
+    from partial_monitoring.storage.exporting import exported_rows
     from partial_monitoring.storage.opened import database_at
 
-    count = exported(database_at(address, writes=False), study, file)
-    click.echo(f"{file}: {count:,} events.")
+    form = form or file.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise InvalidInput(f"file must end with one of {', '.join(FORMATS)}; got {file.name!r}.")
+    what = what or ("events" if form == "ndjson" else "decisions")
+    own, counts = found(database_at(address, writes=False), study), list[int]()
+    if file.exists():
+        raise InvalidInput(f"{file}: exists already.")
+    disk.write_parts(file, exported_rows(own, what, form, count=counts.append))
+    click.echo(f"{file}: {sum(counts):,} {what}.")

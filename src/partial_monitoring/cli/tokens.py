@@ -7,8 +7,6 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
 import click
 
@@ -162,6 +160,9 @@ class Remote:
         return self._asked("DELETE", f"/v1/tokens/{name}")
 
     def _asked(self, method: str, path: str, given: Any = None) -> dict[str, Any]:
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request, urlopen
+
         body = None if given is None else json.dumps(given).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         request = Request(f"{self._address}{path}", body, headers, method=method)

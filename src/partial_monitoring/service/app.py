@@ -116,22 +116,24 @@ class Application:
             answer = refusal(problem)
         except Exception as error:
             answer = refusal(problem_of(error))
-        if answer is None:  # the page has answered
-            return
-        await _sent(answer, call, send)
-        verb = "none" if call.route is None else call.route.verb
-        self.service.metrics.counted(verb, answer.status, perf_counter() - began)
+        if isinstance(answer, Answer):
+            await _sent(answer, call, send)
+            status, other = answer.status, "none"
+        else:
+            status, other = answer, "page"
+        verb, seconds = call.route.verb if call.route else other, perf_counter() - began
+        self.service.metrics.counted(verb, status, seconds)
         if self._logs:
-            self._log(call, answer.status, perf_counter() - began)
+            self._log(call, status, seconds)
 
-    async def _answered(self, call: Call, send: Send) -> Answer | None:
+    async def _answered(self, call: Call, send: Send) -> Answer | int:
+        """Return the answer, or the status with which the page has answered."""
         service, scope, headers = self.service, call.scope, call.headers
         service.hosts.check(headers.get(b"host", b""))
         method = scope["method"]
         route = self._route(method, scope["path"], call)
         if route is None:
-            await self._paged(call, send)
-            return None
+            return await self._paged(call, send)
         call.route = route
         if method not in SAFE:
             check_origin(method, headers)
@@ -171,18 +173,25 @@ class Application:
             raise Problem(404, f"there is no study {brief(call.study)}.")
         return found
 
-    async def _paged(self, call: Call, send: Send) -> None:
+    async def _paged(self, call: Call, send: Send) -> int:
         """Let the page answer, with headers that let it load nothing from elsewhere."""
+        status = 0
 
         async def secured(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                own = list(message.get("headers", []))
+                status, own = message["status"], list(message.get("headers", []))
                 has = {name.lower() for name, _ in own}
                 message["headers"] = own + [pair for pair in SECURITY if pair[0] not in has]
-                self.service.metrics.counted("page", message["status"], 0.0)
             await send(message)
 
-        await self._page(call.scope, call.receive, secured)
+        try:
+            await self._page(call.scope, call.receive, secured)
+        except Exception as error:
+            if not status:
+                raise
+            problem_of(error)  # it is logged; the answer has begun
+        return status
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Begin, and say so."""

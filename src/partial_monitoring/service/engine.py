@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, Lock, RLock, Thread
+from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any
 
 from partial_monitoring.errors import StorageError, unknown_name
 from partial_monitoring.learner.deciding import decide
-from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
 from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
@@ -21,6 +20,7 @@ from partial_monitoring.service.creating import created
 from partial_monitoring.service.editing import Successor
 from partial_monitoring.service.hosted import ARCHIVED, Hosted, editions
 from partial_monitoring.service.problems import Problem, later, log, problem_of
+from partial_monitoring.service.timer import Timer
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.study import read_study, study_name
 
@@ -29,9 +29,6 @@ MOST_WAITING = 2000
 
 PATIENCE = 10.0
 """Seconds that requests have to be answered when the service ends."""
-
-TICK = 1.0
-"""Seconds after which decisions that are due are counted."""
 
 AGAIN = 30.0
 """Seconds after which a study that could not be read is read again."""
@@ -98,10 +95,8 @@ class Engine:
         self._closed, self._trouble = False, ""
         self._committers, self._starting = dict[str, Committer](), Lock()
         self._loading = ThreadPoolExecutor(4, "pm loading")
-        self._ended = Event()
         collector.tame()
-        self._timer = Thread(target=self._watch, name="pm timer", daemon=True)
-        self._timer.start()
+        self._timer = Timer(self)
 
     # -- studies -------------------------------------------------------------------------------
 
@@ -179,6 +174,7 @@ class Engine:
         return None
 
     def _hand_over(self, old: Hosted, new: Hosted, requests: list[Waiting]) -> None:
+        old.stop()
         with old.entry, new.entry:
             old.successor = new
             new.waiting.extend([*requests, *old.waiting])
@@ -272,44 +268,6 @@ class Engine:
         together = getattr(self.database, "together", None)
         return self.database.handle.transaction() if together is None else together()
 
-    # -- what is due ---------------------------------------------------------------------------
-
-    def _watch(self) -> None:
-        """Once a second, count what is due, and fold what other processes have stored."""
-        while not self._ended.wait(TICK):
-            try:
-                self.tick()
-            except Exception:
-                log.exception("the timer failed")
-
-    def tick(self) -> None:
-        """Count what is due by now, fold what others have stored, collect garbage if idle."""
-        now, busy, versions = self.clock.now(), False, dict[str, int]()
-        try:
-            if self._trouble:
-                _probe(self.database)
-                self.stored()
-            if not self.database.handle.owns:
-                versions = dict(self.database.handle.rows("SELECT name, version FROM pm_study"))
-        except StorageError as error:
-            self.failed(error)
-            return
-        for hosted in list(self._studies.values()):
-            busy = busy or hosted.scheduled
-            if not hosted.scheduled and hosted.state != ARCHIVED:
-                last = versions.get(hosted.name, hosted.version)
-                if last != hosted.version or self._has_due(hosted, now):
-                    self.submit(hosted.name, "settle", {})
-        if not busy:
-            collector.idle()
-
-    def _has_due(self, hosted: Hosted, now: float) -> bool:
-        """Whether a decision is due."""
-        window, session = hosted.window, hosted._session
-        if window is None or self.clock.halted or not session.open:
-            return False
-        return first_due(hosted._spec, session, now)[1] is not None
-
     # -- who hears of it -----------------------------------------------------------------------
 
     def announce(self, hosted: Hosted, made: list[Step]) -> None:
@@ -340,6 +298,10 @@ class Engine:
         """Note that a batch could not be stored."""
         self._trouble = problem_of(error).detail
 
+    def tick(self) -> None:
+        """Do what the timer does once a second."""
+        self._timer.tick()
+
     def stored(self) -> None:
         """Note that a batch was stored."""
         self._trouble = ""
@@ -349,8 +311,7 @@ class Engine:
         if self._closed:
             return
         self._closed = True
-        self._ended.set()
-        self._timer.join(PATIENCE)
+        self._timer.stop(PATIENCE)
         self._loading.shutdown()
         until = time.monotonic() + PATIENCE
         while any(own.scheduled for own in self._studies.values()) and time.monotonic() < until:
@@ -362,6 +323,7 @@ class Engine:
             self.deliver([Answer(own.future, None, later("the service ends.", 5)) for own in left])
         for hosted in list(self._studies.values()):
             try:
+                hosted.stop()
                 hosted.kept(least=1)
             except Exception:
                 log.exception("no snapshot of study %r", hosted.name)
@@ -377,12 +339,6 @@ def delivered(answers: list[Answer]) -> None:
             future.set_result(result)
         else:
             future.set_exception(problem)
-
-
-def _probe(database: Database) -> None:
-    """Write something that changes nothing, to see whether the database can be used."""
-    with database.handle.transaction():
-        database.handle.run("UPDATE pm_meta SET value = value WHERE key = 'schema'")
 
 
 def _is_heavy(verb: str, arguments: Any) -> bool:

@@ -19,7 +19,7 @@ LONGEST_HEAD: Final = 64 * 1024
 DROPPED: Final = 16 * 1024 * 1024
 """Bytes that are received and dropped of a body that was refused, so that the answer arrives."""
 
-TICK: Final = 1.0
+TICK: Final = 0.5
 """Seconds between two looks at all connections."""
 
 _kinds: dict[type, type] = {}
@@ -47,7 +47,8 @@ class _Limited:
         self.idle = self.since
         self.stuck: float | None = None
         self.size = 0
-        self.refused = len(self.connections) > self.limits.connections
+        if len(self.connections) > self.limits.connections:
+            self.app = _full
         if len(self.connections) > 2 * self.limits.connections:
             transport.abort()
 
@@ -79,9 +80,6 @@ class _Limited:
     def resume_writing(self: Any) -> None:
         self.stuck = None
         super().resume_writing()  # type: ignore[misc]
-
-    def _start_asgi_task(self: Any, cycle: Any, app: Any) -> None:
-        super()._start_asgi_task(cycle, _full if self.refused else app)  # type: ignore[misc]
 
     def send_400_response(self: Any, msg: str) -> None:
         self._refuse(Problem(400, "this is no request of HTTP."))

@@ -186,6 +186,7 @@ READS: Final[tuple[Route, ...]] = (
     _read("analysis"),
     _read("advice"),
     _read("regret"),
+    _read("spec"),
     Route("GET", f"{STUDY}/off-policy", "read", "off_policy", off_policy),
     Route("GET", f"{STUDY}/export", "read", "export", export),
 )

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from partial_monitoring.learner.alarms.watch import LEVEL, Alarm
 from partial_monitoring.learner.step import Step
@@ -45,6 +44,9 @@ LARGEST = 1e6
 WATCHER = "watcher"
 """Who stores alarms."""
 
+REST = 5.0
+"""Seconds after which a study is tried again that could not be watched."""
+
 SAVED_EVERY = 5000
 """Number of events after which what the watch knows is stored again."""
 
@@ -62,6 +64,8 @@ class Beside:
         """The number of the event with which the watch was stored."""
         self.looked = 0.0
         """When the evidence was looked at, by the monotonic clock."""
+        self.rests = 0.0
+        """Until when it is left alone, because something went wrong."""
 
 
 class Watcher:
@@ -81,7 +85,7 @@ class Watcher:
         self, engine: Engine, *, clock: Callable[[], float] = time.time, often: float = OFTEN
     ) -> None:
         self._engine, self._clock, self._often = engine, clock, often
-        self._own: WeakKeyDictionary[Hosted, Beside] = WeakKeyDictionary()
+        self._own: dict[Hosted, Beside] = {}
         self._changed, self._closing = Condition(), False
         self._working = Condition()
         engine.after_commit.append(self._listen)
@@ -111,8 +115,7 @@ class Watcher:
 
     def _run(self) -> None:
         while not self._closing:
-            for hosted in list(self._engine.studies.values()):
-                self.watch(hosted)
+            self._find()
             with self._changed:
                 studies = [own for own in self._own.values() if self._has_work(own)]
                 if not studies:
@@ -123,8 +126,17 @@ class Watcher:
                     self._one(own)
             time.sleep(min(self._often, 0.05))
 
+    def _find(self) -> None:
+        """Begin to watch studies that are in use now, and forget those that were replaced."""
+        known = list(self._engine.studies.values())
+        for hosted in known:
+            self.watch(hosted)
+        with self._changed:
+            for hosted in set(self._own) - set(known):
+                del self._own[hosted]
+
     def _has_work(self, own: Beside) -> bool:
-        return bool(own.waiting) or not own.begun or not own.current
+        return not own.current and time.monotonic() >= own.rests
 
     def _one(self, own: Beside, *, now: bool = False) -> None:
         """Move the watch of a study on, look at it and draw it, if it is time to."""
@@ -134,7 +146,7 @@ class Watcher:
             if self._moved_on(own):
                 own.current = self._looked(own, now=now)
         except Exception:
-            own.current = True  # with its next event again
+            own.current, own.rests = now, time.monotonic() + REST
             log.exception("study %r cannot be watched", own.hosted.name)
 
     def _begin(self, own: Beside) -> None:
@@ -204,8 +216,7 @@ class Watcher:
 
     def flush(self) -> None:
         """Look at all studies now, and store what is known of them."""
-        for hosted in list(self._engine.studies.values()):
-            self.watch(hosted)
+        self._find()
         with self._working:
             for own in list(self._own.values()):
                 while True:

@@ -1,14 +1,11 @@
-"""Logs that are copied from one database to another, or to a file, and compared."""
+"""Logs that are copied from one database to another, and compared."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice, zip_longest
-from pathlib import Path
 from typing import NamedTuple
 
-from partial_monitoring import disk
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.rows import EventRow
@@ -57,16 +54,6 @@ def copied(source: Database, target: Database, name: str) -> Copied:
         for point in one.traces(limit=last):
             two.trace(*point)
     return Copied(last, last - before)
-
-
-def exported(database: Database, name: str, path: Path) -> int:
-    """Write the log of a study to a new file, and return the number of its events."""
-    study = found(database, name)
-    if path.exists():
-        raise InvalidInput(f"{path}: exists already.")
-    lines = [json.dumps(event) for event in study.after()]
-    disk.write_text(path, "".join(f"{line}\n" for line in lines))
-    return len(lines)
 
 
 def _until(study: Study, last: int) -> Iterator[EventRow]:

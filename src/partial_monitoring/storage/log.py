@@ -111,7 +111,7 @@ class Log(Turns):
         stored = f"{_SELECT} AND decision = ? AND slot"
         sql = f"{stored} IS NOT NULL UNION ALL {stored} IS NULL"
         found = self._handle.rows(sql, (self._number, name, self._number, name))
-        rows = sorted(map(EventRow._make, found))
+        rows = sorted(map(EventRow._make, found), key=lambda row: row.seq)
         if self._mine:
             rows += [row for row in self._rows if row.decision == name]
         return [self.event(row, at=at) for row in rows]
@@ -131,21 +131,40 @@ class Log(Turns):
 
         With ``open_only`` those that are closed are left out, but have to be read.
         """
+        found = []
+        for asked, closed in self.decision_rows(after_number, limit, open_only=open_only):
+            event, at = None, None
+            if closed is not None:
+                event, at = self.event(closed), closed.at / 1e6
+            own = self.event(asked)
+            found.append(DecisionRow(asked.number or 0, own, asked.at / 1e6, event, at))
+        return found
+
+    def decision_rows(
+        self, after_number: int, limit: int, *, open_only: bool = False
+    ) -> list[tuple[EventRow, EventRow | None]]:
+        """Return the rows in which the first decisions after one were made, and closed."""
         rest = " AND b.seq IS NULL" if open_only else ""
         sql = (
             f"SELECT {_BOTH} FROM pm_event a LEFT JOIN pm_event b ON b.study_id = a.study_id "
             f"AND b.decision = a.decision AND b.slot = 1 WHERE a.study_id = ? "
             f"AND a.number > ?{rest} ORDER BY a.number LIMIT ?"
         )
-        width, found = len(EventRow._fields), []
-        for row in self._handle.rows(sql, (self._number, after_number, limit)):
-            asked, closed = EventRow._make(row[:width]), EventRow._make(row[width:])
-            event, at = None, None
-            if closed.seq is not None:
-                event, at = self.event(closed), closed.at / 1e6
-            own = self.event(asked)
-            found.append(DecisionRow(asked.number or 0, own, asked.at / 1e6, event, at))
-        return found
+        width = len(EventRow._fields)
+        found = self._handle.rows(sql, (self._number, after_number, limit))
+        pairs = ((EventRow._make(row[:width]), row[width:]) for row in found)
+        return [(a, None if b[0] is None else EventRow._make(b)) for a, b in pairs]
+
+    def rows_about(self, first: int, last: int) -> list[EventRow]:
+        """Return what else is about decisions with numbers in a range, in order."""
+        names = ", ".join(f"b.{name}" for name in EventRow._fields)
+        sql = (
+            f"SELECT {names} FROM pm_event a JOIN pm_event b ON b.study_id = a.study_id "
+            f"AND b.decision = a.decision AND b.slot IS NULL WHERE a.study_id = ? "
+            f"AND a.number BETWEEN ? AND ?"
+        )
+        rows = self._handle.rows(sql, (self._number, first, last))
+        return sorted(map(EventRow._make, rows), key=lambda row: row.seq)
 
     def _first(self, what: Any, value: str, sql: str) -> Event | None:
         row = self._found.get((what, value)) if self._mine else None

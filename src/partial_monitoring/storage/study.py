@@ -25,7 +25,7 @@ from partial_monitoring.validation import brief
 KEPT = 2
 """Number of snapshots that are kept: if the last one is damaged, there is one before."""
 
-APART = 100_000
+APART = 10_000
 """Number of events between older snapshots, which are kept to look back."""
 
 STATES = ("running", "paused", "archived")

@@ -123,8 +123,8 @@ class Watch:
                 self.resets += 1
         if step.vector is not None:
             shown = step.shown
-            for own in shown:
-                self._round += own.often
+            for each in shown:
+                self._round += each.often
             cell = self._cell(step.context, step.action)
             if cell is not None and kind in ("tell", "history"):
                 rows = step.context.game.row_count(step.action)

@@ -58,6 +58,11 @@ def read_address(given: str) -> Address:
     Plain http is for this machine, since everybody on the way can read the token; for another one
     the address must end in ``?insecure``.
     """
+    if not is_service(given):
+        raise InvalidInput(
+            f"storage must be the address of a service, as https://decide.corp:8787; got "
+            f"{brief(given)}."
+        )
     try:
         parts = urlsplit(given)
         host, port = parts.hostname, parts.port

@@ -20,6 +20,7 @@ from partial_monitoring.learner.opening import DEFAULTS, settings_of
 from partial_monitoring.learner.remote import creating
 from partial_monitoring.learner.remote.address import read_address, read_token, study_path
 from partial_monitoring.learner.remote.calls import Service
+from partial_monitoring.learner.remote.decisions import is_decision
 from partial_monitoring.learner.remote.log import RemoteLog
 from partial_monitoring.learner.remote.outbox import InFile, InMemory
 from partial_monitoring.learner.remote.sending import Sender
@@ -31,6 +32,8 @@ from partial_monitoring.validation import file_path
 
 UNSAID = {"game": None, "policy": None, "seed": 0, "probe": 0.0, "device": None}
 """What plays, if nothing is said about it."""
+
+TIMES = ("asked_at", "due_at")
 
 
 class RemoteBase(LearnerOfPast):
@@ -139,11 +142,10 @@ class RemoteBase(LearnerOfPast):
         """
         found = []
         for row in self._storage.waiting():
-            times = (row.get("asked_at"), row.get("due_at"))
-            since, due = (None if x is None else date(float(x)) for x in times)
-            name, where = row["id"], row.get("context")
-            known = row["action"], row["label"], where, row["round"], since, due
-            found.append(OpenDecision(name, *known, row.get("answer")))
+            try:
+                found.append(_open_decision(row))
+            except (KeyError, TypeError, ValueError, OverflowError):
+                raise self._service.unexpected(f"{self._path}/decisions", row) from None
         return found
 
     def status(self, *, context: object = None) -> Status:
@@ -191,3 +193,11 @@ class RemoteBase(LearnerOfPast):
     def replay(cls, *given: Any, **options: Any) -> Any:
         """Say what replays events."""
         raise InvalidInput("replay is not for a client; use pm.Learner.replay.")
+
+
+def _open_decision(row: dict[str, Any]) -> OpenDecision:
+    if not is_decision({"probability": 1.0, **row}):
+        raise ValueError
+    since, due = (None if x is None else date(float(x)) for x in map(row.get, TIMES))
+    known = row["action"], row["label"], row.get("context"), row["round"]
+    return OpenDecision(row["id"], *known, since, due, row.get("observation"))

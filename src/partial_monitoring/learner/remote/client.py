@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.clock import Now, seconds
-from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.remote import fallback as fallbacks
 from partial_monitoring.learner.remote.calls import Away, Refused
 from partial_monitoring.learner.remote.decisions import RemoteDecision, is_decision, read_why
-from partial_monitoring.learner.remote.telling import Telling, deadline_of
+from partial_monitoring.learner.remote.telling import Telling, deadline_of, plain_context
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.validation import brief, items, whole_number
 
@@ -94,7 +94,7 @@ class Client(Telling):
             whole_number("count", count, at_least=1, at_most=MOST_ASKED)
         own_key = uuid4().hex if key is None else _key(key)
         content: dict[str, Any] = {"key": own_key, "hold": hold or None, "meta": meta}
-        content |= {"context": written(context), "count": count}
+        content |= {"context": plain_context(context), "count": count}
         content["available"] = (
             None if available is None else items("available", available, " of actions")
         )

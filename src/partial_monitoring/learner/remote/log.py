@@ -21,34 +21,33 @@ class RemoteLog:
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         """Yield the events after a number, in order."""
-        while True:
-            page = self.rows("events", f"after={seq}")
-            for event in page:
-                if event.get("seq") != seq + 1:
-                    raise self._service.unexpected(f"{self._path}/events", event)
-                seq += 1
-                yield event
-            if not page:
-                return
+        for event in self._pages("events", seq):
+            event.pop("at", None)
+            if event.get("seq") != seq + 1:
+                raise self._service.unexpected(f"{self._path}/events", event)
+            seq += 1
+            yield event
 
     def waiting(self) -> Iterator[dict[str, Any]]:
         """Yield the decisions that are open, in the order in which they were made."""
-        after: Any = -1
-        while True:
-            page = self.rows("decisions", f"open=true&after={after}")
-            yield from page
-            if len(page) < PAGE:
-                return
-            after = page[-1].get("number")
+        return self._pages("decisions", None, "open=true&")
 
-    def rows(self, what: str, query: str) -> list[dict[str, Any]]:
-        """Return a page of rows."""
-        path = f"{self._path}/{what}"
-        found = self._service.get(f"{path}?{query}&limit={PAGE}")
-        rows = found.get(what) if isinstance(found, dict) else None
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise self._service.unexpected(path, found)
-        return rows
+    def _pages(self, what: str, after: int | None, query: str = "") -> Iterator[dict[str, Any]]:
+        """Yield the rows of all pages; each says after which row the next one begins."""
+        while True:
+            start = "" if after is None else f"after={after}&"
+            path = f"{self._path}/{what}"
+            found = self._service.get(f"{path}?{query}{start}limit={PAGE}")
+            rows = found.get(what) if isinstance(found, dict) else None
+            if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+                raise self._service.unexpected(path, found)
+            yield from rows
+            following = found.get("next")
+            if following is None:
+                return
+            if type(following) is not int or (after is not None and following <= after):
+                raise self._service.unexpected(path, found)
+            after = following
 
     def append(self, events: Sequence[Event]) -> None:
         """Refuse: the service alone writes."""

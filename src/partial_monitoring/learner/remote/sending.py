@@ -16,6 +16,9 @@ from partial_monitoring.learner.remote.outbox import Outbox, Row
 MOST_TOLD, LARGEST = 1000, 40_000
 """Largest number of answers in a request, and of their bytes."""
 
+SHORTLY = 1.0
+"""Seconds that are spent at most on what may as well be sent later."""
+
 MOST_REFUSED = 1000
 """Largest number of refusals of what was sent later that are kept."""
 
@@ -80,7 +83,7 @@ class Sender:
         """Send something at the next opportunity, at once if the service is there."""
         self._outbox.put([{"verb": verb, "row": row}])
         if not self._service.breaker.is_open:
-            self.deliver(deadline)
+            self.deliver(min(deadline, monotonic() + SHORTLY))
 
     def deliver(self, deadline: float) -> bool:
         """Send what waits, in order, until a time; return whether nothing waits any more.
@@ -106,7 +109,7 @@ class Sender:
         verb = rows[0]["verb"]
         count = next((i for i, row in enumerate(rows) if row["verb"] != verb), len(rows))
         if verb in self._do:
-            for chunk in _chunks(rows[:count]):
+            for chunk in chunks(rows[:count]):
                 for said in self._do[verb]([row["row"] for row in chunk], deadline):
                     self.refused.append(said)
                     log.warning("an answer that was sent later is refused: %s", said)
@@ -125,7 +128,7 @@ class Sender:
                 return [str(error)]
             return []
         refused = []
-        for chunk in _chunks(rows):
+        for chunk in chunks(rows):
             found = self.post("tell", {"answers": list(chunk)}, deadline).get("answers")
             if not isinstance(found, list) or len(found) != len(chunk):
                 raise self._service.unexpected("tell", found)
@@ -158,13 +161,15 @@ class Sender:
         return []
 
 
-def _chunks(rows: Sequence[Row]) -> Iterable[list[Row]]:
+def chunks(
+    rows: Sequence[Row], most: int = MOST_TOLD, largest: int = LARGEST
+) -> Iterable[list[Row]]:
     """Yield rows in lists that fit into a request."""
     chunk: list[Row] = []
     size = 0
     for row in rows:
         length = len(encoded({name: x for name, x in row.items() if name != "line"}))
-        if chunk and (size + length > LARGEST or len(chunk) >= MOST_TOLD):
+        if chunk and (size + length > largest or len(chunk) >= most):
             yield chunk
             chunk, size = [], 0
         chunk.append(row)

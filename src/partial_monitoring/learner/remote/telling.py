@@ -7,23 +7,27 @@ from time import monotonic
 from typing import Any, TypeGuard
 from uuid import uuid4
 
+import numpy as np
+
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import past
 from partial_monitoring.learner.answers import refuse_repeated
 from partial_monitoring.learner.clock import Now, seconds
-from partial_monitoring.learner.decision import Decision, written
+from partial_monitoring.learner.contexts import Unlisted
+from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.observations import log_form, one_per_decision
 from partial_monitoring.learner.remote import fallback
 from partial_monitoring.learner.remote.base import RemoteBase
 from partial_monitoring.learner.remote.calls import TIMEOUT
+from partial_monitoring.learner.remote.sending import chunks
 from partial_monitoring.learner.votes import UNSAID, Votes
 from partial_monitoring.validation import brief, real_number
 
 Named = Decision | str | int
 """A decision, or its id."""
 
-MOST_PAST = 5000
-"""Largest number of rows of logged data in a request."""
+MOST_PAST, LARGEST_PAST = 5000, 3_000_000
+"""Largest number of rows of logged data in a request, and of their bytes."""
 
 LONGEST_TIMEOUT = 3600.0
 
@@ -176,10 +180,9 @@ class Telling(RemoteBase):
             plain = {name: x for name, x in row.items() if x is not None}
             plain |= {"observation": _plain(row["observation"]), "key": f"{base}-{number}"}
             if "context" in plain:
-                plain["context"] = written(plain["context"])
+                plain["context"] = plain_context(plain["context"])
             ready.append(plain)
-        for first in range(0, len(ready), MOST_PAST):
-            chunk = ready[first : first + MOST_PAST]
+        for chunk in chunks(ready, MOST_PAST, LARGEST_PAST):
             self._sender.post("history", {"rows": chunk}, deadline_of(None))
 
     def _do(self, verb: str, content: dict[str, Any]) -> None:
@@ -197,6 +200,13 @@ def name_of(decision: Any) -> str:
     if not isinstance(found, str):
         raise InvalidInput(f"decision must be a decision or its id; got {brief(decision)}.")
     return found
+
+
+def plain_context(context: Any) -> Any:
+    """Return a context as plain data: its label, its number, or a dict that describes it."""
+    if context is None or isinstance(context, str | int | Mapping | np.integer):
+        return context
+    return Unlisted(context).written()
 
 
 def _plain(observation: Any) -> Any:

@@ -33,6 +33,7 @@ def routes(service: Any) -> list[Route]:
         ("POST", f"{own}/history", "play", acting.history),
         ("POST", f"{own}/ask", "play", acting.ask),
         ("POST", f"{own}/tell", "play", acting.tell),
+        ("GET", "/{path:path}", None, showing.missing),
         *((("POST", f"{own}/{verb}", "admin", act) for verb, act in acting.CHANGES.items())),
     ]
     return [Route(path, shown(site, role, act), methods=[way]) for way, path, role, act in table]

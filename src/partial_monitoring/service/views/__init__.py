@@ -7,7 +7,15 @@ and reads of the log only the rows that it shows, unless it says otherwise.
 
 from partial_monitoring.service.views.alarming import alarms
 from partial_monitoring.service.views.evaluating import off_policy
-from partial_monitoring.service.views.knowledge import estimate, gauges, regret, status, summary
+from partial_monitoring.service.views.exporting import export
+from partial_monitoring.service.views.knowledge import (
+    estimate,
+    gauges,
+    regret,
+    spec,
+    status,
+    summary,
+)
 from partial_monitoring.service.views.reasons import last, why
 from partial_monitoring.service.views.rows import decision, decisions, events
 from partial_monitoring.service.views.theory import advice, analysis, classify
@@ -22,10 +30,12 @@ __all__ = [
     "decisions",
     "estimate",
     "events",
+    "export",
     "gauges",
     "last",
     "off_policy",
     "regret",
+    "spec",
     "status",
     "summary",
     "trace",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
+from partial_monitoring.learner.alarms.watch import LEVEL
 from partial_monitoring.learner.base import LearnerBase
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.watching import watching
@@ -21,9 +22,10 @@ def alarms(hosted: LearnerBase) -> dict[str, Any]:
     own = watching(hosted)
     if own is None:
         return {"watched": False, "alarms": [], "active": [], "evidence": [], "sentence": ""}
+    level = getattr(hosted, "settings", {}).get("alarm_level", LEVEL)
     evidence: list[dict[str, Any]] = [
         {"kind": each.kind, "log_e": each.log_e, "e": exp(min(each.log_e, 690.0))}
-        | {"limit": own.watch.limit(each.kind), "sentence": each.sentence}
+        | {"limit": own.watch.limit(each.kind, level), "sentence": each.sentence}
         for each in own.evidence
     ]
     strongest = max((each["e"] for each in evidence), default=None)

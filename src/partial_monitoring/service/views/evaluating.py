@@ -42,17 +42,19 @@ def off_policy(
         raise InvalidInput("policy must be left out if an action is given.")
     target: Any = action if policy is None else policies.make(policy)
     own = taken(hosted)
-    name = ("off-policy", action, policy, *sorted(options.items()))
-    return remembered(hosted, name, own.session.seq, lambda: _estimated(own, target, options))
+    name, seq = ("off-policy", action, policy, *sorted(options.items())), own.session.seq
+    return remembered(hosted, name, seq, lambda: _estimated(hosted, own, target, options))
 
 
-def _estimated(own: Taken, target: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _estimated(
+    hosted: LearnerBase, own: Taken, target: Any, options: dict[str, Any]
+) -> dict[str, Any]:
     known: dict[str, Any] = {"version": own.session.seq, "values": [], "notes": [], "why": ""}
     if not own.spec.game.traits.listed:
         why = "The actions of this game are not listed: they are too many to reweight."
         return known | {"why": why, "decisions": 0}
     try:
-        rows, notes = _rows(own)
+        rows, notes = remembered(hosted, "logged", own.session.seq, lambda: _rows(own))
         found = estimated(rows, target, game=own.spec.game, **options)
     except PartialMonitoringError as error:
         return known | {"why": str(error), "decisions": 0}

@@ -53,6 +53,11 @@ def summary(hosted: LearnerBase) -> dict[str, Any]:
     )
 
 
+def spec(hosted: LearnerBase) -> dict[str, Any]:
+    """Return what plays, so that whoever reads the log can fold it: exact, as it is stored."""
+    return taken(hosted).spec.to_dict()
+
+
 def known_of(hosted: LearnerBase) -> Overview:
     """Return what is known after the last event, computed once for it."""
     own = taken(hosted)

@@ -1,0 +1,4 @@
+"""What can be exported, and as what."""
+
+FORMATS = ("parquet", "csv", "ndjson")
+WHAT = ("decisions", "events")
