@@ -79,7 +79,7 @@ class Hosted(Learner):
         """Whether it is slow to decide, so that others do not wait for it."""
         self.process: Apart | None = None
         """Where it decides, if it is slow."""
-        self._kept, self._otherwise = self._session.seq, 0
+        self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
         self.read_row()
 
     def read_row(self) -> None:
