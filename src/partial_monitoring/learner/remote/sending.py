@@ -63,9 +63,11 @@ class Sender:
     def tell(self, rows: Rows, deadline: float) -> None:
         """Send answers; what is refused raises, all else is accepted."""
         later = [{"verb": "tell", "row": row} for row in rows]
-        if self._keeps and (len(self._outbox) or self._service.breaker.is_open):
+        away = self._keeps and self._service.breaker.is_open
+        if self._keeps and (away or len(self._outbox)):
             self._outbox.put(later)  # behind those that wait already
-            self.deliver(deadline)
+            if not away:
+                self.deliver(min(deadline, monotonic() + SHORTLY))
             return
         try:
             refused = self._tell(rows, deadline)
