@@ -156,6 +156,7 @@ def test_keys_hold_and_meta(serving: Any) -> None:
     held = client.ask(hold=True)
     assert [own.due is None for own in client.open] == [False, True]
     client.activate(held)
+    assert all(own.due is not None for own in client.open)
     client.tell(one, "yes")
     assert client.open[0].answer == "yes"
     several = [client.ask(count=3, key="batch") for _ in range(2)]
