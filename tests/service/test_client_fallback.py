@@ -139,6 +139,7 @@ def test_tells_raise_without_an_outbox_and_wait_in_one(fake: Fake, tmp_path: Pat
         keeping.tell(own, "no")
     assert time.monotonic() - start < 3.5
     keeping.tell([own.id for own in decisions[4:]], ["yes", "maybe"], timeout=0.2)
+    assert keeping.flush(timeout=0.1) == 6
     del keeping
     path = tmp_path / "answers.ndjson"
     assert (path.stat().st_mode & 0o777) == 0o600

@@ -122,7 +122,7 @@ class Client(Telling):
         if not isinstance(found, list) or len(found) != (count or 1):
             raise self._service.unexpected("ask", found)
         made: list[Decision] = [self._made(row, content.get("context")) for row in found]
-        if len(self._sender):
+        if self._sender.waits:
             self._sender.deliver(deadline)
         return made[0] if count is None else made
 

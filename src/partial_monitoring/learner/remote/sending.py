@@ -53,6 +53,11 @@ class Sender:
         self._delivering = threading.Lock()
         self._outbox.reopen()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits to be sent."""
+        return self._outbox.waits
+
     def __len__(self) -> int:
         return len(self._outbox)
 
@@ -64,7 +69,7 @@ class Sender:
         """Send answers; what is refused raises, all else is accepted."""
         later = [{"verb": "tell", "row": row} for row in rows]
         away = self._keeps and self._service.breaker.is_open
-        if self._keeps and (away or len(self._outbox)):
+        if self._keeps and (away or self._outbox.waits):
             self._outbox.put(later)  # behind those that wait already
             if not away:
                 self.deliver(min(deadline, monotonic() + SHORTLY))
@@ -92,7 +97,7 @@ class Sender:
 
         What the service refuses is dropped, logged and kept in ``refused``.
         """
-        while len(self._outbox):
+        while self._outbox.waits:
             if not self._delivering.acquire(blocking=False):
                 return False  # another thread does
             try:
