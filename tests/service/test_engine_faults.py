@@ -13,6 +13,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, StorageError
+from partial_monitoring.service import apart
+from partial_monitoring.service import draft as drafts
 from partial_monitoring.service import engine as engines
 from partial_monitoring.service import hosted as hosteds
 from partial_monitoring.service.engine import Engine
@@ -251,18 +253,23 @@ def test_threads_go_on_while_a_study_is_edited(engine: Engine) -> None:
 
 
 def test_slow_studies_do_not_delay_others(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from partial_monitoring.service import playing
-
-    decide, slow = playing.steps.decide, engine.hosted("pricing")
+    decide, slow = drafts.steps.decide, engine.hosted("pricing")
 
     def slowly(spec: Any, *given: Any) -> Any:
         if spec is slow._spec:
             time.sleep(0.02)
         return decide(spec, *given)
 
-    monkeypatch.setattr(playing.steps, "decide", slowly)
+    monkeypatch.setattr(drafts.steps, "decide", slowly)
+    monkeypatch.setattr(apart, "MOST", 0)
     for _ in range(5):
         asked(engine)
+    slow.note_pace(0.02)
+    slow.note_pace(0.0)
+    slow.note_pace(0.02)
+    assert not slow.slow
+    for _ in range(3):
+        slow.note_pace(0.02)
     assert slow.slow
     waiting = [engine.submit("pricing", "ask", {}) for _ in range(50)]
     begun = time.monotonic()

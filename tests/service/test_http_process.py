@@ -222,6 +222,7 @@ def test_https_with_a_certificate(tmp_path: Path) -> None:
         request = Request(f"{own.address}/v1/studies", headers=headers)
         with urlopen(request, context=ssl.create_default_context(cafile=str(cert))) as answer:
             assert json.load(answer) == {"studies": []}
+            assert "max-age" in answer.headers["strict-transport-security"]
 
 
 def test_tokens_are_made_from_the_command_line(tmp_path: Path) -> None:

@@ -238,6 +238,25 @@ def test_too_many_connections_are_told_to_come_again(client: Client) -> None:
     assert client("GET", "/health/live").status == 200
 
 
+def test_limits_hold_without_httptools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uvicorn.protocols.http import auto
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    monkeypatch.setattr(auto, "AutoHTTPProtocol", H11Protocol)
+    with started(f"sqlite:///{tmp_path}/x.db", limits=LIMITS) as serving:
+        client = Client(serving.address, serving.token)
+        client.create("pricing")
+        assert client("POST", ASK, b"x" * 1_000_000).status == 413
+        assert client("POST", ASK, {}).status == 200
+        begun = monotonic()
+        for sent in (b"", b"GET /health/live HTTP/1.1\r\nX: ", head(client, 1000) + b"{"):
+            with client.connected() as own:
+                own.sendall(sent)
+                assert received(own) == b""
+        assert monotonic() - begun < 9.0
+        assert client.raw(b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
 def test_an_engine_that_hangs_is_answered_for(tmp_path: Path) -> None:
     with started(f"sqlite:///{tmp_path}/x.db", limits=Limits(answer=0.5)) as serving:
         client = Client(serving.address, serving.token)

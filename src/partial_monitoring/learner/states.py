@@ -124,7 +124,7 @@ def alike(one: Any, two: Any) -> bool:
 def _leaves(value: Any) -> Iterator[Any]:
     """Yield what is in nested lists and tables, with the lengths of the lists."""
     if isinstance(value, Mapping):
-        value = list(value.items())
+        value = sorted(value.items(), key=lambda own: str(own[0]))
     if isinstance(value, list | tuple):
         yield "length", len(value)
         for item in value:

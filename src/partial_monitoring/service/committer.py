@@ -128,6 +128,8 @@ class Committer:
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
         except Exception as error:  # nothing is stored, or nobody knows
+            for hosted, _ in taken:
+                hosted.lost()
             single = [(hosted, [own]) for hosted, requests in taken for own in requests]
             if not isinstance(error, StorageError) and len(single) > 1:  # one of them is to blame
                 return [answer for own in single for answer in self._committed([own], stored)]
@@ -165,11 +167,9 @@ class Committer:
             with hosted.drafting(now, halted=clock.halted) as draft:
                 if draft.state == ARCHIVED:
                     raise Archived
-                begun = perf_counter()
                 draft.look_up([key for request in requests for key in _keys(request.arguments)])
                 for request in requests:
                     own.append(_answered(draft, request))
-                hosted.note_pace((perf_counter() - begun) / len(requests))
         except Archived:  # by another process, perhaps
             answers += _refused_all(self._engine.moved(hosted, requests), requests)
             return

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from time import thread_time
 from typing import Any
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.amending import CLOSING
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.step import Step
+from partial_monitoring.learner.step import Request, Step
+from partial_monitoring.service.apart import Apart
 from partial_monitoring.service.clock import APART
+from partial_monitoring.service.problems import log
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import brief, real_number
 
@@ -121,6 +124,27 @@ class Draft:
         if not 0.0 <= found <= self.now + APART:
             raise InvalidInput(f"now must be a time that is not in the future; got {brief(given)}.")
         return found
+
+    def decide(self, session: Session, request: Request, made: Sequence[Step]) -> Step:
+        """Return what is decided after a session, to which some more steps lead."""
+        hosted = self.hosted
+        own: Apart | None = hosted.process
+        step: Step
+        if own is not None and own.ready:
+            try:
+                step, seconds = own.decide(session, request, hosted.study, [*self.steps, *made])
+            except (OSError, RuntimeError, KeyError, ValueError) as error:
+                if isinstance(error, PartialMonitoringError):
+                    raise
+                log.exception("study %r decides in a thread from now on", hosted.name)
+                own.stop()
+            else:
+                hosted.note_pace(seconds)
+                return step
+        begun = thread_time()
+        step = steps.decide(self.spec, session, request)
+        hosted.note_pace(thread_time() - begun)
+        return step
 
     def settled(self, session: Session, time: float, made: list[Step]) -> Session:
         """Return a session with all decisions counted that are due; add the steps that do so."""

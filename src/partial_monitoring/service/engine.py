@@ -174,6 +174,7 @@ class Engine:
         return None
 
     def _hand_over(self, old: Hosted, new: Hosted, requests: list[Waiting]) -> None:
+        old.stop()
         with old.entry, new.entry:
             old.successor = new
             new.waiting.extend([*requests, *old.waiting])
@@ -322,6 +323,7 @@ class Engine:
             self.deliver([Answer(own.future, None, later("the service ends.", 5)) for own in left])
         for hosted in list(self._studies.values()):
             try:
+                hosted.stop()
                 hosted.kept(least=1)
             except Exception:
                 log.exception("no snapshot of study %r", hosted.name)

@@ -14,6 +14,7 @@ from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.service.apart import Apart
 from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.problems import later
 from partial_monitoring.storage.base import Event, plain
@@ -31,10 +32,10 @@ ENGINE = "engine"
 VERSION = partial_monitoring.__version__
 
 SLOW = 0.005
-"""Seconds of a request from which on others do not wait for it."""
+"""Seconds of a decision from which on others do not wait for it."""
 
-OFTEN = 3
-"""How many batches in a row must be slow."""
+OFTEN, RARELY = 3, 100
+"""How many decisions in a row must be slow until it is slow, and fast until it is not."""
 
 
 class Hosted(Learner):
@@ -76,7 +77,9 @@ class Hosted(Learner):
         """Whether it has a request that takes long."""
         self.slow = False
         """Whether it is slow to decide, so that others do not wait for it."""
-        self._kept, self._slowly = self._session.seq, 0
+        self.process: Apart | None = None
+        """Where it decides, if it is slow."""
+        self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
         self.read_row()
 
     def read_row(self) -> None:
@@ -123,14 +126,31 @@ class Hosted(Learner):
             draft.settings = draft.settings | {ENGINE: VERSION}
 
     def note_pace(self, seconds: float) -> None:
-        """Note how long a request took on average, to run slow studies apart from others."""
-        self._slowly = self._slowly + 1 if seconds > SLOW else 0
-        if self._slowly >= OFTEN:
-            self.slow = True
+        """Note how long a decision took, to decide apart from others if it takes long."""
+        if (seconds > SLOW) == self.slow:
+            self._otherwise = 0
+            return
+        self._otherwise += 1
+        if self._otherwise >= (OFTEN if not self.slow else RARELY):
+            self.slow, self._otherwise = not self.slow, 0
+            if self.slow and self.process is None:
+                self.process = Apart(self._spec)
+
+    def lost(self) -> None:
+        """Forget what was not stored."""
+        if self.process is not None:
+            self.process.lost()
+
+    def stop(self) -> None:
+        """End its process."""
+        if self.process is not None:
+            self.process.stop()
 
     def published(self, draft: Draft) -> None:
         """Move on to a draft that is stored."""
         self._session = draft.session
+        if self.process is not None:
+            self.process.stored()
         self.state, self.settings = draft.state, draft.settings
 
     def kept(self, *, least: int = snapshots.EVERY) -> None:

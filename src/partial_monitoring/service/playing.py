@@ -52,7 +52,7 @@ def ask(draft: Draft, given: Given, actor: str) -> Given:
     asked: list[Event] = []
     for _ in range(count):
         session = draft.settled(session, time, made)
-        step = steps.decide(spec, session, request)
+        step = draft.decide(session, request, made)
         step.event.update(more)
         session = steps.advance(spec, session, step)
         made.append(step)

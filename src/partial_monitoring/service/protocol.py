@@ -47,7 +47,8 @@ class _Limited:
         self.idle = self.since
         self.stuck: float | None = None
         self.size = 0
-        self.refused = len(self.connections) > self.limits.connections
+        if len(self.connections) > self.limits.connections:
+            self.app = _full
         if len(self.connections) > 2 * self.limits.connections:
             transport.abort()
 
@@ -79,9 +80,6 @@ class _Limited:
     def resume_writing(self: Any) -> None:
         self.stuck = None
         super().resume_writing()  # type: ignore[misc]
-
-    def _start_asgi_task(self: Any, cycle: Any, app: Any) -> None:
-        super()._start_asgi_task(cycle, _full if self.refused else app)  # type: ignore[misc]
 
     def send_400_response(self: Any, msg: str) -> None:
         self._refuse(Problem(400, "this is no request of HTTP."))

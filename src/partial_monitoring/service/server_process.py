@@ -20,6 +20,9 @@ from partial_monitoring.service.protocol import look_after, protocol
 GRACE: Final = 5
 """Seconds that requests have to be answered when the server is told to stop."""
 
+SECURE: Final = ("strict-transport-security", "max-age=31536000")
+"""What tells browsers to come by https only."""
+
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 SECRET: Final = re.compile(r"(pm_[0-9a-f]{12}_)[A-Za-z0-9_-]{20,}")
@@ -35,6 +38,7 @@ def configured(app: Any, options: Any) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[] if options.tls_cert is None else [SECURE],
         proxy_headers=options.behind_proxy,
         timeout_keep_alive=int(options.limits.idle),
         timeout_graceful_shutdown=GRACE,

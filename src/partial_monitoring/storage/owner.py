@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from partial_monitoring.errors import StorageError
@@ -31,6 +33,29 @@ def refuse_remote(path: Path) -> None:
             f"{path}: is on a network file system ({kind}), where SQLite is not safe; use a local "
             f"disk, or postgresql://."
         )
+
+
+@contextmanager
+def explaining(path: Path, *, writes: bool) -> Iterator[None]:
+    """Say why a file cannot be opened, if that is because of whose it is."""
+    if writes and _may(path, os.R_OK) and not _may(path, os.W_OK):
+        raise StorageError(f"{path}: cannot be written to, only read.")  # SQLite would read only
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if not _may(path, os.R_OK):
+            raise StorageError(f"{path}: cannot be opened: Permission denied.") from None
+        if not _may(path.parent, os.W_OK):
+            raise StorageError(
+                f"{path}: cannot be opened: SQLite writes beside it, and the folder can only be "
+                f"read."
+            ) from None
+        raise
+
+
+def _may(path: Path, mode: int) -> bool:
+    effective = os.access in os.supports_effective_ids
+    return not path.exists() or os.access(path, mode, effective_ids=effective)
 
 
 def file_system(path: Path) -> str:

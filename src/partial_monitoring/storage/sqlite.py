@@ -50,7 +50,7 @@ class Connection(Handle):
         self._process = os.getpid()
         self.owns, self.group = writes, Group(self)
         mode = "rwc" if writes else "ro"
-        with self._reporting():
+        with self._reporting(), owner.explaining(path, writes=writes):
             self._own = sqlite3.connect(
                 f"file:{quote(str(path))}?mode={mode}",
                 uri=True,

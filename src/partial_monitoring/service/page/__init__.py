@@ -13,6 +13,8 @@ file             what it does
 ``site.py``      what all pages share
 ``guard.py``     who is logged in, and that a form comes from a page of this server
 ``study.py``     what the page of a study shows, from the views
+``rows.py``      decisions as tables and pages show them
+``gaming.py``    the game of a study: its class, its picture, its file
 ``drawing.py``   what its charts show, from the trace
 ``forms.py``     bodies of forms, tables, options and rows that were typed
 ``render.py``    templates, files and headers

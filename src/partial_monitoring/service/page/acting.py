@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
-from partial_monitoring.service.page import forms, showing, study
+from partial_monitoring.service.page import forms, gaming, rows, showing
 from partial_monitoring.service.page.forms import Again, Form
 from partial_monitoring.service.page.guard import User, form_of
 from partial_monitoring.service.page.render import HEADERS
@@ -42,7 +42,7 @@ async def ask(site: Site, request: Request) -> Response:
     if found["id"] is None:
         detail = f"the study is paused; until it runs again, {found['label']!r} is played."
         raise Problem(409, detail)
-    return _there(study.decision_path(name, found["id"]), "asked")
+    return _there(rows.decision_path(name, found["id"]), "asked")
 
 
 async def tell(site: Site, request: Request) -> Response:
@@ -51,25 +51,25 @@ async def tell(site: Site, request: Request) -> Response:
     decision, verb = form["decision"], form["verb"]
     if verb == "cancel":
         await site.submitted(name, "cancel", {"decision": decision}, user)
-        return _there(study.path_of(name), "cancelled")
+        return _there(rows.path_of(name), "cancelled")
     seen = None if verb == "none" else forms.observation_of(form["observation"])
     given = {"decision": decision, "observation": seen}
     found = (await site.submitted(name, "tell", given, user))["answers"][0]
-    return _there(study.decision_path(name, decision), found["result"])
+    return _there(rows.decision_path(name, decision), found["result"])
 
 
 async def pause(site: Site, request: Request) -> Response:
     """Make no decisions for a while."""
     user, name, _ = await _sent(site, request)
     await site.submitted(name, "pause", {}, user)
-    return _there(study.path_of(name), "paused")
+    return _there(rows.path_of(name), "paused")
 
 
 async def resume(site: Site, request: Request) -> Response:
     """Make decisions again."""
     user, name, _ = await _sent(site, request)
     await site.submitted(name, "resume", {}, user)
-    return _there(study.path_of(name), "resumed")
+    return _there(rows.path_of(name), "resumed")
 
 
 async def amend(site: Site, request: Request) -> Response:
@@ -78,7 +78,7 @@ async def amend(site: Site, request: Request) -> Response:
     seen = forms.observation_of(form["observation"])
     given = {"decision": form["decision"], "observation": seen, "reason": form.text("reason")}
     await site.submitted(name, "amend", given, user)
-    return _there(study.decision_path(name, form["decision"]), "amended")
+    return _there(rows.decision_path(name, form["decision"]), "amended")
 
 
 async def void(site: Site, request: Request) -> Response:
@@ -87,7 +87,7 @@ async def void(site: Site, request: Request) -> Response:
     given: dict[str, Any] = {"reason": form.text("reason")}
     if form["decision"]:
         await site.submitted(name, "void", given | {"decisions": [form["decision"]]}, user)
-        return _there(study.decision_path(name, form["decision"]), "voided")
+        return _there(rows.decision_path(name, form["decision"]), "voided")
     try:
         given |= {end: forms.whole(end, form.text(end)) for end in ("from", "to")}
         return await _changed(site, request, form, "void", given, "voided")
@@ -101,7 +101,7 @@ async def edit(site: Site, request: Request) -> Response:
     try:
         given: dict[str, Any] = {"reason": form.text("reason")}
         hosted = await site.hosted(name)
-        before = await site.called(study.game_file, hosted)
+        before = await site.called(gaming.game_file, hosted)
         if _plain(form["game"]) != _plain(before):
             given["game"] = forms.game_of_file("", form["game"])
         if form.text("policy"):
@@ -130,7 +130,7 @@ async def _changed(
     found = await site.submitted(name, verb, given | ({"dry_run": True} if dry else {}), user)
     if dry:
         return await showing.changing(site, request, Again(form.typed()), preview_of(found))
-    return _there(study.path_of(name), done)
+    return _there(rows.path_of(name), done)
 
 
 def preview_of(found: Any) -> list[str]:
@@ -153,7 +153,7 @@ async def reset(site: Site, request: Request) -> Response:
     """Forget what was learned."""
     user, name, form = await _sent(site, request)
     await site.submitted(name, "reset", {"reason": form.text("reason")}, user)
-    return _there(study.path_of(name), "reset")
+    return _there(rows.path_of(name), "reset")
 
 
 async def settings(site: Site, request: Request) -> Response:
@@ -165,14 +165,14 @@ async def settings(site: Site, request: Request) -> Response:
         "alarm_level": forms.real("alarm_level", form.text("alarm_level")),
     }
     await site.submitted(name, "settings", given, user)
-    return _there(study.path_of(name), "settings")
+    return _there(rows.path_of(name), "settings")
 
 
 async def clear(site: Site, request: Request) -> Response:
     """Note that an alarm was seen."""
     user, name, form = await _sent(site, request)
     await site.submitted(name, "clear", {"alarm": form["alarm"]}, user)
-    return _there(study.path_of(name), "cleared")
+    return _there(rows.path_of(name), "cleared")
 
 
 CHANGES = {
@@ -192,13 +192,13 @@ async def history(site: Site, request: Request) -> Response:
     """Add earlier answers."""
     user, name, form = await _sent(site, request)
     try:
-        rows = forms.rows_of(form["file"] if form["file"].strip() else form["rows"])
-        if len(rows) > site.service.limits.rows:
+        given = forms.rows_of(form["file"] if form["file"].strip() else form["rows"])
+        if len(given) > site.service.limits.rows:
             raise InvalidInput(f"at most {site.service.limits.rows:,} rows are added at once.")
-        await site.submitted(name, "history", {"rows": rows}, user)
+        await site.submitted(name, "history", {"rows": given}, user)
     except REFUSED as error:
         return await showing.remembering(site, request, Again(form.typed()), _said(error))
-    return _there(study.path_of(name), "history")
+    return _there(rows.path_of(name), "history")
 
 
 async def create(site: Site, request: Request) -> Response:
@@ -209,7 +209,7 @@ async def create(site: Site, request: Request) -> Response:
     try:
         if source == "table":
             table = forms.table_of(form)
-            game: dict[str, Any] = {"file": await site.called(study.file_of_table, table)}
+            game: dict[str, Any] = {"file": await site.called(gaming.file_of_table, table)}
         elif source == "file":
             text = form["file"] if form["file"].strip() else form["text"]
             game = forms.game_of_file(form["file-name"] if form["file"].strip() else "", text)
@@ -220,7 +220,7 @@ async def create(site: Site, request: Request) -> Response:
     except REFUSED as error:
         typed = Again(form.typed())
         return showing.creating(site, request, source, typed, table, form["game"], _said(error))
-    return _there(study.path_of(given["name"]), "created")
+    return _there(rows.path_of(given["name"]), "created")
 
 
 def _created(form: Form) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from partial_monitoring import policies
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.service import views
-from partial_monitoring.service.page import forms, render, study
+from partial_monitoring.service.page import forms, gaming, render, rows, study
 from partial_monitoring.service.page.forms import Again
 from partial_monitoring.service.page.guard import User, form_of, logged_in, logged_out, own_path
 from partial_monitoring.service.page.render import HEADERS
@@ -145,7 +145,7 @@ async def chart(site: Site, request: Request) -> Response:
 async def cells(site: Site, request: Request) -> Response:
     """Return the picture of the cells of a game."""
     hosted = await site.hosted(request.path_params["name"])
-    drawn = await site.called(study.picture, hosted)
+    drawn = await site.called(gaming.picture, hosted)
     headers = HEADERS | {"Content-Security-Policy": render.DRAWN}
     return Response(drawn, 200, headers, "image/svg+xml")
 
@@ -174,8 +174,11 @@ async def decision(site: Site, request: Request) -> Response:
     """Show a decision and why it was made, computed again."""
     hosted = await site.hosted(request.path_params["name"])
     own = await site.called(study.basis, hosted)
-    row = await site.called(study.decision, hosted, request.path_params["decision"])
-    return site.page("decision", request, request.state.user, study=own, own=row)
+    row = await site.called(rows.decision, hosted, request.path_params["decision"])
+    key = hosted.name, hosted.created_at, row["id"]
+    why = await site.whys(key, lambda: views.why(hosted, row["id"]))
+    known = {"study": own, "own": row | rows.reasons(why)}
+    return site.page("decision", request, request.state.user, **known)
 
 
 async def change(site: Site, request: Request) -> Response:
@@ -189,7 +192,7 @@ async def changing(
     """Show what can be changed, with what was typed and what it would change."""
     hosted = await site.hosted(request.path_params["name"])
     own = await site.called(study.basis, hosted)
-    own.game_file = await site.called(study.game_file, hosted)
+    own.game_file = await site.called(gaming.game_file, hosted)
     known = {"study": own, "typed": typed, "preview": preview, "problem": problem}
     status = 422 if problem else 200
     return site.page("change", request, request.state.user, status, **known)
@@ -204,7 +207,7 @@ async def remembering(site: Site, request: Request, typed: Again, problem: str =
     """Show where earlier answers are added, with what was typed."""
     hosted = await site.hosted(request.path_params["name"])
     own = await site.called(study.basis, hosted)
-    own.example_row = study.example_row(hosted)
+    own.example_row = gaming.example_row(hosted)
     known = {"study": own, "typed": typed, "problem": problem}
     return site.page("history", request, request.state.user, 422 if problem else 200, **known)
 
@@ -253,7 +256,7 @@ async def classify(site: Site, request: Request) -> Response:
     """Return the class of the table of a new game, while it is written."""
     form = await form_of(site.service, request, request.state.user)
     try:
-        found = await site.called(study.classified, forms.table_of(form))
+        found = await site.called(gaming.classified, forms.table_of(form))
     except (PartialMonitoringError, Problem) as error:
         found = {"problem": forms.capital(str(error))}
     return Response(render.text_of("found", found=found), 200, HEADERS, "text/html")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import wraps
 from time import time
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,9 +16,17 @@ from starlette.responses import Response
 from partial_monitoring.service.page import forms, render
 from partial_monitoring.service.page.guard import LoggedOut, User, to_login, user_of
 from partial_monitoring.service.page.render import HEADERS
-from partial_monitoring.service.problems import Problem, problem_of
+from partial_monitoring.service.problems import Problem, later, problem_of
+
+T = TypeVar("T")
 
 Handler = Callable[["Site", Request], Awaitable[Response]]
+
+PATIENCE = 2.0
+"""Seconds after which a page is shown without what is still being computed."""
+
+MOST_WHYS = 32
+"""Largest number of decisions that are computed again, or wait for it."""
 
 DONE = {
     "created": "The study is there. Ask for a first decision below.",
@@ -51,6 +61,8 @@ class Site:
 
     def __init__(self, service: Any) -> None:
         self.service = service
+        self._thread = ThreadPoolExecutor(1, "pm page")
+        self._whys: dict[tuple[Any, ...], Future[Any]] = {}
         self.place = place_of(getattr(service, "database", None))
 
     @property
@@ -61,6 +73,28 @@ class Site:
     async def called(self, call: Callable[..., Any], *given: Any) -> Any:
         """Return the result of a function that takes a while."""
         return await self.service.delivery.called(call, *given)
+
+    async def whys(self, key: tuple[Any, ...], call: Callable[[], T]) -> T | None:
+        """Return the result of something that may take long, or None if it is not there yet.
+
+        It goes on meanwhile, once however often it is asked for, and no faster than one at a time.
+        """
+        running = self._whys.get(key)
+        if running is None:
+            if len(self._whys) >= MOST_WHYS:
+                done = [own for own, future in self._whys.items() if future.done()]
+                if not done:
+                    raise later("too many decisions are being computed again.")
+                self._whys.pop(done[0])
+            running = self._whys[key] = self._thread.submit(call)
+        waiting = asyncio.wrap_future(running)
+        try:
+            return await asyncio.wait_for(asyncio.shield(waiting), PATIENCE)
+        except TimeoutError:
+            return None
+        finally:
+            if running.done():
+                self._whys.pop(key, None)
 
     async def hosted(self, name: str) -> Any:
         """Return a study."""

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.util import find_spec
-from io import BytesIO
-from threading import Lock
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote
 
-from partial_monitoring.errors import PartialMonitoringError
-from partial_monitoring.learner.observations import symbols
-from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.service import views
 from partial_monitoring.service.engine import VERBS
-from partial_monitoring.service.page import words
+from partial_monitoring.service.page import gaming, words
 from partial_monitoring.service.page.drawing import OTHER, bars, chart_of, colored, lanes_of
 from partial_monitoring.service.page.render import query
-from partial_monitoring.service.problems import Problem
-from partial_monitoring.service.views.taken import remembered
-from partial_monitoring.service.views.theory import game_of_table, theory
+from partial_monitoring.service.page.rows import path_of, sheet_of, shown_row
+from partial_monitoring.service.page.words import sentence
 from partial_monitoring.service.watching import watching
 
 PAGE = 25
@@ -30,15 +22,6 @@ PAGE = 25
 MOST_ROWS = 12
 """Largest number of actions in the table of what is known."""
 
-LONGEST = 300
-"""Letters of an answer that are shown."""
-
-MOST_CELLS = 30
-"""Number of actions that can be best from which on their cells are not drawn."""
-
-_drawing = Lock()
-"""Settings of matplotlib are shared by all threads."""
-
 TESTS = {
     "misfit": "one truth explains what all actions show",
     "drift": "each action shows the same all the time",
@@ -46,20 +29,12 @@ TESTS = {
 }
 """What alarms test, by their kinds."""
 
-
 TITLES = {
     "misfit": "the data do not fit the model",
     "drift": "the world has changed",
     "answers": "answers depend on the action",
 }
 """What alarms say, by their kinds."""
-
-
-def path_of(name: str) -> str:
-    """Return the address of a study; a name with a slash, from a notebook, has none."""
-    if "/" in name:
-        return ""
-    return f"/studies/{quote(name, safe='')}"
 
 
 def version(hosted: Any) -> tuple[Any, ...]:
@@ -115,12 +90,14 @@ def full(hosted: Any, asked: Mapping[str, str]) -> SimpleNamespace:
     _alarms(own, hosted)
     _last(own, hosted)
     _decisions(own, hosted, asked)
-    own.picture = _has_picture(hosted)
+    own.picture = gaming.has_picture(hosted)
     earlier = [before.name for before in hosted.before]
     own.earlier = [{"name": name, "path": path_of(name)} for name in earlier]
-    own.advice = advice_lines(views.advice(hosted)) if own.category in ("hard", "hopeless") else []
+    own.advice = (
+        gaming.advice_lines(views.advice(hosted)) if own.category in ("hard", "hopeless") else []
+    )
     own.example_ask = json.dumps({"context": own.context} if own.contexts else {})
-    own.example_observation = json.dumps(_example(hosted))
+    own.example_observation = json.dumps(gaming.example(hosted))
     return own
 
 
@@ -142,10 +119,10 @@ def _known(own: SimpleNamespace, hosted: Any) -> None:
     own.rows = rows[:MOST_ROWS]
     bars(own.rows)
     own.more = len(rows) - len(own.rows) + known.get("more", 0)
-    own.notes = [_sentence(note) for note in known.get("notes", ())]
+    own.notes = [sentence(note) for note in known.get("notes", ())]
     own.shares = own.noun != "point"
-    own.unknown = _sentence(known.get("why", ""))
-    own.warnings = [_sentence(text) for text in known.get("warnings", ())]
+    own.unknown = sentence(known.get("why", ""))
+    own.warnings = [sentence(text) for text in known.get("warnings", ())]
     own.lead = _lead(own, known)
     own.lanes = lanes_of(trace, own.colors, _total(own)) if own.decided else None
     latest = points[-1] if points else {}
@@ -217,7 +194,7 @@ def _alarms(own: SimpleNamespace, hosted: Any) -> None:
         {
             "kind": alarm["kind"],
             "title": TITLES.get(alarm["kind"], alarm["kind"]),
-            "sentence": _sentence(alarm.get("sentence", "")),
+            "sentence": sentence(alarm.get("sentence", "")),
             "since": f"Raised in round {alarm['round']:,}." if alarm.get("round") else "",
         }
         for alarm in found["active"]
@@ -245,37 +222,17 @@ def _e(log_e: float | None) -> str:
 
 
 def _last(own: SimpleNamespace, hosted: Any) -> None:
-    """Add the last decision, and why it was made."""
+    """Add the last decision, and why it was made if that is known without computing it again."""
     own.last = None
-    found = views.last(hosted)["decision"] if own.summary["decisions"] else None
-    if found is not None:
-        known = views.decision(hosted, found["id"])
-        row = shown_row(known, own) | {"reason": found.get("reason", "").rstrip(".")}
-        own.last = row | {"sheet": sheet_of(found)}
-
-
-def sheet_of(why: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the table that explains a decision; "<" marks the chosen row there."""
-    if not why.get("rows"):
-        return None
-    rows = [
-        {
-            "label": row[0].removesuffix(" <"),
-            "chosen": row[0].endswith(" <"),
-            "cells": [_shorter(cell) for cell in row[1:]],
-        }
-        for row in why["rows"]
-    ]
-    notes = [_sentence(note) for note in why.get("notes", ())]
-    return {"columns": why["columns"], "rows": rows, "notes": notes}
-
-
-def _shorter(cell: str) -> str:
-    """Return a number of a table with three digits; all else as it is."""
-    try:
-        return words.number(float(cell)) if cell not in ("inf", "nan") else cell
-    except ValueError:
-        return cell
+    count = own.summary["decisions"]
+    rows = views.decisions(hosted, after=count - 2, limit=1)["decisions"] if count else []
+    for row in rows:
+        watched = watching(hosted)
+        fresh = watched is not None and watched.last is not None
+        here = fresh and watched.last.event["decision"] == row["id"]  # type: ignore[union-attr]
+        why = views.last(hosted)["decision"] if here else {}
+        known = {"reason": why.get("reason", "").rstrip("."), "sheet": sheet_of(why)}
+        own.last = shown_row(row, own) | known
 
 
 def _decisions(own: SimpleNamespace, hosted: Any, asked: Mapping[str, str]) -> None:
@@ -297,120 +254,6 @@ def _decisions(own: SimpleNamespace, hosted: Any, asked: Mapping[str, str]) -> N
         own.older = first if first > 0 else None
         own.newer = min(end + PAGE, count) if end < count else None
     own.decisions = [shown_row(row, own) for row in rows]
-
-
-def shown_row(row: Mapping[str, Any], own: SimpleNamespace) -> dict[str, Any]:
-    """Return a decision as a table shows it."""
-    return {
-        "id": row["id"],
-        "number": row["number"],
-        "label": row["label"],
-        "color": own.labels.get(row["label"], OTHER),
-        "asked_at": row.get("asked_at"),
-        "answered_at": row.get("closed_at"),
-        "probability": row.get("probability"),
-        "probed": row.get("probed", False),
-        "context": _text(row.get("context")),
-        "answer": _text(row.get("observation")),
-        "state": row["state"],
-        "meta": _text(row.get("meta")),
-    }
-
-
-def _text(value: Any) -> str:
-    """Return plain data as it is shown, cut to size."""
-    text = (
-        value
-        if isinstance(value, str)
-        else ""
-        if value is None
-        else json.dumps(value, ensure_ascii=False)
-    )
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def decision(hosted: Any, name: str) -> dict[str, Any]:
-    """Return a decision as its page shows it, computed again."""
-    known = views.decision(hosted, name)
-    own = SimpleNamespace(labels={})
-    found = shown_row(known, own) | {"sheet": None, "verified": None, "why_not": ""}
-    why = views.why(hosted, known["id"])
-    found |= {"verified": why.get("verified"), "sheet": sheet_of(why)}
-    found["why_not"] = _sentence(why.get("note", ""))
-    found["reason"] = _sentence(why.get("reason", ""))
-    found["symbols"] = symbols_of(hosted, known)
-    found["shape"] = "a number, or several with commas between them"
-    return found
-
-
-def _example(hosted: Any) -> Any:
-    """Return an observation that may be told."""
-    game: Any = hosted.game
-    if game.traits.contexts:
-        game = game.games[0]
-    own = symbols(game, 0) if game.traits.listed else ()
-    return str(own[0]) if own and not isinstance(own[0], int | float) else own[0] if own else 1.0
-
-
-def symbols_of(hosted: Any, row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a decision may show, in words and as it is sent; nothing if it is numbers."""
-    try:
-        game = hosted._spec.read_context(row.get("context")).game
-        known = symbols(game, game.action_index(row["label"]))
-    except PartialMonitoringError:
-        return []
-    return [(str(own), json.dumps(own)) for own in known if isinstance(own, str | int | float)]
-
-
-def advice_lines(advice: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return advice line by line, and whether each is an item of a list."""
-    lines = advice.get("sentences") or []
-    return [
-        {"text": line.strip().removeprefix("- "), "item": line.startswith("  - ")} for line in lines
-    ]
-
-
-def _has_picture(hosted: Any) -> bool:
-    """Whether the cells of the game can be drawn: a picture takes matplotlib, and few actions."""
-    if find_spec("matplotlib") is None or hosted.game.traits.contexts:
-        return False
-    return len(getattr(theory(hosted.game)._analysis, "pareto", range(MOST_CELLS))) < MOST_CELLS
-
-
-def picture(hosted: Any) -> bytes:
-    """Return the picture of the cells of the game as SVG, drawn once."""
-    if not _has_picture(hosted):
-        raise Problem(404, "the cells of this game are not drawn.")
-    return remembered(hosted, "picture", 0, lambda: _drawn(theory(hosted.game)._analysis))
-
-
-def _drawn(analysis: Any) -> bytes:
-    from matplotlib import rc_context
-
-    target = BytesIO()
-    with _drawing, rc_context({"svg.fonttype": "path", "svg.hashsalt": "partial-monitoring"}):
-        analysis.plot().savefig(target, format="svg", bbox_inches="tight", transparent=True)
-    return target.getvalue()
-
-
-def game_file(hosted: Any) -> str:
-    """Return the file of the game of a study."""
-    try:
-        parts = game_to_dict(hosted.game)
-    except PartialMonitoringError:
-        return ""
-    rows = (
-        f" {json.dumps(name)}: {json.dumps(own, ensure_ascii=False)}" for name, own in parts.items()
-    )
-    return "{\n" + ",\n".join(rows) + "\n}"
-
-
-def _sentence(text: str) -> str:
-    """Return a sentence with a capital letter and a full stop."""
-    text = text.strip()
-    if not text:
-        return ""
-    return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
 
 
 def chart(hosted: Any) -> dict[str, Any]:
@@ -435,31 +278,3 @@ def row_of(known: Mapping[str, Any]) -> dict[str, Any]:
         "alarms": ", ".join(known["alarms"]),
         "state": known["state"],
     }
-
-
-def decision_path(name: str, decision: str) -> str:
-    """Return the address of a decision."""
-    return f"{path_of(name)}/decisions/{quote(str(decision), safe='')}"
-
-
-def classified(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the class of a table, as the template shows it."""
-    found = views.classify(table)
-    headline, *explanation = found["explanation"]
-    lines = advice_lines(found["advice"]) if found["category"] in ("hard", "hopeless") else []
-    known = {"category": found["category"] or "unknown", "headline": headline, "problem": ""}
-    return known | {"explanation": explanation, "advice": lines}
-
-
-def file_of_table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of the game file of a table."""
-    return game_to_dict(game_of_table(table))
-
-
-def example_row(hosted: Any) -> str:
-    """Return a row of a history in CSV."""
-    game: Any = hosted.game
-    context = f",{game.contexts[0]}" if game.traits.contexts else ""
-    first = game.games[0] if game.traits.contexts else game
-    action = first.action_label(0) if first.traits.listed else "..."
-    return f"{action},{_example(hosted)}{context}"

@@ -106,3 +106,11 @@ def names(labels: list[str], most: int = 4) -> str:
     """
     more = len(labels) - most
     return ", ".join(labels[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def sentence(text: str) -> str:
+    """Return a sentence with a capital letter and a full stop."""
+    text = text.strip()
+    if not text:
+        return ""
+    return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")

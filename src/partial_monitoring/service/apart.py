@@ -1,0 +1,159 @@
+"""Decisions in a process of their own, for studies that are slow to decide.
+
+A thread that decides keeps others from running most of the time. With a process, it only waits. The
+events are still made one after another, stored and published here: the process holds a copy of what
+the study knows, and is sent the events that it has not seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock, Thread
+from typing import Any
+
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner import session as steps
+from partial_monitoring.learner.spec import Session, Spec
+from partial_monitoring.learner.step import Request, Step
+from partial_monitoring.service.problems import log
+from partial_monitoring.storage.base import Event, plain
+from partial_monitoring.storage.study import Study
+
+MOST_EVENTS = 1000
+"""Largest number of events that are sent instead of a snapshot."""
+
+MOST = max(1, (os.cpu_count() or 1) - 1)
+"""Largest number of processes; other studies decide in threads."""
+
+PATIENCE = 2.0
+"""Seconds that a process has to end by itself."""
+
+_lock = Lock()
+_running = 0
+
+
+class Apart:
+    """A process that decides for a study, once it is ready.
+
+    Parameters
+    ----------
+    spec
+        What plays.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        global _running
+        self._spec = spec
+        self._process: subprocess.Popen[str] | None = None
+        self._ready = self._ended = False
+        self._stored = self._seen = 0
+        with _lock:
+            if _running < MOST:
+                _running += 1
+                Thread(target=self._start, name="pm starting", daemon=True).start()
+            else:
+                self._ended = True
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked."""
+        return self._ready and not self._ended
+
+    def _start(self) -> None:
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "partial_monitoring.service.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+            self._said(self._spec.to_dict())
+            self._ready = True
+        except Exception:
+            log.exception("no process for a slow study")
+            self.stop()
+
+    def decide(
+        self, session: Session, request: Request, study: Study, made: Sequence[Step]
+    ) -> tuple[Step, float]:
+        """Return what is decided after a session, and in how many seconds.
+
+        ``made`` are the steps until then that are not stored.
+        """
+        given = {name: value for name, value in request.items() if value is not None}
+        found = self._said(self._message(session, study, made, {}) | {"request": given})
+        if "unknown" in found:
+            found = self._said(self._message(session, study, made, None) | {"request": given})
+        if "refused" in found:
+            raise InvalidInput(found["refused"])
+        event = found["event"]
+        self._seen = event["seq"]
+        return steps.event_step(self._spec, session, event), found["seconds"]
+
+    def _message(
+        self, session: Session, study: Study, made: Sequence[Step], more: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Return what the process has not seen; all of it if ``more`` is None."""
+        stored = session.seq - len(made)
+        if more is not None and self._seen > 0 and stored - self._seen <= MOST_EVENTS:
+            events: list[Event] = []
+            if self._seen < stored:
+                events = [event for event in study.after(self._seen) if event["seq"] <= stored]
+            events += [plain(x.event) for x in made if x.event["seq"] > self._seen]
+            if not steps.has_amendments(events):
+                return {"after": self._seen, "keep": self._stored, "events": events}
+        kept = steps.snapshot(self._spec, session)
+        found: dict[str, Any] = {"after": session.seq, "keep": self._stored, "events": []}
+        if kept["state"] is not None:
+            return found | {"snapshot": kept}
+        events = [event for event in study.after() if event["seq"] <= stored]
+        return found | {"anew": True, "events": [*events, *(plain(x.event) for x in made)]}
+
+    def stored(self) -> None:
+        """Note that all that it has seen is stored."""
+        self._stored = self._seen
+
+    def lost(self) -> None:
+        """Note that what it has seen last is not stored."""
+        self._seen = self._stored
+
+    def _said(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Write a line and read another one."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{json.dumps(message)}\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            raise OSError("the process has ended.")
+        found: dict[str, Any] = json.loads(line)
+        if "failed" in found:
+            raise RuntimeError(found["failed"])
+        return found
+
+    def stop(self) -> None:
+        """End the process."""
+        global _running
+        with _lock:
+            if self._ended:
+                return
+            self._ended = True
+            _running -= 1
+        process = self._process
+        if process is not None:
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError, AttributeError):
+                    pipe.close()  # type: ignore[union-attr]
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -1,0 +1,118 @@
+"""Servers killed under load, and databases: nothing acknowledged is lost, nothing is twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from partial_monitoring.cli import main
+from partial_monitoring.storage.opened import database_at
+from tests.service import crash, load
+from tests.service.http_client import Client
+from tests.storage.cluster import Cluster
+
+def verify(address: str, players: load.Load) -> None:
+    """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
+    database = database_at(address, writes=False)
+    study = database.study("pricing")
+    assert study is not None
+    events = list(study.after())
+    players.check(events)
+    result = CliRunner().invoke(main, ["store", "check", address])
+    assert result.exit_code == 0, result.output
+    assert f"{len(events):,} events; replayed, all is equal." in result.output
+    print(f"{len(events):,} events, {sum(own.again for own in players.players)} found again")
+
+
+@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.nightly)])
+def test_a_server_is_killed_under_load(times: int, farm: crash.Farm, tmp_path: Path) -> None:
+    address, rng = f"sqlite:///{tmp_path}/shop.db", random.Random(times)
+    own = farm.serving(tmp_path, address)
+    own.start()
+    own.ready()
+    Client(own.address, own.token).create("pricing")
+    with load.playing([own.address], own.token) as players:
+        for _ in range(times):
+            players.wait(rng.randrange(5, 150))
+            sleep(rng.random() / 50)
+            own.kill()
+            own.start()
+        players.wait(100)
+    own.ready()
+    own.signal(signal.SIGTERM)
+    assert own.ended() == 0
+    assert "Traceback" not in own.printed
+    verify(address, players)
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.nightly)])
+def test_a_database_dies_under_two_servers(
+    times: int, farm: crash.Farm, crashable: Cluster, tmp_path: Path
+) -> None:
+    address, rng = crashable.new(f"faults{times}"), random.Random(times)
+    servers = [farm.serving(tmp_path, address) for _ in range(2)]
+    for own in servers:
+        own.start()
+        own.ready()
+    token = servers[0].token
+    Client(servers[0].address, token).create("pricing")
+    with load.playing([own.address for own in servers], token) as players:
+        for turn in range(times):
+            players.wait(rng.randrange(20, 150))
+            crashable.stop("immediate")
+            crashable.start()
+            players.wait(20)
+            own = servers[turn % 2]
+            own.kill()  # its transaction, too
+            own.start()
+        players.wait(100)
+    for own in servers:
+        own.ready()
+        own.signal(signal.SIGTERM)
+        assert own.ended() == 0
+    verify(address, players)
+
+
+@pytest.mark.parametrize("point", crash.POINTS)
+def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) -> None:
+    """Before a commit nothing is stored; after it, the same key finds what was decided."""
+    address = f"sqlite:///{tmp_path}/shop.db"
+    own = farm.serving(tmp_path, address)
+    own.start()
+    own.ready()
+    client = Client(own.address, own.token)
+    client.create("pricing")
+    ids = [client.ask("pricing", key=f"before/{turn}")[0]["id"] for turn in range(3)]
+    own.kill()
+    own.start(die=point)
+    own.ready()
+    caller, turn = load.Caller([own.address], own.token), -1
+    with pytest.raises((OSError, load.HTTPException)):
+        while turn < 5 * crash.SNAPSHOTS:
+            turn += 1
+            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
+            assert status == 200
+            ids.append(found["decisions"][0]["id"])
+    assert own.ended() == -signal.SIGKILL
+    own.start()
+    found, _ = caller.surely("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
+    own.ready()
+    [decision] = found["decisions"]
+    assert decision["number"] == len(ids)
+    if point != "in a snapshot":
+        assert turn == 0
+        assert decision["repeated"] == (point == "after the commit")
+    caller.close()
+    own.signal(signal.SIGTERM)
+    assert own.ended() == 0
+    study: Any = database_at(address, writes=False).study("pricing")
+    asks = [event["decision"] for event in study.after() if event["kind"] == "ask"]
+    assert asks == [*ids, decision["id"]]
+    assert study.latest()["seq"] == len(asks)
+    assert CliRunner().invoke(main, ["store", "check", address]).exit_code == 0
