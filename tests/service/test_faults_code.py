@@ -27,8 +27,8 @@ SQL = re.compile(
     r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|PRAGMA|EXECUTE|PREPARE|WHERE|VALUES|LIMIT)\b"
 )
 
-CHECKED = {("sqlite.py", "synchronous"), ("log.py", "marks")}
-"""What is put into statements after it was compared with a list of words, or has marks only."""
+CHECKED = {("sqlite.py", "synchronous"), ("log.py", "names")}
+"""What is put into statements after it was compared with a list of words, or names columns."""
 
 
 class Statements(ast.NodeVisitor):
@@ -130,7 +130,7 @@ CALLS = {"eval", "exec", "compile", "__import__", "system", "popen"}
 
 
 def test_no_text_is_run() -> None:
-    """No pickle, eval, shell; memory alone packs its own events, which never leave it."""
+    """No pickle, eval, shell: memory packs its own events, slow studies have a process."""
     wrong = []
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -147,7 +147,7 @@ def test_no_text_is_run() -> None:
                     names = {name} & CALLS
                 names |= {own.arg for own in node.keywords if own.arg in ("shell", "allow_pickle")}
             wrong += [f"{path.name}: {name}" for name in names]
-    assert wrong == ["memory.py: pickle"]
+    assert sorted(wrong) == ["apart.py: subprocess", "memory.py: pickle"]
 
 
 # -- statements that arrive ------------------------------------------------------------------------
