@@ -115,6 +115,26 @@ def events(address: str) -> list[dict[str, Any]]:
     return list(study.after())
 
 
+def refusal(farm: crash.Farm, tmp_path: Path, where: Path) -> str:
+    """Return the one sentence with which a server does not start."""
+    own = farm.serving(tmp_path, f"sqlite:///{where}/shop.db")
+    own.start()
+    assert own.ended() == 2, own.printed
+    [said] = own.printed.splitlines()
+    return said
+
+
+def test_a_place_that_cannot_be_written_is_refused(
+    small: Path, farm: crash.Farm, tmp_path: Path
+) -> None:
+    fill(small)
+    assert re.search(r"shop\.db.*(full|No space).*\.$", refusal(farm, tmp_path, small))
+    (small / "filler").unlink()
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    assert re.search(r"shop\.db.*[Rr]ead-only.*\.$", refusal(farm, tmp_path, small))
+    assert "No such file" in refusal(farm, tmp_path, tmp_path / "nowhere")
+
+
 # -- power -------------------------------------------------------------------------------------
 
 SENDS = ("write", "writev", "sendto", "sendmsg")

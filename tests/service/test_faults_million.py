@@ -20,7 +20,7 @@ from tests.service.test_http_process import running
 
 PRICES = {"named": "dynamic_pricing"}
 
-PAGES = ("/", "/studies/many", "/studies/many/decisions")
+PAGES = ("/", "/studies/many", "/studies/many/chart")
 
 VIEWS = ("", "/status", "/estimate", "/trace", "/decisions?limit=100", "/alarms", "/regret")
 
