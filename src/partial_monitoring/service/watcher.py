@@ -235,6 +235,8 @@ class Watcher:
         with self._changed:
             self._changed.notify()
         self._thread.join()
-        self.flush()
+        with self._working:
+            for own in list(self._own.values()):
+                self._one(own, now=True)  # who is far behind reads on when it is served again
         self._engine.after_commit.remove(self._listen)
         close_reader(self._engine.database)
