@@ -117,6 +117,8 @@ def test_a_key_has_one_decision(fake: Fake) -> None:
     assert one.id == two.id
     assert (one.repeated, two.repeated) == (False, True)
     assert client.ask(key="customer-18/2026-11").id != one.id
+    typed = pm.RemoteLearner(storage=fake.address, name="pricing", token=TOKEN)
+    assert typed.ask(key="customer-17/2026-11", timeout=5).id == one.id
     for bad in ("", "x" * 201, 7, "a\nb"):
         with pytest.raises(REFUSED, match="key must be"):
             client.ask(key=bad)

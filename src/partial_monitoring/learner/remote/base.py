@@ -153,13 +153,24 @@ class RemoteBase(LearnerOfPast):
 
         The service computes it.
         """
-        where = "" if context is None else f"?context={quote(str(context), safe='')}"
+        name = context
+        if context is not None and not isinstance(context, str):
+            name = self._spec.context(context).name
+            if not isinstance(name, str):
+                raise InvalidInput("context must be a listed one for a status through a service.")
+        where = "" if name is None else f"?context={quote(str(name), safe='')}"
         path = f"{self._path}/status"
         found = self._service.get(path + where)
         try:
             return read_status(found)
         except (KeyError, TypeError, AttributeError, IndexError):
             raise self._service.unexpected(path, found) from None
+
+    def statuses(self, *, most: int | None = None) -> dict[str | None, Status]:
+        """Return the status of every context by its label, or of the first ones."""
+        game: Any = self._spec.game
+        names = game.contexts if game.traits.contexts else (None,)
+        return {name: self.status(context=name) for name in names[:most]}
 
     def _facts(self) -> dict[str, str]:
         return {"storage": repr(str(self._service.address)), "name": repr(self._name)}
