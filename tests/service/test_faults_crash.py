@@ -79,6 +79,27 @@ def test_a_database_dies_under_two_servers(
     verify(address, players)
 
 
+@pytest.mark.nightly
+def test_many_clients_of_four_servers(
+    farm: crash.Farm, crashable: Cluster, tmp_path: Path
+) -> None:
+    """One sequence, whoever appends; one that was killed goes on from what others have stored."""
+    address = crashable.new("four")
+    servers = [farm.serving(tmp_path, address) for _ in range(4)]
+    for own in servers:
+        own.start()
+        own.ready()
+    token = servers[0].token
+    Client(servers[0].address, token).create("pricing")
+    with load.playing([own.address for own in servers], token, count=64) as players:
+        for own in servers:
+            players.wait(400)
+            own.kill()
+            own.start()
+        players.wait(400)
+    verify(address, players)
+
+
 @pytest.mark.parametrize("point", crash.POINTS)
 def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) -> None:
     """Before a commit nothing is stored; after it, the same key finds what was decided."""

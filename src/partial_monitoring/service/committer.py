@@ -110,7 +110,10 @@ class Committer:
             if found:
                 taken.append((hosted, found))
         stored, begun = list[Draft](), perf_counter()
-        answers = self._committed(taken, stored)
+        try:
+            answers = self._committed(taken, stored)
+        except Exception as error:
+            answers = [x for _, own in taken for x in _refused_all(problem_of(error), own)]
         for hosted in chosen:
             self._engine.reschedule(hosted)
         self._engine.deliver(answers)

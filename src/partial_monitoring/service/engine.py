@@ -91,7 +91,7 @@ class Engine:
         self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
-        self._lock, self._loads = RLock(), dict[str, Any]()
+        self._lock, self._loads, self._creating = RLock(), dict[str, Any](), Lock()
         self._closed, self._trouble = False, ""
         self._committers, self._starting = dict[str, Committer](), Lock()
         self._loading = ThreadPoolExecutor(4, "pm loading")
@@ -132,7 +132,7 @@ class Engine:
             found = Hosted(self.database, study, spec, before=before)
         except Exception as error:
             problem = problem_of(error)
-            if problem.status == 503:
+            if problem is error and problem.status == 503:  # not a database that is away
                 self._broken[name] = time.monotonic(), problem
             raise (Problem(404, problem.detail) if problem.status == 422 else problem) from error
         self._broken.pop(name, None)
@@ -179,7 +179,7 @@ class Engine:
             old.successor = new
             new.waiting.extend([*requests, *old.waiting])
             old.waiting.clear()
-        self.reschedule(new)
+            self._wake(new)
 
     def warm_up(self, most: int = 100) -> None:
         """Read studies and decide once, without storing it, so that the first caller need not wait.
@@ -201,9 +201,9 @@ class Engine:
     def create(self, arguments: dict[str, Any], actor: str = "") -> Hosted:
         """Create a study from what plays, as plain data; with the same ``key``, once."""
         try:
-            with self._lock:
+            with self._creating:
                 created(self.database, arguments, actor)
-                return self.hosted(arguments["name"])
+            return self.hosted(arguments["name"])
         except Exception as error:
             raise problem_of(error) from error
 
@@ -231,18 +231,21 @@ class Engine:
                 if len(hosted.waiting) >= MOST_WAITING:
                     raise later(f"{MOST_WAITING:,} requests of study {hosted.name!r} wait already.")
                 hosted.waiting.append(request)
-                if not hosted.scheduled:
-                    hosted.scheduled = True
-                    self.committer(hosted).ready.put(hosted)
+                self._wake(hosted)
                 return
         self._enter(following, request)
 
     def reschedule(self, hosted: Hosted) -> None:
-        """Let a study wait for its next turn, if it has requests."""
+        """Let a study wait for its next turn after one, if it has requests."""
         with hosted.entry:
-            hosted.scheduled = bool(hosted.waiting) and hosted.successor is None
-            if hosted.scheduled:
-                self.committer(hosted).ready.put(hosted)
+            hosted.scheduled = False
+            self._wake(hosted)
+
+    def _wake(self, hosted: Hosted) -> None:
+        """Let a study with requests wait for a turn, unless it does so already."""
+        if hosted.waiting and not hosted.scheduled and hosted.successor is None:
+            hosted.scheduled = True
+            self.committer(hosted).ready.put(hosted)
 
     def _enter_later(self, name: str, request: Waiting) -> None:
         try:
@@ -345,8 +348,9 @@ def _is_heavy(verb: str, arguments: Any) -> bool:
     """Whether a request may take long."""
     if verb in HEAVY or not isinstance(arguments, dict):
         return verb in HEAVY
-    lists = (arguments.get(name) for name in ("rows", "answers", "decisions"))
+    for name in ("rows", "answers", "decisions"):
+        own = arguments.get(name)
+        if isinstance(own, list) and len(own) > MANY:
+            return True
     count = arguments.get("count", 1)
-    return any(isinstance(own, list) and len(own) > MANY for own in lists) or (
-        type(count) is int and count > MANY
-    )
+    return type(count) is int and count > MANY

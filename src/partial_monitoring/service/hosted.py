@@ -102,7 +102,7 @@ class Hosted(Learner):
     @contextmanager
     def drafting(self, now: float, *, halted: bool = False) -> Iterator[Draft]:
         """Give a draft, whose steps are stored at the end at the latest."""
-        with self.study.turn() as last, self._lock:
+        with self.study.turn() as last:
             if last != self._session.seq:
                 self._catch_up()
             self.read_row()
@@ -133,8 +133,8 @@ class Hosted(Learner):
         self._otherwise += 1
         if self._otherwise >= (OFTEN if not self.slow else RARELY):
             self.slow, self._otherwise = not self.slow, 0
-            if self.slow and self.process is None:
-                self.process = Apart(self._spec)
+            self.stop()
+            self.process = Apart(self._spec) if self.slow else None
 
     def lost(self) -> None:
         """Forget what was not stored."""
@@ -154,9 +154,9 @@ class Hosted(Learner):
         self.state, self.settings = draft.state, draft.settings
 
     def kept(self, *, least: int = snapshots.EVERY) -> None:
-        """Keep a snapshot if there are events enough since the last one."""
+        """Keep a snapshot if there are events enough since the last one, or at the end any."""
         session = self._session
-        if session.seq - self._kept >= max(least, len(session.open)):
+        if session.seq - self._kept >= (max(least, len(session.open)) if least > 1 else 1):
             before = session._replace(seq=session.seq - snapshots.EVERY)
             self._kept = session.seq
             snapshots.keep(self._spec, before, session, self.study)

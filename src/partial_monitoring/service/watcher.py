@@ -2,9 +2,9 @@
 
 The engine hands over the steps that were stored; a thread of its own moves the watch of each study
 on by them. At times that grow by a fiftieth it looks at the evidence and stores an alarm, once; and
-it stores points of the charts. Neither happens more than once a second for a study. What the watch
-knows is stored with a point from time to time, so that a service that starts again reads only the
-events since then.
+it stores points of the charts. Neither happens more than once a second for a study, or takes more
+than a fiftieth of the time. What the watch knows is stored with a point from time to time, so that
+a service that starts again reads only the events since then.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from partial_monitoring.service.watching import Watching, watched_by
 
 OFTEN = 1.0
 """Seconds between looks at a study, and between points of its charts."""
+
+SELDOM = 50.0
+"""By how much the time between looks is longer than what one takes."""
 
 GROWTH = 50
 """The evidence is looked at when there is a fiftieth more of it."""
@@ -62,8 +65,8 @@ class Beside:
         self.begun = self.current = False
         self.saved = 0
         """The number of the event with which the watch was stored."""
-        self.looked = 0.0
-        """When the evidence was looked at, by the monotonic clock."""
+        self.looks = 0.0
+        """When the evidence is looked at again, by the monotonic clock."""
         self.rests = 0.0
         """Until when it is left alone, because something went wrong."""
 
@@ -187,10 +190,9 @@ class Watcher:
 
     def _looked(self, own: Beside, *, now: bool) -> bool:
         """Look at the evidence and draw a point if it is time to; whether nothing is left."""
-        clock = time.monotonic()
-        if not now and clock < own.looked + self._often:
+        begun, clock = time.thread_time(), time.monotonic()
+        if not now and clock < own.looks:
             return False
-        own.looked = clock
         watching, hosted = own.watching, own.hosted
         grown = watching.size - watching.checked
         if grown < 0 or grown > (0 if now else watching.checked // GROWTH):
@@ -199,6 +201,7 @@ class Watcher:
         save = now or watching.seq - own.saved >= SAVED_EVERY
         if own.chart.draw(hosted, watching, self._clock(), save=save) and save:
             own.saved = watching.seq
+        own.looks = clock + max(self._often, SELDOM * (time.thread_time() - begun))
         return True
 
     def _raise(self, own: Beside, found: Alarm) -> None:
@@ -232,6 +235,8 @@ class Watcher:
         with self._changed:
             self._changed.notify()
         self._thread.join()
-        self.flush()
+        with self._working:
+            for own in list(self._own.values()):
+                self._one(own, now=True)  # who is far behind reads on when it is served again
         self._engine.after_commit.remove(self._listen)
         close_reader(self._engine.database)

@@ -23,9 +23,9 @@ MOST_ROWS = 12
 """Largest number of actions in the table of what is known."""
 
 TESTS = {
-    "misfit": "one truth explains what all actions show",
-    "drift": "each action shows the same all the time",
-    "answers": "how often answers come does not depend on the action",
+    "misfit": "one truth explains all actions",
+    "drift": "what actions show stays the same",
+    "answers": "answers do not depend on the action",
 }
 """What alarms test, by their kinds."""
 

@@ -25,8 +25,9 @@ MOST_CONTEXTS = 40
 MOST_DECIDED = 50
 """Largest number of rivals of the best-looking action that are checked against all others."""
 
-MOST_EXACT = 400
-"""Largest number of actions whose largest plausible gaps are exact, not an upper bound."""
+MOST_EXACT = 20
+"""Largest number of actions whose largest plausible gaps are exact, not an upper bound of them,
+which takes less time."""
 
 
 class Belief(NamedTuple):
@@ -77,8 +78,8 @@ class Place:
         """Return what is known of the actions; what the next decision plays is not asked."""
         return table_of(self.context.game, self.confidence, self.best, {}, self.tallies)
 
-    def cost(self) -> Cost:
-        """Return what the plays in this context have cost."""
+    def cost(self, past: Mapping[Any, Any]) -> Cost:
+        """Return what the plays in this context have cost, but for those of logged data."""
         game, confidence = self.context.game, self.confidence
         means = np.asarray(confidence.means[0])
         exact = len(means) <= MOST_EXACT
@@ -90,13 +91,15 @@ class Place:
             place = {}  # they are the same
         plays, unknown, sums = 0, 0, np.zeros(2)
         for action, tally in self.tallies.actions.items():
+            known = past.get((self.context.name, action)) if past else None
+            count = max(tally.plays - (0 if known is None else known.plays), 0)
             parts = divmod(action, game.item_count) if pairs else (action,)
             at = [place.get(part, -1 if place else part) for part in parts]
             if min(at) < 0:
-                unknown += tally.plays
+                unknown += count
                 continue
-            plays += tally.plays
-            sums += tally.plays * np.array([estimated[at].sum(), most[at].sum()])
+            plays += count
+            sums += count * np.array([estimated[at].sum(), most[at].sum()])
         return Cost(plays, float(sums[0]), float(sums[1]), unknown)
 
 
@@ -121,8 +124,16 @@ class Overview(NamedTuple):
     """Why nothing is known, in a sentence; empty otherwise."""
 
 
-def overview(own: Taken) -> Overview:
-    """Return what is known after the last event."""
+def overview(own: Taken, past: Mapping[Any, Any] | None = None) -> Overview:
+    """Return what is known after the last event.
+
+    Parameters
+    ----------
+    own
+        The study.
+    past
+        What logged data have shown, by context and action: nobody here has played that.
+    """
     try:
         places, unknown = _places(own)
     except InvalidInput as error:
@@ -136,7 +147,7 @@ def overview(own: Taken) -> Overview:
             rows.setdefault(row.label, []).append((max(weight, 1e-12), row))
     beliefs = [_together(label, each) for label, each in rows.items()]
     beliefs.sort(key=lambda row: -row.earns)
-    costs = [place.cost() for place in places]
+    costs = [place.cost(past or {}) for place in places]
     cost = Cost(*(sum(each) for each in zip(*costs, strict=True)))
     first = int(np.argmax(share))
     return Overview(
