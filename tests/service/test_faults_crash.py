@@ -17,6 +17,7 @@ from tests.service import crash, load
 from tests.service.http_client import Client
 from tests.storage.cluster import Cluster
 
+
 def verify(address: str, players: load.Load) -> None:
     """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
     database = database_at(address, writes=False)
@@ -51,6 +52,22 @@ def test_a_server_is_killed_under_load(times: int, farm: crash.Farm, tmp_path: P
     verify(address, players)
 
 
+def check_away(client: Client) -> None:
+    """Without its database a server says so, shows what it knows, and is to be left alone."""
+    reply = client("POST", "/v1/studies/pricing/ask", {"key": "away"})
+    assert reply.status == 503
+    assert int(reply.headers["retry-after"]) > 0
+    ready = client("GET", "/health/ready")
+    assert ready.status == 503
+    assert client("GET", "/health/live").status == 200
+    for path in ("", "/status", "/decisions", "/events"):
+        assert client("GET", f"/v1/studies/pricing{path}").status in (200, 503), path
+    assert b"\npm_ready 0\n" in client("GET", "/metrics").body
+    for text in (reply.body, ready.body):
+        assert b"postgres" in text  # whose database it is
+        assert b"password" not in text
+
+
 @pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.nightly)])
 def test_a_database_dies_under_two_servers(
     times: int, farm: crash.Farm, crashable: Cluster, tmp_path: Path
@@ -66,7 +83,11 @@ def test_a_database_dies_under_two_servers(
         for turn in range(times):
             players.wait(rng.randrange(20, 150))
             crashable.stop("immediate")
-            crashable.start()
+            try:
+                if not turn:
+                    check_away(Client(servers[0].address, token))
+            finally:
+                crashable.start()
             players.wait(20)
             own = servers[turn % 2]
             own.kill()  # its transaction, too
@@ -80,9 +101,7 @@ def test_a_database_dies_under_two_servers(
 
 
 @pytest.mark.nightly
-def test_many_clients_of_four_servers(
-    farm: crash.Farm, crashable: Cluster, tmp_path: Path
-) -> None:
+def test_many_clients_of_four_servers(farm: crash.Farm, crashable: Cluster, tmp_path: Path) -> None:
     """One sequence, whoever appends; one that was killed goes on from what others have stored."""
     address = crashable.new("four")
     servers = [farm.serving(tmp_path, address) for _ in range(4)]
