@@ -119,6 +119,18 @@ def test_many_clients_of_four_servers(farm: crash.Farm, crashable: Cluster, tmp_
     verify(address, players)
 
 
+def died_at(caller: load.Caller, ids: list[str]) -> int:
+    """Ask until the server dies, and return the number of the request that was not answered."""
+    for turn in range(5 * crash.SNAPSHOTS):
+        try:
+            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
+        except (OSError, load.HTTPException):
+            return turn
+        assert status == 200
+        ids.append(found["decisions"][0]["id"])
+    pytest.fail("the server does not die")
+
+
 @pytest.mark.parametrize("point", crash.POINTS)
 def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) -> None:
     """Before a commit nothing is stored; after it, the same key finds what was decided."""
@@ -132,13 +144,8 @@ def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) 
     own.kill()
     own.start(die=point)
     own.ready()
-    caller, turn = load.Caller([own.address], own.token), -1
-    with pytest.raises((OSError, load.HTTPException)):
-        while turn < 5 * crash.SNAPSHOTS:
-            turn += 1
-            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
-            assert status == 200
-            ids.append(found["decisions"][0]["id"])
+    caller = load.Caller([own.address], own.token)
+    turn = died_at(caller, ids)
     assert own.ended() == -signal.SIGKILL
     own.start()
     found, _ = caller.surely("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
