@@ -100,7 +100,7 @@ def started(url: str) -> Iterator[Server]:
         yield Server(process, said["address"], said["token"], perf_counter() - began)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(120)
 
 
 def with_study(server: Server) -> Server:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from tests.storage import cluster
@@ -80,11 +80,12 @@ def by_sqlalchemy(address: str) -> str:
     return address.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
-def pairs_a_second(pair: Pair, count: int) -> float:
-    started = perf_counter()
+def timed(pair: Pair, count: int) -> tuple[float, float]:
+    """Return the time of a pair by the clock and of the processor, in seconds."""
+    began, used = perf_counter(), process_time()
     for _ in range(count):
         pair()
-    return count / (perf_counter() - started)
+    return (perf_counter() - began) / count, (process_time() - used) / count
 
 
 def in_threads(pair: Pair, threads: int, each: int) -> float:

@@ -185,6 +185,9 @@ def test_arguments_that_are_refused(fake: Fake, monkeypatch: pytest.MonkeyPatch)
     for label in (7, "", "$9"):
         with pytest.raises(refused, match="fallback must be"):
             client.ask(fallback=label, available=["$2"])
+    for storage in ("memory", 7, None, "sqlite:///x.db"):
+        with pytest.raises(refused, match="storage must be"):
+            pm.RemoteLearner(storage=storage, name="x", token=TOKEN)  # type: ignore[arg-type]
     assert pm.Learner(storage="http://decide.corp?insecure", name="x", token=TOKEN)
     assert fake.seen == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ def test_it_plays_as_in_memory(serving: Any) -> None:
     assert left.gaps == pytest.approx(right.gaps[order])
     assert client.game.actions == memory.game.actions
     assert client.policy == memory.policy
+    assert list(client.statuses()) == [None]
+    rows = [pm.off_policy(own, "$3", "$2") for own in (client, memory)]
+    assert rows[0].estimate == rows[1].estimate
 
 
 def test_contexts_and_duels(serving: Any) -> None:
@@ -75,7 +79,9 @@ def test_contexts_and_duels(serving: Any) -> None:
             decision = played.ask(context=context)
             rows = played.game.context(context).game.row_count(decision.action)
             played.tell(decision, [0.25] * rows)
-    assert client.status(context=client.game.contexts[1]).table == memory.status(context=1).table
+    for context in (1, client.game.contexts[1]):
+        assert client.status(context=context).table == memory.status(context=1).table
+    assert list(client.statuses(most=2)) == list(client.game.contexts[:2])
     assert client.ask(context=0).context == memory.ask(context=0).context
 
     duels = pm.games.dueling([[0.0], [0.5], [1.0]], feedback="sign")
@@ -151,6 +157,7 @@ def test_keys_hold_and_meta(serving: Any) -> None:
     held = client.ask(hold=True)
     assert [own.due is None for own in client.open] == [False, True]
     client.activate(held)
+    assert all(own.due is not None for own in client.open)
     client.tell(one, "yes")
     assert client.open[0].answer == "yes"
     several = [client.ask(count=3, key="batch") for _ in range(2)]
@@ -167,3 +174,17 @@ def test_it_is_opened_by_name_or_compared(serving: Any, tmp_path: Path) -> None:
         pm.Learner(**place, name="nowhere").ask()
     with pytest.raises(pm.errors.StorageError, match="token"):
         pm.Learner(storage=serving.address, token="pm_x_y", name="compared").ask()
+
+
+def test_a_study_that_is_edited_is_read_anew(serving: Any) -> None:
+    client, memory = made(serving, "edited", "dynamic_pricing", seed=1)
+    for _ in range(3):
+        client.tell(client.ask(), "yes")
+    before = client.confidence_set().estimate
+    service = client._service
+    content = {"policy": "ids", "reason": "a certified policy is wanted"}
+    service.post("/v1/studies/edited/edit", content, time.monotonic() + 10)
+    assert client.round == 4
+    assert client.confidence_set().estimate.shape == before.shape
+    assert client.policy == pm.IDS()
+    assert client.ask().label in memory.game.actions

@@ -6,10 +6,14 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import partial_monitoring as pm
+from partial_monitoring.learner import session as steps
 from partial_monitoring.service.server import Serving, started
+from partial_monitoring.service.server_warm import warm
 from tests.service.http_client import Client
 
 
@@ -282,3 +286,19 @@ def test_an_unexpected_error_is_an_incident_of_one_request(
     assert "ZeroDivisionError" in caplog.text
     assert "division" not in reply.json["detail"]
     assert client("GET", "/v1/studies").status == 200
+
+
+@pytest.mark.parametrize(
+    "game", ["apple_tasting", "linear_bandit", "dueling", "segment_pricing", "kernelized_bandit"]
+)
+def test_a_warm_study_has_decided_and_learned_without_a_trace(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = pm.Learner(game, allow_hopeless=True)
+    before, learned = learner._session, list[Any]()
+    advance = steps.advance
+    monkeypatch.setattr(steps, "advance", lambda *own: learned.append(own[2]) or advance(*own))
+    warm(learner)
+    assert {step.event["kind"] for step in learned} == {"ask", "tell"}
+    assert learner._session is before
+    assert learner.events == []

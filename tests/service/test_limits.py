@@ -238,6 +238,16 @@ def test_too_many_connections_are_told_to_come_again(client: Client) -> None:
     assert client("GET", "/health/live").status == 200
 
 
+def test_more_than_may_wait_is_told_to_come_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("partial_monitoring.service.engine.MOST_WAITING", 0)
+    reply = client("POST", ASK, {})
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    monkeypatch.undo()
+    assert client("POST", ASK, {}).status == 200
+
+
 def test_limits_hold_without_httptools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from uvicorn.protocols.http import auto
     from uvicorn.protocols.http.h11_impl import H11Protocol

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.service.page_site import XSS, api, form_token, played, request, serving
+from tests.service.page_site import XSS, api, form_token, played, request
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -13,14 +13,9 @@ POLICY = (
 )
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("page")) as own:
-        game = {"named": "dynamic_pricing"}
-        api(own, "/v1/studies", {"name": "pricing", "game": game, "probe": 0.1})
-        played(own, "pricing", 40)
-        api(own, "/v1/studies", {"name": "apples", "game": {"named": "apple_tasting"}})
-        yield own
+@pytest.fixture
+def service(page_service):
+    return page_service
 
 
 def sent(service, path, **fields):
@@ -66,7 +61,11 @@ def test_every_answer_forbids_what_is_not_this_servers(service):
         *("/", "/new", "/new?from=file", "/new?from=name", "/new?from=name&game=survey"),
         *("/new?rows=4&columns=5", "/studies/pricing", "/studies/pricing?show=open"),
         *("/studies/pricing?before=10", "/studies/pricing/change", "/studies/pricing/history"),
-        *("/studies/pricing/decisions/7", "/studies/apples", "/studies/apples?context=x&before=y"),
+        *(
+            "/studies/pricing/decisions/7",
+            "/studies/apple_tasting",
+            "/studies/apple_tasting?context=x&before=y",
+        ),
     ],
 )
 def test_pages_are_shown(service, path):
@@ -118,7 +117,7 @@ def test_roles_see_what_they_may_do(service):
 
     class Scoped:
         address = service.address
-        token = service.tokens.create("play", study="apples", label="shop")[1]
+        token = service.tokens.create("play", study="apple_tasting", label="shop")[1]
 
     text = request(Reader, "GET", "/studies/pricing")[2]
     assert "Ask for a decision" not in text
@@ -128,11 +127,11 @@ def test_roles_see_what_they_may_do(service):
     assert sent(Reader, "/studies/pricing/pause")[0] == 403
     assert request(Reader, "GET", "/new")[0] == 403
     listed = request(Scoped, "GET", "/")[2]
-    assert "apples" in listed
+    assert "apple_tasting" in listed
     assert "pricing" not in listed
     assert request(Scoped, "GET", "/studies/pricing")[0] == 403
-    assert "Ask for a decision" in request(Scoped, "GET", "/studies/apples")[2]
-    assert sent(Scoped, "/studies/apples/pause")[0] == 403
+    assert "Ask for a decision" in request(Scoped, "GET", "/studies/apple_tasting")[2]
+    assert sent(Scoped, "/studies/apple_tasting/pause")[0] == 403
 
 
 def test_a_script_follows_what_changes(service):
@@ -265,3 +264,27 @@ def test_logging_out_takes_the_cookie_back(service):
     status, headers, _ = sent(service, "/logout")
     assert (status, headers["location"]) == (303, "/login")
     assert 'pm_token=""' in headers["set-cookie"]
+
+
+def test_a_page_reads_as_much_of_a_long_study_as_of_a_short_one(service, monkeypatch):
+    """No time depends on the number of decisions if no number of rows does."""
+    from partial_monitoring.storage.sqlite import Connection
+
+    api(service, "/v1/studies", {"name": "long", "game": {"named": "dynamic_pricing"}})
+    rows, read = Connection.rows, []
+
+    def counted(self, *given):
+        found = rows(self, *given)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Connection, "rows", counted)
+    sizes = []
+    for rounds in (300, 3000):
+        played(service, "long", rounds, block=100)
+        asked = service.engine.hosted("long")._session.asked
+        for path in ("", "?live=1", "?before=50", "?show=open", f"/decisions/{asked - 1}"):
+            read.clear()
+            assert request(service, "GET", f"/studies/long{path}")[0] == 200
+            sizes.append(sum(read))
+    assert max(sizes) < 2500  # 500 points, a page, and what follows a snapshot to verify

@@ -4,23 +4,17 @@ import re
 
 import pytest
 
-from tests.service.page_site import api, browsing, played, serving, tab
+from tests.service.page_site import played, tab
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("browser")) as own:
-        api(own, "/v1/studies", {"name": "pricing", "game": {"named": "dynamic_pricing"}})
-        played(own, "pricing", 60)
-        api(own, "/v1/studies", {"name": "survey", "game": {"named": "survey"}})
-        api(own, "/v1/studies", {"name": "bandit", "game": {"named": "linear_bandit"}})
-        yield own
+@pytest.fixture
+def service(page_service):
+    return page_service
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as own:
-        yield own
+@pytest.fixture
+def browser(page_browser):
+    return page_browser
 
 
 def test_from_a_table_to_an_export(service, browser):
@@ -117,7 +111,7 @@ def test_contexts_are_chosen(service, browser):
 
 def test_numbers_are_told(service, browser):
     with tab(browser, service) as own:
-        own.go("/studies/bandit")
+        own.go("/studies/linear_bandit")
         page = own.page
         page.get_by_role("button", name="Ask for a decision").click()
         page.get_by_label("Observation").fill("nonsense")
@@ -127,7 +121,7 @@ def test_numbers_are_told(service, browser):
         page.get_by_label("Observation").fill("0.25")
         page.get_by_role("button", name="Tell", exact=True).click()
         page.get_by_text("Told; what is known").wait_for()
-        page.get_by_role("link", name="bandit").click()
+        page.get_by_role("link", name="linear_bandit").click()
         page.get_by_role("button", name="Ask for a decision").click()
         page.get_by_role("button", name="It was not played").click()
         page.get_by_text("Cancelled:").wait_for()
@@ -218,15 +212,15 @@ def test_another_site_cannot_send_a_form(service, browser):
         evil = own.context.new_page()
         port = service.address.rpartition(":")[2]
         evil.goto(f"http://localhost:{port}/login")  # another site for a browser
-        evil.evaluate(
-            """() => {
-              const form = document.createElement("form");
-              form.method = "post";
-              form.action = "/studies/pricing/ask";
-              document.body.append(form);
-              form.submit();
-            }"""
-        )
+        send = """() => {
+          const form = document.createElement("form");
+          form.method = "post";
+          form.action = "/studies/pricing/ask";
+          document.body.append(form);
+          form.submit();
+        }"""
+        with evil.expect_navigation():
+            evil.evaluate(send)
         evil.wait_for_load_state()
         answer = evil.evaluate(
             f"""() => fetch("{service.address}/studies/pricing/ask",

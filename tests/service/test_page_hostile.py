@@ -4,19 +4,17 @@ import json
 
 import pytest
 
-from tests.service.page_site import XSS, api, browsing, request, serving, tab
+from tests.service.page_site import XSS, api, request, tab
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with browsing() as own:
-        yield own
+@pytest.fixture
+def browser(page_browser):
+    return page_browser
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory, browser):
-    with serving(tmp_path_factory.mktemp("hostile")) as own:
-        yield own
+@pytest.fixture
+def service(page_service):
+    return page_service
 
 
 def file_of(rows=3):
@@ -81,7 +79,9 @@ def test_names_of_contexts_are_text(service, browser):
         page.get_by_text(XSS[1]).first.wait_for()
 
 
-@pytest.mark.parametrize("word", XSS[:3])
+@pytest.mark.parametrize(
+    "word", [XSS[0], *(pytest.param(own, marks=pytest.mark.nightly) for own in XSS[1:3])]
+)
 def test_refusals_are_text(service, browser, word):
     with tab(browser, service) as own:
         page = own.page

@@ -174,8 +174,11 @@ def test_lanes_say_when_an_action_was_ruled_out():
     lanes = drawing.lanes_of({"actions": ["a", "b"], "points": points}, {0: "a0", 1: "a1"}, 2)
     assert lanes["rows"][0]["spans"] == [(0.0, 1000.0, True)]
     assert lanes["rows"][1]["words"] == "b was ruled out by decision 100"
-    assert lanes["rows"][1]["spans"][0][1] == pytest.approx(1000.0)
-    points[0]["estimate"] = [0.5, None]
+    [(left, width, known)] = lanes["rows"][1]["spans"]
+    assert (left, known) == (0.0, True)
+    assert 400 < width < 500  # the second half, on a logarithmic axis, is without it
+    points[1]["estimate"] = [0.5, None]
+    points[2]["may_be_best"] = [True, True]
     lanes = drawing.lanes_of({"actions": ["a", "b"], "points": points}, {1: "a1"}, 30)
     assert [known for *_, known in lanes["rows"][0]["spans"]] == [False, True]
     assert lanes["more"] == 29

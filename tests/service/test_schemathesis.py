@@ -31,7 +31,7 @@ CHECKS = [
 
 FILE = Path(__file__).parents[2] / "src/partial_monitoring/service/openapi.json"
 IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-EXAMPLES = 300 if IS_NIGHTLY else 8
+EXAMPLES = 100 if IS_NIGHTLY else 8
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -215,6 +217,16 @@ def test_a_study_that_is_edited_goes_on(service: Service) -> None:
     assert own.seq == service.hosted.version
 
 
+def test_logged_data_cost_nothing_here(service: Service) -> None:
+    service.create()
+    service.play(50, lambda a: 0.9 - 0.2 * a)
+    service.history("$4", "no", 1000)
+    service.watcher.flush()
+    found = views.regret(service.hosted)
+    assert found["plays"] == 50
+    assert found["estimate"] <= found["at_most"] <= 50 * 5
+
+
 # -- charts -----------------------------------------------------------------------------------
 
 
@@ -275,6 +287,31 @@ def test_a_start_reads_only_what_is_new(service: Service, monkeypatch: pytest.Mo
     assert len(read) <= 20
 
 
+def test_what_was_read_of_a_long_log_is_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.create()
+    service.play(100, lambda a: 0.5)
+    service.stop()
+    service.start()
+    study = service.hosted.study
+    service.watcher.flush()
+    rows = [own.seq for own in study.traces()]
+    service.watcher.close()
+    study.forget_traces(rows)
+    monkeypatch.setattr("partial_monitoring.service.watcher.CHUNK", 50)
+    known = list[int]()
+    for _ in range(3):
+        own = Watcher(service.engine, often=100.0)
+        while not any(beside.begun for beside in list(own._own.values())):
+            sleep(0.01)
+        own.close()
+        known.append(study.traces()[-1].body["state"]["seq"])
+    assert known == sorted(known)
+    assert known[-1] == service.hosted.version
+    service.watcher = Watcher(service.engine, often=0.01)
+
+
 def test_what_is_stored_of_charts_may_be_lost(service: Service) -> None:
     service.create()
     service.play(50, lambda a: 0.5)
@@ -306,3 +343,29 @@ def test_what_goes_wrong_is_logged_and_tried_again(
     service.play(20, lambda a: 0.5)
     check_watch(service)
     assert views.trace(service.hosted)["points"][-1]["decisions"] == 40
+
+
+def test_views_are_read_while_others_play(service: Service) -> None:
+    hosted = service.create(probe=0.1)
+    ended: list[bool] = []
+
+    def read() -> int:
+        count = 0
+        while not ended:
+            for name in ("summary", "status", "trace", "regret", "alarms", "gauges", "decisions"):
+                getattr(views, name)(hosted)
+            for name in ("last", "events", "estimate"):
+                getattr(views, name)(hosted)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        try:
+            service.play(200, lambda a: 0.9 - 0.15 * a)
+        finally:
+            ended.append(True)
+        assert all(own.result() > 0 for own in readers)
+    check_watch(service)
+    assert views.last(hosted)["decision"]["number"] == 199
+    assert views.why(hosted, 199)["verified"]

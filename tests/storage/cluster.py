@@ -11,11 +11,24 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+
+def programs() -> Path | None:
+    """Return the folder with the programs of PostgreSQL: Debian has them on no path."""
+    named = shutil.which("initdb")
+    folders = [] if named is None else [Path(os.path.realpath(named)).parent, Path(named).parent]
+    versions = Path("/usr/lib/postgresql").glob("*/bin")
+    folders += sorted(versions, key=lambda own: own.parent.name.zfill(3), reverse=True)
+    both = ("initdb", "pg_ctl")
+    return next((own for own in folders if all((own / name).exists() for name in both)), None)
+
+
+PROGRAMS = programs()
+
 MISSING = next(
     (
         reason
         for reason, found in (
-            ("PostgreSQL (initdb) is not installed", shutil.which("initdb")),
+            ("PostgreSQL (initdb) is not installed", PROGRAMS),
             ("psycopg is not installed", find_spec("psycopg")),
         )
         if not found
@@ -36,8 +49,9 @@ class Cluster:
         self._run("initdb", "-D", str(self._data), *options)
         self.start()
 
-    def _run(self, *command: str) -> None:
-        log = self.folder / "out"
+    def _run(self, program: str, *words: str) -> None:
+        assert PROGRAMS is not None
+        command, log = [str(PROGRAMS / program), *words], self.folder / "out"
         with log.open("a") as out:
             done = subprocess.run(command, cwd=self.folder, stdout=out, stderr=out, **self._as)  # type: ignore[call-overload]
         assert done.returncode == 0, log.read_text()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -36,6 +38,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 FORM: bytes = b"x-form-token"
 """Where a script of the page says that it is one, see ``tokens.form_token``."""
 
+HEAVY = frozenset({"amend", "void", "edit", "history"})
+"""Verbs that may take as long as to learn everything again."""
+
 access = logging.getLogger("partial_monitoring.access")
 
 
@@ -50,6 +55,7 @@ class Service:
         self.metrics = Metrics(engine)
         self.delivery = Delivery(limits.answer, limits.reading, self.metrics.batched)
         self.rates, self.failures = Buckets(limits.rate), Buckets(limits.failures)
+        self._warming = ThreadPoolExecutor(1, "pm warming")
         self.begun, self.warm, self.stopping = False, True, False
 
     def begin(self) -> None:
@@ -69,16 +75,26 @@ class Service:
 
     async def done(self, call: Call, verb: str, given: dict[str, Any]) -> Any:
         """Return the result of a verb of the study of a request."""
-        return result(await self.engine.submit(call.study, verb, given, call.actor))
+        found = self.engine.submit(call.study, verb, given, call.actor)
+        if verb in HEAVY:
+            self.delivery.prolong(found)
+        return result(await found)
 
     async def study(self, call: Call) -> Any:
         """Return the study of a request, which is read if it is not in use."""
         found = self.engine.studies.get(call.study)
         return found or await self.delivery.called(self.engine.hosted, call.study)
 
-    def warmed(self, hosted: Any) -> None:
-        """Compile what a study needs to decide, so that nobody waits for it."""
-        warm(hosted)
+    def warmed(self, hosted: Any, seconds: float | None = None) -> None:
+        """Compile what a study needs to decide, so that nobody waits for it; go on meanwhile."""
+        with suppress(TimeoutError):
+            self._warming.submit(warm, hosted).result(seconds)
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        self.stopping = True
+        self.delivery.close()
+        self._warming.shutdown(wait=False, cancel_futures=True)
 
     async def identified(self, text: bytes, client: str) -> Token:
         """Return the token of a text, or refuse."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 from partial_monitoring.service.problems import Problem, later
+
+LONG = 6
+"""How many times longer some requests wait."""
 
 TICK = 0.5
 """Seconds between two searches for requests that have waited too long."""
@@ -44,6 +47,8 @@ class Delivery:
         self._seconds, self._most, self._reading = seconds, reading, 0
         self._batched = batched
         self._waiting: deque[tuple[float, ref[asyncio.Future[Any]]]] = deque()
+        self._longer: deque[tuple[float, ref[asyncio.Future[Any]]]] = deque()
+        self._patient: WeakSet[asyncio.Future[Any]] = WeakSet()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pm reading")
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -61,6 +66,13 @@ class Delivery:
         self._waiting.append((loop.time() + self._seconds, ref(found)))
         return found
 
+    def prolong(self, answer: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        """Let a future wait longer, for what may have to compile, or to learn everything again."""
+        assert self._loop is not None
+        self._longer.append((self._loop.time() + LONG * self._seconds, ref(answer)))
+        self._patient.add(answer)
+        return answer
+
     def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
         self.deliver(answers)
         self._batched(len(answers))
@@ -71,13 +83,15 @@ class Delivery:
         with suppress(RuntimeError):  # nobody waits when the loop has ended
             self._loop.call_soon_threadsafe(_hand_over, answers)
 
-    async def called(self, call: Callable[..., Any], *given: Any) -> Any:
+    async def called(self, call: Callable[..., Any], *given: Any, longer: bool = False) -> Any:
         """Return the result of a function, which is called in another thread."""
         if self._reading >= self._most:
             raise later("too many requests are waiting.")
         self._reading += 1
         answer, future = self.new(), self._threads.submit(call, *given)
         future.add_done_callback(partial(self._called, answer))
+        if longer:
+            self.prolong(answer)
         try:
             return result(await answer)
         finally:
@@ -92,22 +106,37 @@ class Delivery:
 
     def _sweep(self) -> None:
         """End what has waited too long."""
-        loop, waiting = self._loop, self._waiting
+        loop = self._loop
         assert loop is not None
-        now = loop.time()
-        while waiting:
-            until, found = waiting[0]
-            answer = found()
-            if answer is not None and not answer.done():
-                if until > now:
-                    break
-                answer.set_result(later(f"there was no answer within {self._seconds:g} seconds."))
-            waiting.popleft()
+        for answer in _overdue(self._waiting, loop.time()):
+            if answer not in self._patient:
+                answer.set_result(_unanswered(self._seconds))
+        for answer in _overdue(self._longer, loop.time()):
+            answer.set_result(_unanswered(LONG * self._seconds))
         loop.call_later(TICK, self._sweep)
 
     def close(self) -> None:
         """Begin nothing any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _overdue(
+    waiting: deque[tuple[float, ref[asyncio.Future[Any]]]], now: float
+) -> Iterator[asyncio.Future[Any]]:
+    """Yield the futures whose time has come; they are left out then, as those that are done."""
+    while waiting:
+        until, found = waiting[0]
+        answer = found()
+        open_ = answer is not None and not answer.done()
+        if open_ and until > now:
+            return
+        waiting.popleft()
+        if open_ and answer is not None:
+            yield answer
+
+
+def _unanswered(seconds: float) -> Problem:
+    return later(f"there was no answer within {seconds:g} seconds.")
 
 
 def result(found: Any) -> Any:

@@ -348,8 +348,9 @@ def _is_heavy(verb: str, arguments: Any) -> bool:
     """Whether a request may take long."""
     if verb in HEAVY or not isinstance(arguments, dict):
         return verb in HEAVY
-    lists = (arguments.get(name) for name in ("rows", "answers", "decisions"))
+    for name in ("rows", "answers", "decisions"):
+        own = arguments.get(name)
+        if isinstance(own, list) and len(own) > MANY:
+            return True
     count = arguments.get("count", 1)
-    return any(isinstance(own, list) and len(own) > MANY for own in lists) or (
-        type(count) is int and count > MANY
-    )
+    return type(count) is int and count > MANY

@@ -154,9 +154,9 @@ class Hosted(Learner):
         self.state, self.settings = draft.state, draft.settings
 
     def kept(self, *, least: int = snapshots.EVERY) -> None:
-        """Keep a snapshot if there are events enough since the last one."""
+        """Keep a snapshot if there are events enough since the last one, or at the end any."""
         session = self._session
-        if session.seq - self._kept >= max(least, len(session.open)):
+        if session.seq - self._kept >= (max(least, len(session.open)) if least > 1 else 1):
             before = session._replace(seq=session.seq - snapshots.EVERY)
             self._kept = session.seq
             snapshots.keep(self._spec, before, session, self.study)

@@ -58,7 +58,7 @@ def ask(draft: Draft, given: Given, actor: str) -> Given:
         made.append(step)
         asked.append(step.event)
     if count > 1 and key is not None:
-        asked[0]["count"] = count
+        asked[0]["together"] = count
     draft.add(session, made, actor, key)
     return {"decisions": [shown(spec, event) for event in asked]}
 
@@ -90,7 +90,7 @@ def _repeated(draft: Draft, earlier: Event) -> list[Given]:
     """Return the decisions of a request that came before."""
     if earlier["kind"] != "ask":
         raise Problem(409, f"key {brief(earlier['key'])} was used for a request of another kind.")
-    found, count = list[Given](), earlier.get("count", 1)
+    found, count = list[Given](), earlier.get("together", 1)
     if count == 1:
         return [shown(draft.spec, earlier, repeated=True)]
     for event in draft.following(earlier["seq"], earlier.get("study")):

@@ -19,6 +19,8 @@ STUDY: Final = "/v1/studies/{study}"
 PATCHED: Final = ("state", "settings", "reason")
 TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,18})(?:-[a-z_]+)?"')
 """The ETag of a study, which begins with its version."""
+WARMING: Final = 3.0
+"""Seconds that a new study may compile before the answer."""
 STATES: Final = {"paused": "pause", "running": "resume"}
 
 
@@ -85,10 +87,10 @@ async def create(service: Any, call: Call) -> Answer:
 
     def created() -> Any:
         hosted = service.engine.create(found, call.actor)
-        service.warmed(hosted)
+        service.warmed(hosted, WARMING)
         return summary_of(hosted)
 
-    made = await service.delivery.called(created)
+    made = await service.delivery.called(created, longer=True)
     return data(made, 201, {"location": f"/v1/studies/{found['name']}"})
 
 

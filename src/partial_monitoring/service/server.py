@@ -163,10 +163,9 @@ class Serving:
 
     def close(self) -> None:
         """Drain, keep snapshots, and let others use the database."""
-        self.app.service.stopping = True
         self._socket.close()
         self.tokens.close()
-        self.app.service.delivery.close()
+        self.app.service.close()
         self.watcher.close()
         self.engine.close()
         self.database.close()  # a file writes its log ahead back

@@ -15,7 +15,16 @@ def warm(hosted: Any) -> None:
         with suppress(Exception):  # whoever asks is told what is wrong
             request = {"context": context, "now": 0.0, "token": hosted._token}
             with spec.patience:
-                steps.advance(spec, session, steps.decide(spec, session, request))
+                step = steps.decide(spec, session, request)
+                after = steps.advance(spec, session, step)
+                told = {"decision": step.event["decision"], "action": None}
+                told["observation"] = observation(step.context.game, step.action)
+                steps.advance(spec, after, steps.observe(spec, after, told))
+
+
+def observation(game: Any, action: int) -> Any:
+    """Return something that an action can show."""
+    return game.signal(action, 0) if game.traits.finite else [0.0] * int(game.row_counts[action])
 
 
 def contexts(hosted: Any, most: int = 3) -> list[Any]:

@@ -2,9 +2,9 @@
 
 The engine hands over the steps that were stored; a thread of its own moves the watch of each study
 on by them. At times that grow by a fiftieth it looks at the evidence and stores an alarm, once; and
-it stores points of the charts. Neither happens more than once a second for a study. What the watch
-knows is stored with a point from time to time, so that a service that starts again reads only the
-events since then.
+it stores points of the charts. Neither happens more than once a second for a study, or takes more
+than a fiftieth of the time. What the watch knows is stored with a point from time to time, so that
+a service that starts again reads only the events since then.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from partial_monitoring.service.engine import Engine
 from partial_monitoring.service.hosted import Hosted
 from partial_monitoring.service.problems import Problem, log
 from partial_monitoring.service.views.taken import close_reader, taken
+from partial_monitoring.service.views.theory import theory_of
 from partial_monitoring.service.watching import Watching, watched_by
 
 OFTEN = 1.0
 """Seconds between looks at a study, and between points of its charts."""
+
+SELDOM = 50.0
+"""By how much the time between looks is longer than what one takes."""
 
 GROWTH = 50
 """The evidence is looked at when there is a fiftieth more of it."""
@@ -44,6 +48,9 @@ LARGEST = 1e6
 WATCHER = "watcher"
 """Who stores alarms."""
 
+PATIENCE = 5.0
+"""Seconds that it has to end."""
+
 REST = 5.0
 """Seconds after which a study is tried again that could not be watched."""
 
@@ -59,11 +66,11 @@ class Beside:
         self.waiting: list[Step] = []
         self.watching = Watching(hosted._spec)
         self.chart = Chart(hosted.study)
-        self.begun = self.current = False
+        self.begun = self.current = self.analysed = False
         self.saved = 0
         """The number of the event with which the watch was stored."""
-        self.looked = 0.0
-        """When the evidence was looked at, by the monotonic clock."""
+        self.looks = 0.0
+        """When the evidence is looked at again, by the monotonic clock."""
         self.rests = 0.0
         """Until when it is left alone, because something went wrong."""
 
@@ -145,6 +152,9 @@ class Watcher:
                 self._begin(own)
             if self._moved_on(own):
                 own.current = self._looked(own, now=now)
+                if own.current and not own.analysed and not now:
+                    own.analysed = True
+                    theory_of(own.hosted).prepare()
         except Exception:
             own.current, own.rests = now, time.monotonic() + REST
             log.exception("study %r cannot be watched", own.hosted.name)
@@ -187,10 +197,9 @@ class Watcher:
 
     def _looked(self, own: Beside, *, now: bool) -> bool:
         """Look at the evidence and draw a point if it is time to; whether nothing is left."""
-        clock = time.monotonic()
-        if not now and clock < own.looked + self._often:
+        begun, clock = time.thread_time(), time.monotonic()
+        if not now and clock < own.looks:
             return False
-        own.looked = clock
         watching, hosted = own.watching, own.hosted
         grown = watching.size - watching.checked
         if grown < 0 or grown > (0 if now else watching.checked // GROWTH):
@@ -199,6 +208,7 @@ class Watcher:
         save = now or watching.seq - own.saved >= SAVED_EVERY
         if own.chart.draw(hosted, watching, self._clock(), save=save) and save:
             own.saved = watching.seq
+        own.looks = clock + max(self._often, SELDOM * (time.thread_time() - begun))
         return True
 
     def _raise(self, own: Beside, found: Alarm) -> None:
@@ -225,13 +235,24 @@ class Watcher:
                         break
 
     def close(self) -> None:
-        """Store what is known, and end."""
+        """Store what is known, as far as the logs are read, and end."""
         if self._closing:
             return
         self._closing = True
         with self._changed:
             self._changed.notify()
-        self._thread.join()
-        self.flush()
+        self._thread.join(PATIENCE)
+        if not self._thread.is_alive():  # otherwise what was stored before is enough
+            for own in list(self._own.values()):
+                self._last(own)
         self._engine.after_commit.remove(self._listen)
         close_reader(self._engine.database)
+
+    def _last(self, own: Beside) -> None:
+        try:
+            if own.begun and self._moved_on(own):
+                self._looked(own, now=True)
+            elif own.begun:
+                own.chart.draw(own.hosted, own.watching, self._clock(), save=True)
+        except Exception:
+            log.exception("what is known of study %r is not stored", own.hosted.name)

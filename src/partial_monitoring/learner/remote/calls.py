@@ -27,6 +27,9 @@ TIMEOUT = 10.0
 AGAIN = (408, 429, 502, 503, 504)
 """Answers after which the same request may succeed."""
 
+UNKNOWN = (502, 503, 504)
+"""Those of them after which nobody knows whether the service has acted."""
+
 FORBIDDEN = (401, 403)
 
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
@@ -111,6 +114,7 @@ class Service:
                 answer = own.request(method, full, body, headers, deadline)
                 if answer.status not in AGAIN or _is_final(answer):
                     return answer
+                sent = sent or answer.status in UNKNOWN
                 reason = _detail(answer) or f"it answers {answer.status}"
                 wait = max(wait, _retry_after(answer))
             except Lost as error:

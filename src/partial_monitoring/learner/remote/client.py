@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, overload
 from uuid import uuid4
 
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner.clock import Now, seconds
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.remote import fallback as fallbacks
@@ -109,7 +110,8 @@ class Client(Telling):
             return self._asked(content, count, deadline)
         except Away as error:
             if error.sent and key is None:  # it may have been made: nobody will answer it
-                self._sender.keep("forget", content, 0.0)
+                with suppress(StorageError):  # there is no room for that
+                    self._sender.keep("forget", content, 0.0)
         except Refused as error:
             if error.status != 409 or not (key is None or "paused" in str(error)):
                 raise
@@ -120,7 +122,7 @@ class Client(Telling):
         if not isinstance(found, list) or len(found) != (count or 1):
             raise self._service.unexpected("ask", found)
         made: list[Decision] = [self._made(row, content.get("context")) for row in found]
-        if len(self._sender):
+        if self._sender.waits:
             self._sender.deliver(deadline)
         return made[0] if count is None else made
 

@@ -45,6 +45,11 @@ class Outbox(Protocol):
     def reopen(self) -> None:
         """Begin with locks of its own, as after a fork."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether there are any."""
+        ...
+
     def __len__(self) -> int: ...
 
 
@@ -81,6 +86,11 @@ class InMemory:
                 for _ in rows:
                     self._rows.popleft()
 
+    @property
+    def waits(self) -> bool:
+        """Whether there are any."""
+        return bool(self._rows)
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -109,7 +119,7 @@ class InFile:
         lines = [json.dumps(row | {"study": self._study}) + "\n" for row in rows]
         data = "".join(lines).encode()
         with reporting(self._path, "written"), self._alone():
-            if len(self) + len(data) > LARGEST:
+            if self._size() + len(data) > LARGEST:
                 raise StorageError(f"{self._path} has {LARGEST:,} bytes already; nothing is kept.")
             with self._path.open("ab") as file:
                 if file.tell() and not self._ends_with_line():
@@ -138,8 +148,16 @@ class InFile:
             write_bytes(self._path, data[len(gone) :])
             sync_folder(self._path.parent)
 
+    @property
+    def waits(self) -> bool:
+        """Whether there are any rows, in which case the file is not empty."""
+        return self._size() > 0
+
     def __len__(self) -> int:
-        """Return the number of bytes, which is 0 if nothing waits."""
+        with reporting(self._path, "read"), self._alone():
+            return len(self._path.read_bytes().splitlines())
+
+    def _size(self) -> int:
         try:
             return self._path.stat().st_size
         except OSError:

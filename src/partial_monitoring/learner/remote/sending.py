@@ -53,6 +53,11 @@ class Sender:
         self._delivering = threading.Lock()
         self._outbox.reopen()
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits to be sent."""
+        return self._outbox.waits
+
     def __len__(self) -> int:
         return len(self._outbox)
 
@@ -63,9 +68,11 @@ class Sender:
     def tell(self, rows: Rows, deadline: float) -> None:
         """Send answers; what is refused raises, all else is accepted."""
         later = [{"verb": "tell", "row": row} for row in rows]
-        if self._keeps and (len(self._outbox) or self._service.breaker.is_open):
+        away = self._keeps and self._service.breaker.is_open
+        if self._keeps and (away or self._outbox.waits):
             self._outbox.put(later)  # behind those that wait already
-            self.deliver(deadline)
+            if not away:
+                self.deliver(min(deadline, monotonic() + SHORTLY))
             return
         try:
             refused = self._tell(rows, deadline)
@@ -90,7 +97,7 @@ class Sender:
 
         What the service refuses is dropped, logged and kept in ``refused``.
         """
-        while len(self._outbox):
+        while self._outbox.waits:
             if not self._delivering.acquire(blocking=False):
                 return False  # another thread does
             try:

@@ -104,7 +104,7 @@ class Telling(RemoteBase):
         return self._numbers.get(label)
 
     def flush(self, *, timeout: float | None = None) -> int:
-        """Send what waits in the outbox; return how much still waits, rows or bytes of a file.
+        """Send what waits in the outbox, and return how many rows still wait.
 
         Every ``ask`` and ``tell`` that succeeds does so, too.
         """

@@ -101,8 +101,7 @@ def lanes_of(
     points = [own for own in trace["points"] if own["decisions"] > 0 and own.get("may_be_best")]
     if len(points) < 2:
         return None
-    last = points[-1]["decisions"]
-    ends = [*(own["decisions"] for own in points[1:]), last]
+    places = [own["decisions"] for own in points]
     labels = trace["actions"]
     rows = []
     for a, color in colors.items():
@@ -110,37 +109,33 @@ def lanes_of(
             None if _at(own["estimate"], a) is None else bool(own["may_be_best"][a])
             for own in points
         ]
-        spans = _spans(flags, [own["decisions"] for own in points], ends, last)
-        rows.append(
-            {
-                "label": labels[a],
-                "color": color,
-                "spans": spans,
-                "words": _words(labels[a], flags, points),
-            }
-        )
-    return {"rows": rows, "more": total - len(rows), "last": last}
+        known = {"label": labels[a], "color": color, "words": _words(labels[a], flags, points)}
+        rows.append(known | {"spans": _spans(flags, places)})
+    return {"rows": rows, "more": total - len(rows), "first": places[0], "last": places[-1]}
 
 
 def _spans(
-    flags: Sequence[bool | None], starts: Sequence[float], ends: Sequence[float], last: float
+    flags: Sequence[bool | None], places: Sequence[float]
 ) -> list[tuple[float, float, bool]]:
-    """Return left edges and widths of the stretches in which a flag is set, or not known."""
+    """Return left edges and widths of the stretches in which a flag is set, or not known.
+
+    Between two points the later one counts, so that the end of a lane is how things are now.
+    """
     found: list[list[Any]] = []
-    for flag, start, end in zip(flags, starts, ends, strict=True):
+    for flag, start, end in zip(flags[1:], places, places[1:], strict=False):
         if flag is False:
             continue
         if found and found[-1][1] == start and found[-1][2] == (flag is True):
             found[-1][1] = end
         else:
             found.append([start, end, flag is True])
-    low = log1p(starts[0])
-    scale = LANE / ((log1p(last) - low) or 1.0)
+    low = log1p(places[0])
+    scale = LANE / ((log1p(places[-1]) - low) or 1.0)
 
     def place(x: float) -> float:
         return scale * (log1p(x) - low)
 
-    return [(round(place(a), 1), round(max(place(b) - place(a), 2.0), 1), c) for a, b, c in found]
+    return [(round(place(a), 1), round(place(b) - place(a), 1), c) for a, b, c in found]
 
 
 def _words(label: str, flags: Sequence[bool | None], points: Sequence[Point]) -> str:

@@ -15,6 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.beliefs import BeliefTable, at_points, number_of, of_pairs, table_of
 from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Tallies
+from partial_monitoring.learner.spec import Spec
 from partial_monitoring.learner.status import confidence_of
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.service.views.taken import Taken
@@ -25,8 +26,9 @@ MOST_CONTEXTS = 40
 MOST_DECIDED = 50
 """Largest number of rivals of the best-looking action that are checked against all others."""
 
-MOST_EXACT = 400
-"""Largest number of actions whose largest plausible gaps are exact, not an upper bound."""
+MOST_EXACT = 20
+"""Largest number of actions whose largest plausible gaps are exact, not an upper bound of them,
+which takes less time."""
 
 
 class Belief(NamedTuple):
@@ -77,8 +79,8 @@ class Place:
         """Return what is known of the actions; what the next decision plays is not asked."""
         return table_of(self.context.game, self.confidence, self.best, {}, self.tallies)
 
-    def cost(self) -> Cost:
-        """Return what the plays in this context have cost."""
+    def cost(self, past: Mapping[Any, Any]) -> Cost:
+        """Return what the plays in this context have cost, but for those of logged data."""
         game, confidence = self.context.game, self.confidence
         means = np.asarray(confidence.means[0])
         exact = len(means) <= MOST_EXACT
@@ -90,13 +92,15 @@ class Place:
             place = {}  # they are the same
         plays, unknown, sums = 0, 0, np.zeros(2)
         for action, tally in self.tallies.actions.items():
+            known = past.get((self.context.name, action)) if past else None
+            count = max(tally.plays - (0 if known is None else known.plays), 0)
             parts = divmod(action, game.item_count) if pairs else (action,)
             at = [place.get(part, -1 if place else part) for part in parts]
             if min(at) < 0:
-                unknown += tally.plays
+                unknown += count
                 continue
-            plays += tally.plays
-            sums += tally.plays * np.array([estimated[at].sum(), most[at].sum()])
+            plays += count
+            sums += count * np.array([estimated[at].sum(), most[at].sum()])
         return Cost(plays, float(sums[0]), float(sums[1]), unknown)
 
 
@@ -121,8 +125,16 @@ class Overview(NamedTuple):
     """Why nothing is known, in a sentence; empty otherwise."""
 
 
-def overview(own: Taken) -> Overview:
-    """Return what is known after the last event."""
+def overview(own: Taken, past: Mapping[Any, Any] | None = None) -> Overview:
+    """Return what is known after the last event.
+
+    Parameters
+    ----------
+    own
+        The study.
+    past
+        What logged data have shown, by context and action: nobody here has played that.
+    """
     try:
         places, unknown = _places(own)
     except InvalidInput as error:
@@ -136,7 +148,7 @@ def overview(own: Taken) -> Overview:
             rows.setdefault(row.label, []).append((max(weight, 1e-12), row))
     beliefs = [_together(label, each) for label, each in rows.items()]
     beliefs.sort(key=lambda row: -row.earns)
-    costs = [place.cost() for place in places]
+    costs = [place.cost(past or {}) for place in places]
     cost = Cost(*(sum(each) for each in zip(*costs, strict=True)))
     first = int(np.argmax(share))
     return Overview(
@@ -162,14 +174,15 @@ def _places(own: Taken) -> tuple[list[Place], int]:
     spec, session = own.spec, own.session
     counts: Mapping[Any, Tallies] = session.counts.settled().contexts
     game: Any = spec.game
-    if not game.traits.contexts:
-        known = [(spec.context(None), counts.get(None, Tallies()))]
-    else:
-        known = [(spec.context(name), counts.get(name, Tallies())) for name in game.contexts]
-        unlisted = [key for key in counts if isinstance(key, Unlisted)]
-        known += [(game.context(key.game), counts[key]) for key in unlisted]
-        known.sort(key=lambda pair: -pair[1].rounds)
-    shown = known[:MOST_CONTEXTS]
+    names: list[Any] = [None]
+    if game.traits.contexts:
+        names = [*game.contexts, *(key for key in counts if isinstance(key, Unlisted))]
+        names.sort(key=lambda name: -counts[name].rounds if name in counts else 0)
+    shown = [(_context(spec, name), counts.get(name, Tallies())) for name in names[:MOST_CONTEXTS]]
     unknown = sum(own.rounds for own in counts.values()) - sum(own.rounds for _, own in shown)
     places = [Place(*pair, confidence_of(spec, session, pair[0])) for pair in shown]
     return places, unknown
+
+
+def _context(spec: Spec, name: Any) -> Context:
+    return spec.context(name.game if isinstance(name, Unlisted) else name)

@@ -18,6 +18,7 @@ from partial_monitoring.service.views.believed import Cost, Overview, Place, ove
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.views.taken import remembered, taken
 from partial_monitoring.service.views.theory import theory_of
+from partial_monitoring.service.watching import watching
 
 MOST_NAMED = 200
 """Largest number of actions, contexts or entries of theta that are listed."""
@@ -60,8 +61,10 @@ def spec(hosted: LearnerBase) -> dict[str, Any]:
 
 def known_of(hosted: LearnerBase) -> Overview:
     """Return what is known after the last event, computed once for it."""
-    own = taken(hosted)
-    return remembered(hosted, "overview", own.session.seq, lambda: overview(own))
+    own, watched = taken(hosted), watching(hosted)
+    past = {} if watched is None else dict(watched.watch.past)
+    seq = own.session.seq, sum(sums.plays for sums in past.values())  # the watch may be behind
+    return remembered(hosted, "overview", seq, lambda: overview(own, past))
 
 
 def described(spec: Spec) -> dict[str, Any]:
@@ -165,7 +168,7 @@ def estimate(hosted: LearnerBase, context: Any = None) -> dict[str, Any]:
 def regret(hosted: LearnerBase) -> dict[str, Any]:
     """Return what was lost by now: estimated, at most if the truth is in E_t, and by the theory.
 
-    Plays are those that were observed since the last reset, logged data among them.
+    Plays are those that were observed since the last reset, without logged data.
     """
     known = known_of(hosted)
     own = taken(hosted)

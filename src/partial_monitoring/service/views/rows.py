@@ -101,8 +101,9 @@ def _shown(own: Taken, asked: Event, at: float | None) -> Row:
     found: Row = {"id": name, "number": decision_number(name), "asked_at": asked.get("time", at)}
     found |= {key: asked[key] for key in (*ASKED, "meta", "key", "actor") if key in asked}
     window = own.spec.window
-    if window is not None and window.rounds is None and "time" in asked and "held" not in asked:
-        found["due_at"] = asked["time"] + window.length
+    begins = asked.get("begins", {} if "held" in asked else asked).get("time")
+    if window is not None and window.rounds is None and begins is not None:
+        found["due_at"] = begins + window.length
     return found
 
 
@@ -115,7 +116,7 @@ def _end(
         found: Row = {"state": "open", "observation": None}
         if waiting is not None and waiting.answer is not None:
             found = {"state": "waits", "observation": waiting.answer["observation"]}
-        elif "held" in asked:
+        elif "held" in asked and "begins" not in asked:
             found["state"] = "held"
         return found
     found = {"state": CLOSED[closed["kind"]], "observation": closed.get("observation")}

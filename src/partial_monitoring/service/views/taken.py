@@ -76,10 +76,10 @@ def close_reader(database: Database) -> None:
 
 # -- what was computed for the last event -----------------------------------------------------
 
-_known: WeakKeyDictionary[LearnerBase, dict[Hashable, tuple[int, Any]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[LearnerBase, dict[Hashable, tuple[Hashable, Any]]] = WeakKeyDictionary()
 
 
-def remembered(hosted: LearnerBase, name: Hashable, seq: int, compute: Callable[[], T]) -> T:
+def remembered(hosted: LearnerBase, name: Hashable, seq: Hashable, compute: Callable[[], T]) -> T:
     """Return what was computed under a name for the same event, or compute it."""
     with _lock:
         own = _known.setdefault(hosted, {})
