@@ -69,4 +69,4 @@ def test_every_path_answers_as_described(case: Any, serving: Serving) -> None:
         case.path_parameters = given | {"study": STUDIES[0]}  # most others are not there
         wanted.remove(checks.negative_data_rejection)  # that may have been all that was wrong
     headers = {"Authorization": f"Bearer {serving.token}"}
-    case.call_and_validate(base_url=serving.address, headers=headers, checks=wanted)
+    case.call_and_validate(base_url=serving.address, headers=headers, checks=wanted, timeout=60)
