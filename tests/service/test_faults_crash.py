@@ -17,6 +17,7 @@ from tests.service import crash, load
 from tests.service.http_client import Client
 from tests.storage.cluster import Cluster
 
+
 def verify(address: str, players: load.Load) -> None:
     """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
     database = database_at(address, writes=False)
@@ -51,6 +52,22 @@ def test_a_server_is_killed_under_load(times: int, farm: crash.Farm, tmp_path: P
     verify(address, players)
 
 
+def check_away(client: Client) -> None:
+    """Without its database a server says so, shows what it knows, and is to be left alone."""
+    reply = client("POST", "/v1/studies/pricing/ask", {"key": "away"})
+    assert reply.status == 503
+    assert int(reply.headers["retry-after"]) > 0
+    ready = client("GET", "/health/ready")
+    assert ready.status == 503
+    assert client("GET", "/health/live").status == 200
+    for path in ("", "/status", "/decisions", "/events"):
+        assert client("GET", f"/v1/studies/pricing{path}").status in (200, 503), path
+    assert b"\npm_ready 0\n" in client("GET", "/metrics").body
+    for text in (reply.body, ready.body):
+        assert b"postgres" in text  # whose database it is
+        assert b"password" not in text
+
+
 @pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.nightly)])
 def test_a_database_dies_under_two_servers(
     times: int, farm: crash.Farm, crashable: Cluster, tmp_path: Path
@@ -66,7 +83,11 @@ def test_a_database_dies_under_two_servers(
         for turn in range(times):
             players.wait(rng.randrange(20, 150))
             crashable.stop("immediate")
-            crashable.start()
+            try:
+                if not turn:
+                    check_away(Client(servers[0].address, token))
+            finally:
+                crashable.start()
             players.wait(20)
             own = servers[turn % 2]
             own.kill()  # its transaction, too
@@ -80,9 +101,7 @@ def test_a_database_dies_under_two_servers(
 
 
 @pytest.mark.nightly
-def test_many_clients_of_four_servers(
-    farm: crash.Farm, crashable: Cluster, tmp_path: Path
-) -> None:
+def test_many_clients_of_four_servers(farm: crash.Farm, crashable: Cluster, tmp_path: Path) -> None:
     """One sequence, whoever appends; one that was killed goes on from what others have stored."""
     address = crashable.new("four")
     servers = [farm.serving(tmp_path, address) for _ in range(4)]
@@ -100,6 +119,18 @@ def test_many_clients_of_four_servers(
     verify(address, players)
 
 
+def died_at(caller: load.Caller, ids: list[str]) -> int:
+    """Ask until the server dies, and return the number of the request that was not answered."""
+    for turn in range(5 * crash.SNAPSHOTS):
+        try:
+            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
+        except (OSError, load.HTTPException):
+            return turn
+        assert status == 200
+        ids.append(found["decisions"][0]["id"])
+    pytest.fail("the server does not die")
+
+
 @pytest.mark.parametrize("point", crash.POINTS)
 def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) -> None:
     """Before a commit nothing is stored; after it, the same key finds what was decided."""
@@ -113,13 +144,8 @@ def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) 
     own.kill()
     own.start(die=point)
     own.ready()
-    caller, turn = load.Caller([own.address], own.token), -1
-    with pytest.raises((OSError, load.HTTPException)):
-        while turn < 5 * crash.SNAPSHOTS:
-            turn += 1
-            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
-            assert status == 200
-            ids.append(found["decisions"][0]["id"])
+    caller = load.Caller([own.address], own.token)
+    turn = died_at(caller, ids)
     assert own.ended() == -signal.SIGKILL
     own.start()
     found, _ = caller.surely("/v1/studies/pricing/ask", {"key": f"then/{turn}"})

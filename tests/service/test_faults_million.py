@@ -1,4 +1,4 @@
-"""A study of a million decisions: asked as quickly as one of a thousand, started and shown at once."""
+"""A study of a million decisions: asked, started and shown as quickly as a small one."""
 
 from __future__ import annotations
 
