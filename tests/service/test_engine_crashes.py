@@ -131,7 +131,7 @@ def test_a_service_survives_the_death_of_its_database(
             sleep(0.01)
         cluster.stop()
         cluster.start()
-    playing.join(300)
+    playing.join(100 + 20 * times)
     assert not playing.is_alive()
     engine.close()
     database.close()
