@@ -37,7 +37,7 @@ EXAMPLES = 100 if IS_NIGHTLY else 8
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     url = f"sqlite:///{tmp_path_factory.mktemp('schemathesis')}/shop.db"
-    with started(url, limits=Limits(rate=1e6)) as found:
+    with started(url, limits=Limits(rate=1e6, answer=60.0)) as found:
         client = Client(found.address, found.token)
         for name in STUDIES:
             client.create(name)
