@@ -16,7 +16,7 @@ from benchmarks import service_large
 from benchmarks import service_peers as peers
 from benchmarks.timing import show
 
-PAIRS, BLOCKS = 100, 3
+PAIRS, BLOCKS = 50, 6
 """Asks and tells of a block, and blocks of each row, of which the fastest counts."""
 
 BARS = {"SQLite": ("Optuna, SQLite", 15.0), "PostgreSQL": ("Optuna, PostgreSQL", 7.0)}
