@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import Counter
 from pathlib import Path
+from threading import Thread
 from time import sleep
 from typing import Any
 
@@ -117,6 +119,46 @@ def test_many_clients_of_four_servers(farm: crash.Farm, crashable: Cluster, tmp_
             own.start()
         players.wait(400)
     verify(address, players)
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.nightly)])
+def test_a_server_is_killed_while_a_study_is_edited(
+    times: int, farm: crash.Farm, tmp_path: Path
+) -> None:
+    """An edit happens once, however often it is sent; no decision is lost between two logs."""
+    address, rng = f"sqlite:///{tmp_path}/shop.db", random.Random(times)
+    own = farm.serving(tmp_path, address)
+    own.start()
+    own.ready()
+    Client(own.address, own.token).create("pricing")
+    caller = load.Caller([own.address], own.token)
+    with load.playing([own.address], own.token, count=4) as players:
+        for turn in range(times):
+            players.wait(rng.randrange(20, 60))
+            policy = ("random", "ids")[turn % 2]
+            given = {"policy": policy, "reason": "a try", "key": f"edit/{turn}"}
+            sending = Thread(target=caller.surely, args=("/v1/studies/pricing/edit", given))
+            sending.start()
+            sleep(rng.random() / 10)
+            own.kill()
+            own.start()
+            sending.join()
+        players.wait(40)
+    caller.close()
+    own.ready()
+    own.signal(signal.SIGTERM)
+    assert own.ended() == 0
+    database = database_at(address, writes=False)
+    assert set(database.names()) == {"pricing", *(f"pricing~{n + 1}" for n in range(times))}
+    logs: list[Any] = [list(database.study(name).after()) for name in database.names()]  # type: ignore[union-attr]
+    keys = Counter(event["key"] for log in logs for event in log if "key" in event)
+    assert max(keys.values()) == 1
+    told = {event["decision"] for log in logs for event in log if event["kind"] == "tell"}
+    for player in players.players:
+        assert player.asked.keys() <= keys.keys()
+        assert player.told.keys() <= told
+    result = CliRunner().invoke(main, ["store", "check", address])
+    assert result.exit_code == 0, result.output
 
 
 def died_at(caller: load.Caller, ids: list[str]) -> int:
