@@ -34,6 +34,8 @@ class Handle(ABC):
 
     dialect: ClassVar[str]
     """The folder of its scripts."""
+    indexed: ClassVar[str] = ""
+    """What a table is followed by, to say which index a query goes by; ``{}`` is its name."""
     address: str
     """Of the database, without a password."""
     owns: bool = False

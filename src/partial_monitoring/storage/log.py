@@ -110,7 +110,8 @@ class Log(Turns):
         """Return all events about a decision, in order; ``at``, with their times."""
         name = str(decision)
         stored = f"{_SELECT} AND decision = ? AND slot"
-        sql = f"{stored} IS NOT NULL UNION ALL {stored} IS NULL"
+        by_index = f"pm_event{self._handle.indexed.format('pm_event_about')}"
+        sql = f"{stored} IN (0, 1) UNION ALL {stored.replace('pm_event', by_index)} IS NULL"
         found = self._handle.rows(sql, (self._number, name, self._number, name))
         rows = sorted(map(EventRow._make, found), key=lambda row: row.seq)
         if self._mine:

@@ -44,6 +44,7 @@ class Connection(Handle):
     """The connection of a process to a file."""
 
     dialect = "sqlite"
+    indexed = " INDEXED BY {}"
 
     def __init__(self, path: Path, synchronous: str, *, writes: bool) -> None:
         self.address, self._lock, self._depth = str(path), RLock(), 0
