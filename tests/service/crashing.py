@@ -82,7 +82,7 @@ def played(engine: Engine, count: int, log: int) -> None:
     """Let all callers make some decisions, from number 0."""
     with ThreadPoolExecutor(CALLERS) as pool:
         for own in [pool.submit(play, engine, n, 0, log, count) for n in range(CALLERS)]:
-            own.result(120)
+            own.result()
 
 
 def _write(log: int, row: list[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,17 @@ def test_it_is_opened_by_name_or_compared(serving: Any, tmp_path: Path) -> None:
         pm.Learner(**place, name="nowhere").ask()
     with pytest.raises(pm.errors.StorageError, match="token"):
         pm.Learner(storage=serving.address, token="pm_x_y", name="compared").ask()
+
+
+def test_a_study_that_is_edited_is_read_anew(serving: Any) -> None:
+    client, memory = made(serving, "edited", "dynamic_pricing", seed=1)
+    for _ in range(3):
+        client.tell(client.ask(), "yes")
+    before = client.confidence_set().estimate
+    service = client._service
+    content = {"policy": "ids", "reason": "a certified policy is wanted"}
+    service.post("/v1/studies/edited/edit", content, time.monotonic() + 10)
+    assert client.round == 4
+    assert client.confidence_set().estimate.shape == before.shape
+    assert client.policy == pm.IDS()
+    assert client.ask().label in memory.game.actions

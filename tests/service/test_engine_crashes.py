@@ -87,7 +87,7 @@ def _check(address: str, rows: list[list[Any]]) -> None:
         database.close()
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(60, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("times", [2, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_service_survives_its_death(
     kind: str, times: int, starter: Popen[str], tmp_path: Path, request: pytest.FixtureRequest
@@ -114,7 +114,7 @@ def test_a_service_survives_its_death(
     _check(address, _acknowledged(log))
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(50, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("times", [1, pytest.param(50, marks=pytest.mark.nightly)])
 def test_a_service_survives_the_death_of_its_database(
     cluster: postgres.Cluster, times: int, tmp_path: Path
 ) -> None:
@@ -131,7 +131,7 @@ def test_a_service_survives_the_death_of_its_database(
             sleep(0.01)
         cluster.stop()
         cluster.start()
-    playing.join(300)
+    playing.join(100 + 20 * times)
     assert not playing.is_alive()
     engine.close()
     database.close()

@@ -82,7 +82,8 @@ def test_answers_count_when_they_are_due(engine: Engine, time: Clocks) -> None:
     sleep(engine, time, 31)
     assert engine.hosted("pricing").round == 3
     assert told(engine, first["id"], "no") == "duplicate"
-    assert told(engine, second["id"], "no") == "late"
+    assert [told(engine, second["id"], "no") for _ in range(2)] == ["late", "late"]
+    assert kinds(engine).count("late") == 1
     shown = [row["observation"] for row in engine.hosted("pricing").history]
     assert shown == ["no", "yes"]
 

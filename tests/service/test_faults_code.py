@@ -243,7 +243,7 @@ def test_a_text_that_ends_early_is_text(serving: Any) -> None:
 
 
 def test_no_secret_is_left_anywhere(farm: crash.Farm, tmp_path: Path) -> None:
-    """After every path was used, and misused: not in the log, the database, the list of processes."""
+    """After every path was used, and misused: not in the log, the database or the processes."""
     own = farm.serving(tmp_path, f"sqlite:///{tmp_path}/shop.db")
     own.words += ["--access-log"]
     own.start()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import Counter
 from pathlib import Path
+from threading import Thread
 from time import sleep
 from typing import Any
 
@@ -16,6 +18,7 @@ from partial_monitoring.storage.opened import database_at
 from tests.service import crash, load
 from tests.service.http_client import Client
 from tests.storage.cluster import Cluster
+
 
 def verify(address: str, players: load.Load) -> None:
     """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
@@ -51,6 +54,22 @@ def test_a_server_is_killed_under_load(times: int, farm: crash.Farm, tmp_path: P
     verify(address, players)
 
 
+def check_away(client: Client) -> None:
+    """Without its database a server says so, shows what it knows, and is to be left alone."""
+    reply = client("POST", "/v1/studies/pricing/ask", {"key": "away"})
+    assert reply.status == 503
+    assert int(reply.headers["retry-after"]) > 0
+    ready = client("GET", "/health/ready")
+    assert ready.status == 503
+    assert client("GET", "/health/live").status == 200
+    for path in ("", "/status", "/decisions", "/events"):
+        assert client("GET", f"/v1/studies/pricing{path}").status in (200, 503), path
+    assert b"\npm_ready 0\n" in client("GET", "/metrics").body
+    for text in (reply.body, ready.body):
+        assert b"postgres" in text  # whose database it is
+        assert b"password" not in text
+
+
 @pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.nightly)])
 def test_a_database_dies_under_two_servers(
     times: int, farm: crash.Farm, crashable: Cluster, tmp_path: Path
@@ -66,7 +85,11 @@ def test_a_database_dies_under_two_servers(
         for turn in range(times):
             players.wait(rng.randrange(20, 150))
             crashable.stop("immediate")
-            crashable.start()
+            try:
+                if not turn:
+                    check_away(Client(servers[0].address, token))
+            finally:
+                crashable.start()
             players.wait(20)
             own = servers[turn % 2]
             own.kill()  # its transaction, too
@@ -80,9 +103,7 @@ def test_a_database_dies_under_two_servers(
 
 
 @pytest.mark.nightly
-def test_many_clients_of_four_servers(
-    farm: crash.Farm, crashable: Cluster, tmp_path: Path
-) -> None:
+def test_many_clients_of_four_servers(farm: crash.Farm, crashable: Cluster, tmp_path: Path) -> None:
     """One sequence, whoever appends; one that was killed goes on from what others have stored."""
     address = crashable.new("four")
     servers = [farm.serving(tmp_path, address) for _ in range(4)]
@@ -100,6 +121,58 @@ def test_many_clients_of_four_servers(
     verify(address, players)
 
 
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.nightly)])
+def test_a_server_is_killed_while_a_study_is_edited(
+    times: int, farm: crash.Farm, tmp_path: Path
+) -> None:
+    """An edit happens once, however often it is sent; no decision is lost between two logs."""
+    address, rng = f"sqlite:///{tmp_path}/shop.db", random.Random(times)
+    own = farm.serving(tmp_path, address)
+    own.start()
+    own.ready()
+    Client(own.address, own.token).create("pricing")
+    caller = load.Caller([own.address], own.token)
+    with load.playing([own.address], own.token, count=4) as players:
+        for turn in range(times):
+            players.wait(rng.randrange(20, 60))
+            policy = ("random", "ids")[turn % 2]
+            given = {"policy": policy, "reason": "a try", "key": f"edit/{turn}"}
+            sending = Thread(target=caller.surely, args=("/v1/studies/pricing/edit", given))
+            sending.start()
+            sleep(rng.random() / 10)
+            own.kill()
+            own.start()
+            sending.join()
+        players.wait(40)
+    caller.close()
+    own.ready()
+    own.signal(signal.SIGTERM)
+    assert own.ended() == 0
+    database = database_at(address, writes=False)
+    assert set(database.names()) == {"pricing", *(f"pricing~{n + 1}" for n in range(times))}
+    logs: list[Any] = [list(database.study(name).after()) for name in database.names()]  # type: ignore[union-attr]
+    keys = Counter(event["key"] for log in logs for event in log if "key" in event)
+    assert max(keys.values()) == 1
+    told = {event["decision"] for log in logs for event in log if event["kind"] == "tell"}
+    for player in players.players:
+        assert player.asked.keys() <= keys.keys()
+        assert player.told.keys() <= told
+    result = CliRunner().invoke(main, ["store", "check", address])
+    assert result.exit_code == 0, result.output
+
+
+def died_at(caller: load.Caller, ids: list[str]) -> int:
+    """Ask until the server dies, and return the number of the request that was not answered."""
+    for turn in range(5 * crash.SNAPSHOTS):
+        try:
+            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
+        except (OSError, load.HTTPException):
+            return turn
+        assert status == 200
+        ids.append(found["decisions"][0]["id"])
+    pytest.fail("the server does not die")
+
+
 @pytest.mark.parametrize("point", crash.POINTS)
 def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) -> None:
     """Before a commit nothing is stored; after it, the same key finds what was decided."""
@@ -113,13 +186,8 @@ def test_a_server_dies_at_a_point(point: str, farm: crash.Farm, tmp_path: Path) 
     own.kill()
     own.start(die=point)
     own.ready()
-    caller, turn = load.Caller([own.address], own.token), -1
-    with pytest.raises((OSError, load.HTTPException)):
-        while turn < 5 * crash.SNAPSHOTS:
-            turn += 1
-            status, found = caller.once("/v1/studies/pricing/ask", {"key": f"then/{turn}"})
-            assert status == 200
-            ids.append(found["decisions"][0]["id"])
+    caller = load.Caller([own.address], own.token)
+    turn = died_at(caller, ids)
     assert own.ended() == -signal.SIGKILL
     own.start()
     found, _ = caller.surely("/v1/studies/pricing/ask", {"key": f"then/{turn}"})

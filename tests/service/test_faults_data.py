@@ -29,7 +29,17 @@ POISON: list[Any] = [
     *([[1.0]], [[1.0, 2.0]], [{}], DEEP, {"signal": "yes"}, [["a"], [["b"]]]),
 ]
 
-RAW = (b"NaN", b"[NaN]", b"Infinity", b"-Infinity", b"1e400", b"[1e999]", b"nul", b"'yes'", b'"\xff"')
+RAW = (
+    b"NaN",
+    b"[NaN]",
+    b"Infinity",
+    b"-Infinity",
+    b"1e400",
+    b"[1e999]",
+    b"nul",
+    b"'yes'",
+    b'"\xff"',
+)
 """What is no JSON, or has numbers that it cannot have."""
 
 

@@ -67,7 +67,7 @@ def test_a_full_disk_is_said_and_waited_for(small: Path, farm: crash.Farm, tmp_p
             assert client("GET", "/health/live").status == 200
             for path in ("", "/status", "/decisions", "/events", "/trace", "/alarms"):
                 assert client("GET", f"/v1/studies/pricing{path}").status == 200, path
-            assert client("GET", "/metrics").status == 200
+            assert b"\npm_ready " in client("GET", "/metrics").body
             (small / "filler").unlink()
             assert waited(lambda: client("GET", "/health/ready").status == 200)
             players.wait(40)

@@ -80,7 +80,7 @@ def test_a_frozen_owner_is_overtaken_and_rejoins(
         stopped_in_a_transaction(frozen, crashable)
         begun = monotonic()
         free.wait(40)
-        assert monotonic() - begun < (seconds or 10.0) + 5.0
+        assert monotonic() - begun < 15.0
         before = stuck.count
         frozen.signal(signal.SIGCONT)
         stuck.wait(40)

@@ -136,8 +136,10 @@ def test_a_heavy_study_does_not_hold_up_a_light_one(farm: crash.Farm, tmp_path: 
 
     thread = Thread(target=play)
     thread.start()
-    while len(heavy) < 15:
+    while len(heavy) < 15:  # by now it is known to be slow, and a process starts
         ending.wait(0.05)
+    measured("meanwhile")
+    ending.wait(10)
     measured("beside")
     ending.set()
     thread.join()

@@ -162,7 +162,7 @@ def test_by_keyboard_alone(service, browser):
         reached(page, "^Ask for a decision")
         page.keyboard.press("Enter")
         page.wait_for_url("**/decisions/**")
-        assert page.evaluate("document.activeElement.id") == "observation"
+        page.locator("#observation:focus").wait_for()
         page.keyboard.press("ArrowDown")
         reached(page, "^Tell$", 3)
         page.keyboard.press("Enter")

@@ -37,7 +37,7 @@ EXAMPLES = 100 if IS_NIGHTLY else 8
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     url = f"sqlite:///{tmp_path_factory.mktemp('schemathesis')}/shop.db"
-    with started(url, limits=Limits(rate=1e6)) as found:
+    with started(url, limits=Limits(rate=1e6, answer=60.0)) as found:
         client = Client(found.address, found.token)
         for name in STUDIES:
             client.create(name)
@@ -69,4 +69,4 @@ def test_every_path_answers_as_described(case: Any, serving: Serving) -> None:
         case.path_parameters = given | {"study": STUDIES[0]}  # most others are not there
         wanted.remove(checks.negative_data_rejection)  # that may have been all that was wrong
     headers = {"Authorization": f"Bearer {serving.token}"}
-    case.call_and_validate(base_url=serving.address, headers=headers, checks=wanted)
+    case.call_and_validate(base_url=serving.address, headers=headers, checks=wanted, timeout=60)

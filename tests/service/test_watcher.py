@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -284,6 +285,31 @@ def test_a_start_reads_only_what_is_new(service: Service, monkeypatch: pytest.Mo
     service.play(10, lambda a: 0.5)
     check_watch(service)
     assert len(read) <= 20
+
+
+def test_what_was_read_of_a_long_log_is_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.create()
+    service.play(100, lambda a: 0.5)
+    service.stop()
+    service.start()
+    study = service.hosted.study
+    service.watcher.flush()
+    rows = [own.seq for own in study.traces()]
+    service.watcher.close()
+    study.forget_traces(rows)
+    monkeypatch.setattr("partial_monitoring.service.watcher.CHUNK", 50)
+    known = list[int]()
+    for _ in range(3):
+        own = Watcher(service.engine, often=100.0)
+        while not any(beside.begun for beside in list(own._own.values())):
+            sleep(0.01)
+        own.close()
+        known.append(study.traces()[-1].body["state"]["seq"])
+    assert known == sorted(known)
+    assert known[-1] == service.hosted.version
+    service.watcher = Watcher(service.engine, often=0.01)
 
 
 def test_what_is_stored_of_charts_may_be_lost(service: Service) -> None:

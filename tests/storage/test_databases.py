@@ -102,7 +102,7 @@ def test_names_are_given_with_databases_only(tmp_path: Path) -> None:
         pm.Learner("apple_tasting", name="x")
     with pytest.raises(InvalidInput, match=r"^game must be given unless storage is"):
         pm.Learner()
-    for where in ("mysql://x", "http://x", "sqlite://x", "sqlite:///", "sqlite:///:memory:"):
+    for where in ("mysql://x", "ftp://x", "sqlite://x", "sqlite:///", "sqlite:///:memory:"):
         with pytest.raises(InvalidInput, match=r"^storage must .*\.$"):
             pm.Learner("apple_tasting", storage=where, name="x")
     with pytest.raises(InvalidInput, match=r"no option but synchronous"):

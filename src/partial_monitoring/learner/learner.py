@@ -120,6 +120,8 @@ class Learner(LearnerOfPast):
         spec, found = opening.opened(given, settings, storage, name)
         self._begin(spec, snapshots.opened(spec, found), found)
 
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined]  # whose arguments help() shows
+
     @classmethod
     def replay(
         cls,

@@ -50,6 +50,8 @@ class Chart:
         self._study = study
         self._points: list[Point] | None = None
         self._with_state: list[int] = []
+        self._known = -1
+        """The number of the last event that the watch knew when it was stored."""
         self._drawn = 0
 
     def state(self, spec: Spec, version: int) -> Mapping[str, Any] | None:
@@ -62,7 +64,7 @@ class Chart:
             if own is not None:
                 self._with_state.append(seq)
                 if own["spec"] == spec.digest is not None and own["seq"] <= version:
-                    found = own
+                    found, self._known = own, own["seq"]
         return found
 
     def is_due(self, decisions: int, seq: int, now: float) -> bool:
@@ -81,7 +83,7 @@ class Chart:
             self.state(hosted._spec, 0)
         assert self._points is not None
         seq, asked = hosted._session.seq, hosted._session.asked
-        if save and self._with_state[-1:] == [seq]:
+        if save and self._with_state[-1:] == [seq] and self._known == watching.seq:
             return True
         if not seq or not (save or self.is_due(asked, seq, now)):
             return False
@@ -91,6 +93,7 @@ class Chart:
         self._points = [own for own in self._points if own.seq != seq]
         self._points.append(Point(seq, now, body["decisions"]))
         if save:
+            self._known = watching.seq
             self._strip(seq)
         self._thin()
         return True

@@ -104,6 +104,16 @@ class Draft:
         found = (study.closing(decision) for study in studies)
         return next((event for event in found if event is not None), None)
 
+    def late(self, decision: Any) -> list[Any]:
+        """Return what was told of a decision when it was too late."""
+        stored = self.hosted.study.about(decision)
+        events = [*stored, *(step.event for step in self.steps)]
+        return [
+            event["observation"]
+            for event in events
+            if event["kind"] == "late" and event["decision"] == decision
+        ]
+
     def following(self, seq: int, study: str | None = None) -> Iterable[Event]:
         """Yield the events from a number on, stored or not."""
         if study is not None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Any, Final
 
 from partial_monitoring import __version__
+from partial_monitoring.errors import StorageError
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 HELP: Final = {
     "pm_info": ("gauge", "The version of the library."),
+    "pm_ready": ("gauge", "1 while requests are accepted and can be stored."),
     "pm_requests_total": ("counter", "Requests by verb and status."),
     "pm_ask_seconds": ("histogram", "Time to answer an ask."),
     "pm_tell_seconds": ("histogram", "Time to answer a tell."),
@@ -101,6 +104,7 @@ class Metrics:
         """Return everything as text."""
         found = {name: list[str]() for name in HELP}
         found["pm_info"].append(line("pm_info", 1, {"version": __version__}))
+        found["pm_ready"].append(line("pm_ready", int(self._engine.ready)))
         for (verb, code), count in sorted(self._requests.items()):
             own = {"verb": verb, "code": str(code)}
             found["pm_requests_total"].append(line("pm_requests_total", count, own))
@@ -128,7 +132,8 @@ class Metrics:
 def of_study(hosted: Any) -> Iterator[tuple[str, Labels, float]]:
     """Yield the numbers of a study: what it knows by itself, and what its views have prepared."""
     yield "pm_version", {}, hosted.version
-    yield "pm_fold_lag", {}, max(0, hosted.study.version - hosted.version)
+    with suppress(StorageError):  # these numbers must be there when the database is not
+        yield "pm_fold_lag", {}, max(0, hosted.study.version - hosted.version)
     yield "pm_open_decisions", {}, len(hosted._session.open)
     known = gauges(hosted)
     for name, key in GAUGES.items():

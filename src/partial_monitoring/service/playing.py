@@ -164,6 +164,8 @@ def _told(draft: Draft, given: Given, actor: str) -> Given:
         if result == "duplicate":
             return _answer(session, name, result)
         step = late(draft.spec, session, name, seen)
+        if step.event["observation"] in draft.late(name):
+            return _answer(session, name, result)
     elif own.answer is not None:
         _same(draft, own.answer, seen)
         return _answer(session, name, "duplicate")

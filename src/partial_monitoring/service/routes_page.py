@@ -1,9 +1,7 @@
-"""The page, if there is one; see ``page``."""
+"""The page, as one application; see ``page``."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 
@@ -14,20 +12,15 @@ def page_of(service: Any) -> Any:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from partial_monitoring.service.app_answer import refusal
+    from partial_monitoring.service.page import routes
+    from partial_monitoring.service.problems import Problem
+
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        from partial_monitoring.service.app_answer import refusal
-        from partial_monitoring.service.problems import Problem
-
-        answer = refusal(Problem(status, f"there is no page {request.url.path[:60]!r}; see /api."))
+        path = request.url.path[:60]
+        said = f"{path!r} takes no {request.method}." if status == 405 else f"there is no {path!r}."
+        answer = refusal(Problem(status, said))
         return Response(answer.body, status, media_type="application/problem+json")
 
-    name = "partial_monitoring.service.page"
-    found = import_module(name) if find_spec(name) is not None else None
-    routes = getattr(found, "routes", None)
-    own = Starlette(
-        routes=[] if routes is None else routes(service),
-        exception_handlers={HTTPException: refused, 404: refused},
-    )
-    own.state.service = service
-    return own
+    return Starlette(routes=routes(service), exception_handlers={HTTPException: refused})

@@ -21,6 +21,7 @@ from partial_monitoring.service.engine import Engine
 from partial_monitoring.service.hosted import Hosted
 from partial_monitoring.service.problems import Problem, log
 from partial_monitoring.service.views.taken import close_reader, taken
+from partial_monitoring.service.views.theory import theory_of
 from partial_monitoring.service.watching import Watching, watched_by
 
 OFTEN = 1.0
@@ -47,6 +48,9 @@ LARGEST = 1e6
 WATCHER = "watcher"
 """Who stores alarms."""
 
+PATIENCE = 5.0
+"""Seconds that it has to end."""
+
 REST = 5.0
 """Seconds after which a study is tried again that could not be watched."""
 
@@ -62,7 +66,7 @@ class Beside:
         self.waiting: list[Step] = []
         self.watching = Watching(hosted._spec)
         self.chart = Chart(hosted.study)
-        self.begun = self.current = False
+        self.begun = self.current = self.analysed = False
         self.saved = 0
         """The number of the event with which the watch was stored."""
         self.looks = 0.0
@@ -148,6 +152,9 @@ class Watcher:
                 self._begin(own)
             if self._moved_on(own):
                 own.current = self._looked(own, now=now)
+                if own.current and not own.analysed and not now:
+                    own.analysed = True
+                    theory_of(own.hosted).prepare()
         except Exception:
             own.current, own.rests = now, time.monotonic() + REST
             log.exception("study %r cannot be watched", own.hosted.name)
@@ -228,15 +235,24 @@ class Watcher:
                         break
 
     def close(self) -> None:
-        """Store what is known, and end."""
+        """Store what is known, as far as the logs are read, and end."""
         if self._closing:
             return
         self._closing = True
         with self._changed:
             self._changed.notify()
-        self._thread.join()
-        with self._working:
+        self._thread.join(PATIENCE)
+        if not self._thread.is_alive():  # otherwise what was stored before is enough
             for own in list(self._own.values()):
-                self._one(own, now=True)  # who is far behind reads on when it is served again
+                self._last(own)
         self._engine.after_commit.remove(self._listen)
         close_reader(self._engine.database)
+
+    def _last(self, own: Beside) -> None:
+        try:
+            if own.begun and self._moved_on(own):
+                self._looked(own, now=True)
+            elif own.begun:
+                own.chart.draw(own.hosted, own.watching, self._clock(), save=True)
+        except Exception:
+            log.exception("what is known of study %r is not stored", own.hosted.name)

@@ -38,7 +38,8 @@ class Storage(Protocol):
     ``defers`` is true is handed events with entries that are still ``Unwritten``, and one that does
     not outlive the process says so with an attribute ``log``. One that several learners share has a
     method ``turn``, a context in which nobody else appends; it gives the number of the last event,
-    and what is appended in it is kept at its end at the latest.
+    and what is appended in it is kept at its end at the latest. If turns can be part of a larger
+    commit, a method ``unless_stored`` takes what is called in case that fails.
     """
 
     def append(self, events: Sequence[Event]) -> None:

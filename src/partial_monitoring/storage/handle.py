@@ -54,9 +54,9 @@ class Handle(ABC):
 
     @abstractmethod
     def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
-        """In a transaction: append events to a study; False if they do not follow its last one.
+        """Append events to a study; False if they do not follow its last one.
 
-        ``last``: the turn ends with it, if this is one.
+        This is the ``last`` that happens in a turn, or else a part of a transaction.
         """
 
     def alone(self) -> AbstractContextManager[None]:

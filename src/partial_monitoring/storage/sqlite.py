@@ -75,11 +75,21 @@ class Connection(Handle):
         return nullcontext()  # this process is the only one that writes
 
     def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
-        if self.run(MOVE, (rows[-1].seq, number, rows[0].seq - 1)) != 1:
-            return False
-        with self._reporting():
-            self._own.executemany(INSERT, [(number, *row) for row in rows])
-        return True
+        """Append; if it is the last one of a turn, in a transaction of its own."""
+        with self._lock, self._reporting():
+            own, alone = self._own, last and not self._depth
+            try:
+                if alone:
+                    own.execute("BEGIN IMMEDIATE")
+                moved = own.execute(MOVE, (rows[-1].seq, number, rows[0].seq - 1)).rowcount == 1
+                if moved:
+                    own.executemany(INSERT, [(number, *row) for row in rows])
+                if alone and moved:
+                    own.execute("COMMIT")
+                return moved
+            finally:
+                if alone:
+                    self._roll_back()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -96,9 +106,12 @@ class Connection(Handle):
                     self._own.execute("COMMIT")
             finally:
                 self._depth = 0
-                if self._own.in_transaction:  # SQLite has ended it already if the disk is full
-                    with suppress(sqlite3.Error):
-                        self._own.execute("ROLLBACK")
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._own.in_transaction:  # SQLite has ended it already if the disk is full
+            with suppress(sqlite3.Error):
+                self._own.execute("ROLLBACK")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._lock, self._reporting():

@@ -160,17 +160,20 @@ class Turns:
 
     def _write(self, *, grouped: bool = False) -> None:
         """Write what was collected, in one transaction."""
-        if not self._changed:
-            return
-        with self._handle.transaction():
-            for sql, values in self._also:
-                self._handle.run(sql, values)
-            last = not (grouped or self._also)
-            if self._rows and not self._handle.append(self._number, self._rows, last=last):
-                raise StorageError(
-                    f"{self._where}: another learner has appended events up to number "
-                    f"{self._read()}; they are read now, so try again."
-                )
+        if self._also:
+            with self._handle.transaction():
+                for sql, values in self._also:
+                    self._handle.run(sql, values)
+                self._append(last=False)
+        else:
+            self._append(last=not grouped)
+
+    def _append(self, *, last: bool) -> None:
+        if self._rows and not self._handle.append(self._number, self._rows, last=last):
+            raise StorageError(
+                f"{self._where}: another learner has appended events up to number "
+                f"{self._read()}; they are read now, so try again."
+            )
 
     def _stored(self) -> None:
         self._last, self._owner = self._end, 0

@@ -25,10 +25,12 @@ from partial_monitoring.learner.remote.log import RemoteLog
 from partial_monitoring.learner.remote.outbox import InFile, InMemory
 from partial_monitoring.learner.remote.sending import Sender
 from partial_monitoring.learner.remote.statuses import read_status
-from partial_monitoring.learner.spec import Spec
-from partial_monitoring.learner.status import Status
+from partial_monitoring.learner.status import Status, confidence_of
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import file_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 UNSAID = {"game": None, "policy": None, "seed": 0, "probe": 0.0, "device": None}
 """What plays, if nothing is said about it."""
@@ -113,10 +115,14 @@ class RemoteBase(LearnerOfPast):
             raise AttributeError(f"a Learner has no attribute {name!r}.")
 
     def _caught_up(self) -> Any:
-        """Return what is known after the last event, folded here from the log."""
-        spec: Spec = self._spec
-        before = spec.start if self._folded is None else self._folded
-        self._folded = found = snapshots.caught_up(spec, before, self._storage)
+        """Return what is known after the last event, folded here from the log.
+
+        A study that was edited has begun another log, which is folded from its start.
+        """
+        spec = creating.spec_at(self._service, self._path)
+        if self._folded is None or spec.digest != self._spec.digest:
+            self._spec, self._folded = spec, spec.start
+        self._folded = found = snapshots.caught_up(self._spec, self._folded, self._storage)
         return found
 
     # -- what it knows -------------------------------------------------------------------------
@@ -165,6 +171,16 @@ class RemoteBase(LearnerOfPast):
             return read_status(found)
         except (KeyError, TypeError, AttributeError, IndexError):
             raise self._service.unexpected(path, found) from None
+
+    def confidence_set(self, *, context: object = None) -> Any:
+        """Return E_t, with the estimate and what is still plausible, folded here from the log."""
+        session = self._caught_up()
+        return confidence_of(self._spec, session, self._spec.context(context))
+
+    def plot(self, ax: Any = None, *, context: object = None, title: str | None = None) -> Figure:
+        """Draw what each action is estimated to earn, folded here from the log."""
+        self._caught_up()
+        return super().plot(ax, context=context, title=title)
 
     def statuses(self, *, most: int | None = None) -> dict[str | None, Status]:
         """Return the status of every context by its label, or of the first ones."""

@@ -42,11 +42,16 @@ def shown_row(row: Mapping[str, Any], own: SimpleNamespace) -> dict[str, Any]:
         "answered_at": row.get("closed_at"),
         "probability": row.get("probability"),
         "probed": row.get("probed", False),
-        "context": _text(row.get("context")),
+        "context": _context(row.get("context")),
         "answer": _text(row.get("observation")),
         "state": row["state"],
         "meta": _text(row.get("meta")),
     }
+
+
+def _context(value: Any) -> str:
+    """Return the label of a context; one that is not listed was described in numbers."""
+    return value if isinstance(value, str) else "" if value is None else "described when asked"
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from partial_monitoring.service.body import Gone
 from partial_monitoring.service.page import forms, render
 from partial_monitoring.service.page.guard import LoggedOut, User, to_login, user_of
 from partial_monitoring.service.page.render import HEADERS
@@ -134,7 +135,7 @@ def shown(site: Site, role: str | None, handler: Handler) -> Callable[..., Any]:
                 name = request.path_params.get("name")
                 request.state.user = await user_of(site.service, request, role, name)
             return await handler(site, request)
-        except HTTPException:
+        except (HTTPException, Gone):
             raise
         except LoggedOut:
             return to_login(request)

@@ -168,7 +168,8 @@ def _tiles(own: SimpleNamespace, known: Mapping[str, Any], latest: Mapping[str, 
     tiles += [(name, words.count(latest[name])) for name in ("late", "lapsed") if latest.get(name)]
     if known.get("best"):
         tiles.append(("looks best", known["best"]))
-        tiles.append(("may be best", f"{len(known['plausible'])} of {_total(own):,}"))
+        total = f" of {_total(own):,}" if own.shares else ""  # of a box, some points are compared
+        tiles.append(("may be best", f"{len(known['plausible']):,}{total}"))
         tiles.append(("at risk per decision", words.number(known["at_risk"])))
         tiles.append(("next decision may lose", words.number(known["exploring"])))
     if own.decided and regret.get("estimate") is not None:

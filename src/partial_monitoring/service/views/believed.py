@@ -15,6 +15,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.beliefs import BeliefTable, at_points, number_of, of_pairs, table_of
 from partial_monitoring.learner.contexts import Unlisted
 from partial_monitoring.learner.counts import Tallies
+from partial_monitoring.learner.spec import Spec
 from partial_monitoring.learner.status import confidence_of
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.service.views.taken import Taken
@@ -173,14 +174,15 @@ def _places(own: Taken) -> tuple[list[Place], int]:
     spec, session = own.spec, own.session
     counts: Mapping[Any, Tallies] = session.counts.settled().contexts
     game: Any = spec.game
-    if not game.traits.contexts:
-        known = [(spec.context(None), counts.get(None, Tallies()))]
-    else:
-        known = [(spec.context(name), counts.get(name, Tallies())) for name in game.contexts]
-        unlisted = [key for key in counts if isinstance(key, Unlisted)]
-        known += [(game.context(key.game), counts[key]) for key in unlisted]
-        known.sort(key=lambda pair: -pair[1].rounds)
-    shown = known[:MOST_CONTEXTS]
+    names: list[Any] = [None]
+    if game.traits.contexts:
+        names = [*game.contexts, *(key for key in counts if isinstance(key, Unlisted))]
+        names.sort(key=lambda name: -counts[name].rounds if name in counts else 0)
+    shown = [(_context(spec, name), counts.get(name, Tallies())) for name in names[:MOST_CONTEXTS]]
     unknown = sum(own.rounds for own in counts.values()) - sum(own.rounds for _, own in shown)
     places = [Place(*pair, confidence_of(spec, session, pair[0])) for pair in shown]
     return places, unknown
+
+
+def _context(spec: Spec, name: Any) -> Context:
+    return spec.context(name.game if isinstance(name, Unlisted) else name)

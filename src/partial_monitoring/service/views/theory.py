@@ -115,6 +115,11 @@ class Theory:
         known: dict[str, Any] = plainly(found.to_dict())
         return known | {"sentences": found.explain().splitlines()}
 
+    def prepare(self) -> None:
+        """Compute what pages show, before somebody waits for it."""
+        if self.summary["category"] in ("hard", "hopeless"):
+            self.advice  # noqa: B018
+
     @cached_property
     def _bounds(self) -> Any:
         """What is guaranteed at each of the ``HORIZONS``; None if no theorem says anything."""

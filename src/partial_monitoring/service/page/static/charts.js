@@ -8,6 +8,7 @@
   const exact = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
   const percent = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
   const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+  const WHOLE = [...Array(10).keys()].flatMap((i) => [1, 2, 5].map((x) => x * 10 ** i)); // no half decisions
   const MARGIN = 1.6; // how far above what was lost a chart of regret reaches, as a ratio
   const together = uPlot.sync("study");
   let axis = "linear", data = null, tag = "", plots = [];
@@ -23,7 +24,7 @@
   }
 
   const line = (label, name, extra = {}) => ({
-    label, name, stroke: color(name), width: 1.8, points: { show: false }, ...extra,
+    label, name, stroke: color(name), width: 1.8, points: { show: data.x.length < 3 && extra.width !== 0 }, ...extra,
   });
 
   // Each kind of chart: its lines, the bands between them, the range, how a value reads.
@@ -94,6 +95,10 @@
 
   function draw(div) {
     const made = kinds[div.dataset.kind]();
+    const areas = div.dataset.kind === "shares" && data.x.length < 2;
+    const empty = areas || !made.lines.some((own) => own.ys.some((y) => y !== null));
+    div.closest("figure").hidden = empty;
+    if (empty) return null;
     const say = key(box.querySelector(`[data-key="${div.dataset.kind}"]`), made.lines, made.text);
     const time = axis === "time", xs = time ? data.at : data.x;
     const grid = { stroke: color("line"), width: 1 };
@@ -108,7 +113,7 @@
       cursor: { sync: { key: together.key }, drag: { x: false, y: false }, points: { size: 6 } },
       scales: { x: { time, distr: axis === "log" ? 3 : 1 }, y: made.range ? { range: made.range } : {} },
       axes: [
-        time ? { ...shared } : { ...shared, values: plain, grid: { show: false } },
+        time ? { ...shared } : { ...shared, values: plain, incrs: WHOLE, grid: { show: false } },
         { ...shared, size: 58, values: div.dataset.kind === "shares" ? share : plain },
       ],
       series: [{}, ...made.lines],
@@ -125,7 +130,7 @@
     plots = [];
     if (!data || !data.x.length) return;
     box.hidden = false;
-    plots = [...box.querySelectorAll(".chart")].map(draw);
+    plots = [...box.querySelectorAll(".chart")].map(draw).filter((own) => own);
   }
 
   async function load() {
