@@ -36,7 +36,7 @@ def tell(address: str, token: str) -> None:
 
 def served(url: str) -> None:
     """Serve a database, with no limit on how fast one token may ask."""
-    from partial_monitoring.service.limits import Limits
+    from partial_monitoring.service.http.limits import Limits
     from partial_monitoring.service.server import Options, serve
 
     def started(own: Any) -> None:

@@ -140,7 +140,7 @@ def die() -> None:
 
 def prepare(point: str) -> None:
     """Checkpoint often, and die at a point."""
-    from partial_monitoring.service.hosted import Hosted
+    from partial_monitoring.service.study.hosted import Hosted
     from partial_monitoring.storage.sqlite import Connection
 
     begin, published = Connection.__init__, Hosted.published

@@ -16,7 +16,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
 

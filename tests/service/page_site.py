@@ -113,7 +113,7 @@ def request(service, method, path, body=None, headers=None, *, token=True):
 
 def form_token(service) -> str:
     """Return what the forms of the administrator carry."""
-    from partial_monitoring.service import tokens
+    from partial_monitoring.service.http import tokens
 
     return tokens.form_token(service.token.encode())
 

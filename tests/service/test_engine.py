@@ -11,7 +11,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.learner.session import snapshot
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
 

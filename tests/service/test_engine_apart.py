@@ -11,9 +11,9 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import StorageError
-from partial_monitoring.service import hosted as hosteds
-from partial_monitoring.service.apart import Apart
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.study import hosted as hosteds
+from partial_monitoring.service.study.apart import Apart
 from partial_monitoring.storage.opened import database_at
 from partial_monitoring.storage.turns import Turns
 from tests.service.test_engine import PRICING, asked, do, refused, seen, told

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from partial_monitoring.learner.checking import checked
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
 from tests.service.crashing import CALLERS, played
 from tests.service.test_engine import PRICING

@@ -13,12 +13,12 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput, StorageError
-from partial_monitoring.service import apart
-from partial_monitoring.service import draft as drafts
-from partial_monitoring.service import engine as engines
-from partial_monitoring.service import hosted as hosteds
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine import engine as engines
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study import apart
+from partial_monitoring.service.study import draft as drafts
+from partial_monitoring.service.study import hosted as hosteds
 from partial_monitoring.storage.opened import database_at
 from partial_monitoring.storage.study import Study
 from partial_monitoring.storage.turns import Turns

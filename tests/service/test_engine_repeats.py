@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partial_monitoring as pm
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
 from tests.service.test_engine import PRICING, seen

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
 from tests.service.test_engine import PRICING, asked, do, refused, seen, told
 

@@ -17,9 +17,9 @@ from partial_monitoring.learner import session as sessions
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.answers import waits
 from partial_monitoring.learner.due import is_due
-from partial_monitoring.service import clock as clocks
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study import clock as clocks
 from partial_monitoring.storage.opened import database_at
 from tests.service.test_engine import PRICING, asked, do, refused, told
 

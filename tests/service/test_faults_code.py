@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import partial_monitoring
-from partial_monitoring.service.routes import ROUTES
+from partial_monitoring.service.http.routes import ROUTES
 from tests.service import crash
 from tests.service.http_client import Client
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
 from tests.service import load
 from tests.service.http_client import Client
@@ -57,7 +57,8 @@ def grow(engine: Engine, name: str, decisions: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("decisions", [100_000, 1_000_000])
 def test_a_study_of_many_decisions(decisions: int, tmp_path: Path) -> None:
-    watcher = pytest.importorskip("partial_monitoring.service.watcher", exc_type=ImportError)
+    name = "partial_monitoring.service.watching.watcher"
+    watcher = pytest.importorskip(name, exc_type=ImportError)
     address = f"sqlite:///{tmp_path}/shop.db"
     database = database_at(address)
     engine = Engine(database)

@@ -12,8 +12,8 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.learner import session as steps
+from partial_monitoring.service.http.warm import warm
 from partial_monitoring.service.server import Serving, started
-from partial_monitoring.service.server_warm import warm
 from tests.service.http_client import Client
 
 

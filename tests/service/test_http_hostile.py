@@ -12,7 +12,7 @@ from urllib.parse import quote
 import jsonschema_rs
 import pytest
 
-from partial_monitoring.service.routes import ROUTES
+from partial_monitoring.service.http.routes import ROUTES
 from partial_monitoring.service.server import Serving, started
 from tests.service.http_client import Client
 
@@ -149,7 +149,7 @@ def test_the_study_is_as_it_was_after_all_that(client: Client, serving: Serving)
 
 # -- answers as described ----------------------------------------------------------------------
 
-FILE = Path(__file__).parents[2] / "src/partial_monitoring/service/openapi.json"
+FILE = Path(__file__).parents[2] / "src/partial_monitoring/service/http/openapi.json"
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from partial_monitoring.service.app_call import Route
-from partial_monitoring.service.routes import ROUTES
+from partial_monitoring.service.http.call import Route
+from partial_monitoring.service.http.routes import ROUTES
+from partial_monitoring.service.http.tokens import RANK, ROLES
 from partial_monitoring.service.server import started
-from partial_monitoring.service.tokens import RANK, ROLES
 from tests.service.http_client import Client
 
-OPENAPI = Path(__file__).parents[2] / "src/partial_monitoring/service/openapi.json"
+OPENAPI = Path(__file__).parents[2] / "src/partial_monitoring/service/http/openapi.json"
 
 
 class World(NamedTuple):
@@ -123,7 +123,7 @@ def test_tokens_that_make_no_sense_are_refused(world: World, given: dict[str, An
 
 
 def test_a_browser_with_a_cookie_needs_a_form_of_this_server(world: World) -> None:
-    from partial_monitoring.service.tokens import COOKIE, form_token
+    from partial_monitoring.service.http.tokens import COOKIE, form_token
 
     text = world.tokens["admin", None]
     cookie = {"Cookie": f"a=b; {COOKIE}={text}"}

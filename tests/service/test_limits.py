@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from partial_monitoring.service.limits import Buckets, Hosts, Limits
+from partial_monitoring.service.http.limits import Buckets, Hosts, Limits
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.server import Serving, started
 from tests.service.http_client import Client, received
@@ -241,7 +241,7 @@ def test_too_many_connections_are_told_to_come_again(client: Client) -> None:
 def test_more_than_may_wait_is_told_to_come_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partial_monitoring.service.engine.MOST_WAITING", 0)
+    monkeypatch.setattr("partial_monitoring.service.engine.engine.MOST_WAITING", 0)
     reply = client("POST", ASK, {})
     assert (reply.status, reply.headers["retry-after"]) == (503, "1")
     monkeypatch.undo()

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from partial_monitoring.service.limits import Limits
+from partial_monitoring.service.http.limits import Limits
 from partial_monitoring.service.server import Serving, started
 from tests.service.http_client import Client
 
@@ -29,7 +29,7 @@ CHECKS = [
     checks.negative_data_rejection,
 ]
 
-FILE = Path(__file__).parents[2] / "src/partial_monitoring/service/openapi.json"
+FILE = Path(__file__).parents[2] / "src/partial_monitoring/service/http/openapi.json"
 IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 EXAMPLES = 100 if IS_NIGHTLY else 8
 

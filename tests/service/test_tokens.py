@@ -9,8 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 from partial_monitoring.errors import StorageError
-from partial_monitoring.service.problems import Problem
-from partial_monitoring.service.tokens import (
+from partial_monitoring.service.http.tokens import (
     SOONEST,
     InMemory,
     Tokens,
@@ -18,6 +17,7 @@ from partial_monitoring.service.tokens import (
     form_token,
     text_of,
 )
+from partial_monitoring.service.problems import Problem
 
 
 class Clock:

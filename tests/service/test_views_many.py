@@ -12,9 +12,9 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.service import views
-from partial_monitoring.service.engine import Engine
-from partial_monitoring.service.watcher import Watcher
-from partial_monitoring.service.watching import watching
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.study.watched import watching
+from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.opened import database_at
 
 READ = ("summary", "status", "trace", "regret", "alarms", "gauges", "decisions", "events", "last")

@@ -13,11 +13,11 @@ import pytest
 
 from partial_monitoring.learner.alarms.watch import Watch
 from partial_monitoring.service import views
-from partial_monitoring.service.charts import KEPT, Point, thinned
-from partial_monitoring.service.engine import Engine
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.study.watched import Watching, watching
 from partial_monitoring.service.views.tracing import MOST_POINTS
-from partial_monitoring.service.watcher import Watcher
-from partial_monitoring.service.watching import Watching, watching
+from partial_monitoring.service.watching.charts import KEPT, Point, thinned
+from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.opened import database_at
 
 PRICES = {"named": "dynamic_pricing", "options": {"prices": [1, 2, 3, 4, 5]}}
@@ -299,7 +299,7 @@ def test_what_was_read_of_a_long_log_is_stored(
     rows = [own.seq for own in study.traces()]
     service.watcher.close()
     study.forget_traces(rows)
-    monkeypatch.setattr("partial_monitoring.service.watcher.CHUNK", 50)
+    monkeypatch.setattr("partial_monitoring.service.watching.watcher.CHUNK", 50)
     known = list[int]()
     for _ in range(3):
         own = Watcher(service.engine, often=100.0)
@@ -330,13 +330,13 @@ def test_what_goes_wrong_is_logged_and_tried_again(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.create()
-    monkeypatch.setattr("partial_monitoring.service.watcher.REST", 0.0)
+    monkeypatch.setattr("partial_monitoring.service.watching.watcher.REST", 0.0)
 
     def broken(*_: Any) -> None:
         raise RuntimeError("no ink")
 
     with monkeypatch.context() as patch:
-        patch.setattr("partial_monitoring.service.charts.point", broken)
+        patch.setattr("partial_monitoring.service.watching.charts.point", broken)
         service.play(20, lambda a: 0.5)
         service.watcher.flush()
     assert "cannot be watched" in caplog.text

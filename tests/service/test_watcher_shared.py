@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from partial_monitoring.service import views
-from partial_monitoring.service.engine import Engine
-from partial_monitoring.service.watcher import Watcher
-from partial_monitoring.service.watching import watching
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.study.watched import watching
+from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.postgres import Postgres
 from tests.storage import cluster as postgres
 

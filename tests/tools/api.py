@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from partial_monitoring.service.openapi_page import operations
+from partial_monitoring.service.http.openapi_page import operations
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "src" / "partial_monitoring" / "service" / "openapi.json"
+FILE = ROOT / "src" / "partial_monitoring" / "service" / "http" / "openapi.json"
 PAGE = ROOT / "docs" / "service-api.md"
 
 HEAD = """\

@@ -63,8 +63,8 @@ def serve(
         raise InvalidInput(f"--rate must be at least 1; got {rate:g}.")
     try:
         from partial_monitoring.service import server
-        from partial_monitoring.service.limits import Limits
-        from partial_monitoring.service.server_process import log_to_stderr
+        from partial_monitoring.service.http.limits import Limits
+        from partial_monitoring.service.process import log_to_stderr
     except ModuleNotFoundError as error:
         raise InvalidInput(
             f"pm serve needs {error.name}: pip install 'partial-monitoring[serve]'."

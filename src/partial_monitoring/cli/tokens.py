@@ -106,7 +106,7 @@ class Local:
     """The tokens of a database that no service has open."""
 
     def __init__(self, address: str) -> None:
-        from partial_monitoring.service.tokens import Tokens, table_of
+        from partial_monitoring.service.http.tokens import Tokens, table_of
         from partial_monitoring.storage.opened import database_at
 
         self._database = database_at(address)

@@ -13,13 +13,14 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from partial_monitoring.errors import InvalidInput, StorageError, brief
-from partial_monitoring.service.app import Application, application
-from partial_monitoring.service.engine import Engine
-from partial_monitoring.service.limits import LOOPBACK, Hosts, Limits
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.http.app import Application, application
+from partial_monitoring.service.http.limits import LOOPBACK, Hosts, Limits
+from partial_monitoring.service.http.tokens import Tokens, table_of
+from partial_monitoring.service.page.mounted import page_of
 from partial_monitoring.service.problems import log
-from partial_monitoring.service.server_process import Server, configured
-from partial_monitoring.service.tokens import Tokens, table_of
-from partial_monitoring.service.watcher import Watcher
+from partial_monitoring.service.process import Server, configured
+from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.opened import database_at
 
@@ -95,6 +96,7 @@ class Serving:
                 self.tokens,
                 options.limits,
                 hosts=Hosts(names(options)),
+                page=page_of,
                 access_log=options.access_log,
             )
             self.app.service.warm = False

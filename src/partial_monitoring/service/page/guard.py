@@ -8,11 +8,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from partial_monitoring.service.body import read
-from partial_monitoring.service.limits import check_origin
+from partial_monitoring.service.http.body import read
+from partial_monitoring.service.http.limits import check_origin
+from partial_monitoring.service.http.tokens import (
+    COOKIE,
+    RANK,
+    Token,
+    check_form,
+    form_token,
+    text_of,
+)
 from partial_monitoring.service.page.forms import Form
 from partial_monitoring.service.page.render import HEADERS, query
-from partial_monitoring.service.tokens import COOKIE, RANK, Token, check_form, form_token, text_of
 
 WEEK = 7 * 86400
 """Seconds after which a browser must log in again."""

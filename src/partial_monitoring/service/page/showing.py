@@ -14,13 +14,13 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from partial_monitoring import policies
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.service import views
+from partial_monitoring.service.http.routes_read import FORMATS, view
 from partial_monitoring.service.page import forms, gaming, render, rows, study
 from partial_monitoring.service.page.forms import Again
 from partial_monitoring.service.page.guard import User, form_of, logged_in, logged_out, own_path
 from partial_monitoring.service.page.render import HEADERS
 from partial_monitoring.service.page.site import Site
 from partial_monitoring.service.problems import Problem, problem_of
-from partial_monitoring.service.routes_read import FORMATS, view
 
 MOST_STUDIES = 200
 """Largest number of studies in the list."""

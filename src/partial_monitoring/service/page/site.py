@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from partial_monitoring.service.body import Gone
+from partial_monitoring.service.http.body import Gone
 from partial_monitoring.service.page import forms, render
 from partial_monitoring.service.page.guard import LoggedOut, User, to_login, user_of
 from partial_monitoring.service.page.render import HEADERS

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from partial_monitoring.service import views
-from partial_monitoring.service.engine import VERBS
+from partial_monitoring.service.engine.engine import VERBS
 from partial_monitoring.service.page import gaming, words
 from partial_monitoring.service.page.drawing import OTHER, bars, chart_of, colored, lanes_of
 from partial_monitoring.service.page.render import query
 from partial_monitoring.service.page.rows import path_of, sheet_of, shown_row
 from partial_monitoring.service.page.words import sentence
-from partial_monitoring.service.watching import watching
+from partial_monitoring.service.study.watched import watching
 
 PAGE = 25
 """Number of decisions on a page."""

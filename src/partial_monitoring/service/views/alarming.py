@@ -7,8 +7,8 @@ from typing import Any
 
 from partial_monitoring.learner.alarms.watch import LEVEL
 from partial_monitoring.learner.base import LearnerBase
+from partial_monitoring.service.study.watched import watching
 from partial_monitoring.service.views.plainly import plain_row
-from partial_monitoring.service.watching import watching
 
 
 def active(hosted: LearnerBase) -> list[dict[str, Any]]:

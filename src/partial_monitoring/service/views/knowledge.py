@@ -13,12 +13,12 @@ from partial_monitoring.learner.spec import Spec
 from partial_monitoring.learner.status import confidence_of, status_of
 from partial_monitoring.policies import policy_to_dict
 from partial_monitoring.policies.on_device import on_host
+from partial_monitoring.service.study.watched import watching
 from partial_monitoring.service.views.alarming import active
 from partial_monitoring.service.views.believed import Cost, Overview, Place, overview
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.views.taken import remembered, taken
 from partial_monitoring.service.views.theory import theory_of
-from partial_monitoring.service.watching import watching
 
 MOST_NAMED = 200
 """Largest number of actions, contexts or entries of theta that are listed."""

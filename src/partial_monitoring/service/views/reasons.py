@@ -16,10 +16,10 @@ from partial_monitoring.learner.decision import MOST_SHOWN, Decision
 from partial_monitoring.learner.identity import decision_number
 from partial_monitoring.learner.spec import Session
 from partial_monitoring.learner.step import ROUNDING
+from partial_monitoring.service.study.watched import watching
 from partial_monitoring.service.views.plainly import plain_row, plainly
 from partial_monitoring.service.views.rows import found_ask
 from partial_monitoring.service.views.taken import Taken, remembered, taken
-from partial_monitoring.service.watching import watching
 from partial_monitoring.storage.base import Event, plain
 
 COMPARED = ("label", "point", "probability", "round", "probed")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from partial_monitoring.learner.base import LearnerBase
+from partial_monitoring.service.study.watched import Watching, watching
 from partial_monitoring.service.views.knowledge import costs, known_of
 from partial_monitoring.service.views.plainly import plainly
 from partial_monitoring.service.views.taken import taken
-from partial_monitoring.service.watching import Watching, watching
 
 MOST_POINTS = 500
 """Largest number of points of a study."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from partial_monitoring.errors import brief, listed
-from partial_monitoring.service.app_answer import DATA, NO_STORE, Answer, data, page
-from partial_monitoring.service.app_call import Call, Route
-from partial_monitoring.service.body import an_object, read
-from partial_monitoring.service.openapi_page import CSS, described, html
+from partial_monitoring.service.http.answer import DATA, NO_STORE, Answer, data, page
+from partial_monitoring.service.http.body import an_object, read
+from partial_monitoring.service.http.call import Call, Route
+from partial_monitoring.service.http.openapi_page import CSS, described, html
+from partial_monitoring.service.http.routes_read import content_tag, tagged
 from partial_monitoring.service.problems import Problem, later
-from partial_monitoring.service.routes_read import content_tag, tagged
 
 CHUNK: Final = 256 * 1024
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.service.arguments import key_of, only, reason_of
-from partial_monitoring.service.draft import Draft
-from partial_monitoring.service.hosted import ARCHIVED, PAUSED, RUNNING, SETTINGS
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study.draft import Draft
+from partial_monitoring.service.study.hosted import ARCHIVED, PAUSED, RUNNING, SETTINGS
 from partial_monitoring.validation import brief, real_number, whole_number
 
 MOST_OPEN = 10_000_000

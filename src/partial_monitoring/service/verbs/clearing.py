@@ -6,7 +6,7 @@ from typing import Any
 
 from partial_monitoring.learner.alarms.watch import KINDS
 from partial_monitoring.service.arguments import key_of, only, reason_of
-from partial_monitoring.service.draft import Draft
+from partial_monitoring.service.study.draft import Draft
 from partial_monitoring.validation import one_of
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from partial_monitoring.errors import brief, listed
-from partial_monitoring.service.app_answer import Answer
-from partial_monitoring.service.body import Receive
+from partial_monitoring.service.http.answer import Answer
+from partial_monitoring.service.http.body import Receive
+from partial_monitoring.service.http.tokens import Token
 from partial_monitoring.service.problems import Problem
-from partial_monitoring.service.tokens import Token
 
 Scope = MutableMapping[str, Any]
 Handler = Callable[[Any, "Call"], Awaitable[Answer]]

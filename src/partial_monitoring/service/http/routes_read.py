@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from partial_monitoring.service.app_answer import DATA, NUMBERS, PRIVATE, Answer, data
-from partial_monitoring.service.app_call import (
+from partial_monitoring.service.http.answer import DATA, NUMBERS, PRIVATE, Answer, data
+from partial_monitoring.service.http.call import (
     Call,
     Handler,
     Reader,

@@ -15,9 +15,9 @@ from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.service.arguments import MOST_ITEMS, key_of, meta_of, only, several
-from partial_monitoring.service.draft import Draft
-from partial_monitoring.service.hosted import PAUSED, RUNNING
 from partial_monitoring.service.problems import Problem, problem_of
+from partial_monitoring.service.study.draft import Draft
+from partial_monitoring.service.study.hosted import PAUSED, RUNNING
 from partial_monitoring.storage.base import Event, plain
 from partial_monitoring.validation import boolean, brief, whole_number
 

@@ -15,8 +15,8 @@ from partial_monitoring.learner.spec import Session
 from partial_monitoring.learner.step import Request, Step
 from partial_monitoring.learner.votes import UNSAID, Votes
 from partial_monitoring.service.arguments import key_of, only, reason_of, several
-from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study.draft import Draft
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import boolean, brief, whole_number
 

@@ -13,14 +13,15 @@ from partial_monitoring.errors import StorageError, unknown_name
 from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service import changing, clearing, collector, editing, managing, playing
-from partial_monitoring.service.clock import Clock
-from partial_monitoring.service.committer import Answer, Committer, Verb, Waiting
-from partial_monitoring.service.creating import created
-from partial_monitoring.service.editing import Successor
-from partial_monitoring.service.hosted import ARCHIVED, Hosted, editions
+from partial_monitoring.service.engine import collector
+from partial_monitoring.service.engine.committer import Answer, Committer, Verb, Waiting
+from partial_monitoring.service.engine.timer import Timer
 from partial_monitoring.service.problems import Problem, later, log, problem_of
-from partial_monitoring.service.timer import Timer
+from partial_monitoring.service.study.clock import Clock
+from partial_monitoring.service.study.hosted import ARCHIVED, Hosted, editions
+from partial_monitoring.service.verbs import changing, clearing, editing, managing, playing
+from partial_monitoring.service.verbs.creating import created
+from partial_monitoring.service.verbs.editing import Successor
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.study import read_study, study_name
 

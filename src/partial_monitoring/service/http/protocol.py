@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from partial_monitoring.service.app_answer import refusal
-from partial_monitoring.service.limits import Limits
+from partial_monitoring.service.http.answer import refusal
+from partial_monitoring.service.http.limits import Limits
 from partial_monitoring.service.problems import Problem, later
 
 LONGEST_HEAD: Final = 64 * 1024

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.service.arguments import is_key
-from partial_monitoring.service.draft import Draft
-from partial_monitoring.service.hosted import ARCHIVED, Hosted
 from partial_monitoring.service.problems import Problem, later, log, problem_of
+from partial_monitoring.service.study.draft import Draft
+from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
 
 MOST = 256
 """Largest number of requests that share a commit."""

@@ -19,7 +19,7 @@ from time import monotonic, time
 from typing import Any, Final, Protocol
 
 from partial_monitoring.errors import PartialMonitoringError, brief
-from partial_monitoring.service.limits import study_name
+from partial_monitoring.service.http.limits import study_name
 from partial_monitoring.service.problems import Problem
 
 ROLES: Final = ("read", "play", "admin")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import uvicorn
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.service.protocol import look_after, protocol
+from partial_monitoring.service.http.protocol import look_after, protocol
 
 GRACE: Final = 5
 """Seconds that requests have to be answered when the server is told to stop."""

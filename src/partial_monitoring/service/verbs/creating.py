@@ -17,8 +17,8 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.files import game_from_dict
 from partial_monitoring.policies.policy import PENDING, Policy
 from partial_monitoring.service.arguments import key_of, only
-from partial_monitoring.service.managing import checked_settings
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.verbs.managing import checked_settings
 from partial_monitoring.storage.database import Database
 from partial_monitoring.validation import boolean, brief, one_of, real_number
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from partial_monitoring.errors import brief
-from partial_monitoring.service.limits import Limits
+from partial_monitoring.service.http.limits import Limits
 from partial_monitoring.service.problems import Problem
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -15,11 +15,11 @@ from time import perf_counter
 from typing import Any
 
 from partial_monitoring.errors import brief, visible
-from partial_monitoring.service.app_answer import SECURITY, Answer, refusal
-from partial_monitoring.service.app_call import Call, Route, Scope
-from partial_monitoring.service.app_delivery import Delivery, result
-from partial_monitoring.service.body import Gone, Receive
-from partial_monitoring.service.limits import (
+from partial_monitoring.service.http.answer import SECURITY, Answer, refusal
+from partial_monitoring.service.http.body import Gone, Receive
+from partial_monitoring.service.http.call import Call, Route, Scope
+from partial_monitoring.service.http.delivery import Delivery, result
+from partial_monitoring.service.http.limits import (
     ARCHIVED,
     SAFE,
     Buckets,
@@ -27,11 +27,11 @@ from partial_monitoring.service.limits import (
     Limits,
     check_origin,
 )
-from partial_monitoring.service.metrics import Metrics
+from partial_monitoring.service.http.metrics import Metrics
+from partial_monitoring.service.http.routes import ROUTES
+from partial_monitoring.service.http.tokens import Token, Tokens, check_form, text_of
+from partial_monitoring.service.http.warm import warm
 from partial_monitoring.service.problems import Problem, problem_of
-from partial_monitoring.service.routes import ROUTES
-from partial_monitoring.service.server_warm import warm
-from partial_monitoring.service.tokens import Token, Tokens, check_form, text_of
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -265,6 +265,7 @@ def application(
     limits: Limits | None = None,
     *,
     hosts: Hosts | None = None,
+    page: Callable[[Service], Any],
     database: Any = None,
     access_log: bool = False,
 ) -> Application:
@@ -276,13 +277,13 @@ def application(
         What is served, and to whom.
     limits, hosts
         What callers may use, and the names of the server.
+    page
+        Makes the application that answers all other paths.
     database
         That of the engine, unless given.
     access_log
         Whether every request is logged.
     """
-    from partial_monitoring.service.routes_page import page_of
-
     found = engine.database if database is None else database
     service = Service(engine, tokens, limits or Limits(), hosts or Hosts(), found)
-    return Application(service, page_of(service), access_log=access_log)
+    return Application(service, page(service), access_log=access_log)

@@ -67,7 +67,7 @@ class Apart:
     def _start(self) -> None:
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "partial_monitoring.service.worker"],
+                [sys.executable, "-m", "partial_monitoring.service.study.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

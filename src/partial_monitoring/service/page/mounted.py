@@ -12,7 +12,7 @@ def page_of(service: Any) -> Any:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from partial_monitoring.service.app_answer import refusal
+    from partial_monitoring.service.http.answer import refusal
     from partial_monitoring.service.page import routes
     from partial_monitoring.service.problems import Problem
 

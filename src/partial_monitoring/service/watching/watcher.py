@@ -16,13 +16,13 @@ from typing import Any
 
 from partial_monitoring.learner.alarms.watch import LEVEL, Alarm
 from partial_monitoring.learner.step import Step
-from partial_monitoring.service.charts import Chart
-from partial_monitoring.service.engine import Engine
-from partial_monitoring.service.hosted import Hosted
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem, log
+from partial_monitoring.service.study.hosted import Hosted
+from partial_monitoring.service.study.watched import Watching, watched_by
 from partial_monitoring.service.views.taken import close_reader, taken
 from partial_monitoring.service.views.theory import theory_of
-from partial_monitoring.service.watching import Watching, watched_by
+from partial_monitoring.service.watching.charts import Chart
 
 OFTEN = 1.0
 """Seconds between looks at a study, and between points of its charts."""

@@ -14,9 +14,9 @@ from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.learner import Learner
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.service.apart import Apart
-from partial_monitoring.service.draft import Draft
 from partial_monitoring.service.problems import later
+from partial_monitoring.service.study.apart import Apart
+from partial_monitoring.service.study.draft import Draft
 from partial_monitoring.storage.base import Event, plain
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.study import Study

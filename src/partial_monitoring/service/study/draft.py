@@ -13,9 +13,9 @@ from partial_monitoring.learner.amending import CLOSING
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request, Step
-from partial_monitoring.service.apart import Apart
-from partial_monitoring.service.clock import APART
 from partial_monitoring.service.problems import log
+from partial_monitoring.service.study.apart import Apart
+from partial_monitoring.service.study.clock import APART
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import brief, real_number
 

@@ -6,14 +6,14 @@ import re
 from typing import Any, Final
 
 from partial_monitoring.errors import brief, listed
-from partial_monitoring.service.app_answer import Answer, data
-from partial_monitoring.service.app_call import Call, Handler, Route
 from partial_monitoring.service.arguments import LONGEST_KEY, key_of
-from partial_monitoring.service.body import an_object, read, rows_of
-from partial_monitoring.service.limits import study_name
+from partial_monitoring.service.http.answer import Answer, data
+from partial_monitoring.service.http.body import an_object, read, rows_of
+from partial_monitoring.service.http.call import Call, Handler, Route
+from partial_monitoring.service.http.limits import study_name
+from partial_monitoring.service.http.routes_admin import ADMIN
+from partial_monitoring.service.http.routes_read import READS, summary_of
 from partial_monitoring.service.problems import Problem
-from partial_monitoring.service.routes_admin import ADMIN
-from partial_monitoring.service.routes_read import READS, summary_of
 
 STUDY: Final = "/v1/studies/{study}"
 PATCHED: Final = ("state", "settings", "reason")

@@ -7,9 +7,9 @@ from typing import Any
 
 from partial_monitoring.errors import StorageError
 from partial_monitoring.learner.due import first_due
-from partial_monitoring.service import collector
-from partial_monitoring.service.hosted import ARCHIVED, Hosted
+from partial_monitoring.service.engine import collector
 from partial_monitoring.service.problems import log
+from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
 from partial_monitoring.storage.database import Database
 
 SECONDS = 1.0

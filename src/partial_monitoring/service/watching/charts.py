@@ -2,7 +2,7 @@
 
 There are about fifty for each decade of decisions and one a minute while something happens, at most
 five hundred: those that are closest to their neighbours are left out. A point may carry what the
-watch of the study knew, see ``watching.py``.
+watch of the study knew, see ``study/watched.py``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partial_monitoring.learner.spec import Spec
-from partial_monitoring.service.hosted import Hosted
+from partial_monitoring.service.study.hosted import Hosted
+from partial_monitoring.service.study.watched import Watching
 from partial_monitoring.service.views.tracing import MOST_POINTS, point
-from partial_monitoring.service.watching import Watching
 
 KEPT = 400
 """How many points are kept when there are too many."""

@@ -1,0 +1,1 @@
+"""All studies of a database: their requests wait here, share commits, and are answered."""

@@ -1,0 +1,1 @@
+"""The interface over HTTP: routes, bodies, tokens, limits, metrics, and its description."""

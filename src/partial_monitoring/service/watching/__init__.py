@@ -1,0 +1,1 @@
+"""What is noticed beside the requests: alarms, and the points of charts."""
