@@ -35,7 +35,7 @@ class Log(Turns):
     @property
     def version(self) -> int:
         """The number of the last event."""
-        return self._end if self._mine else self._read()
+        return self._end if self._mine else self._read()[0]
 
     def append(self, events: Sequence[Event]) -> None:
         """Append events that follow the last one, at the end of the turn if this is one."""

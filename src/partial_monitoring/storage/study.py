@@ -110,9 +110,7 @@ class Study(Log):
     @property
     def row(self) -> StudyRow:
         """Its state, its settings and when it was created."""
-        if not self._mine:
-            self._read()
-        return self._row
+        return self._row if self._mine else self._read()[1]
 
     def set(self, *, state: str | None = None, settings: Mapping[str, Any] | None = None) -> None:
         """Change the state or the settings, at the end of the turn if this is one."""

@@ -117,18 +117,20 @@ class Turns:
 
     def _begin(self, rows: list[Row] | None = None) -> None:
         if rows is not None or self._last is None or not self._handle.owns:
-            self._last = self._read(rows)
+            self._last, self._row = self._read(rows)
         self._end, self._owner = self._last, get_ident()
 
-    def _read(self, rows: list[Row] | None = None) -> int:
-        """Read the row of the study, if it was not; return the number of the last event."""
+    def _read(self, rows: list[Row] | None = None) -> tuple[int, StudyRow]:
+        """Read the row of the study, if it was not; return the number of the last event, and it.
+
+        Others may have the turn, so that nothing is remembered here.
+        """
         if rows is None:
             rows = self._handle.rows(f"{STUDY} ?", (self._number,))
         if not rows:
             raise StorageError(f"{self._where}: was deleted.")
         version, state, settings, created = rows[0]
-        self._row = StudyRow(state, self._read_settings(settings), created / 1e6)
-        return int(version)
+        return int(version), StudyRow(state, self._read_settings(settings), created / 1e6)
 
     def _read_settings(self, text: str) -> dict[str, Any]:
         if text == "{}":
@@ -172,7 +174,7 @@ class Turns:
         if self._rows and not self._handle.append(self._number, self._rows, last=last):
             raise StorageError(
                 f"{self._where}: another learner has appended events up to number "
-                f"{self._read()}; they are read now, so try again."
+                f"{self._read()[0]}; they are read now, so try again."
             )
 
     def _stored(self) -> None:

@@ -201,6 +201,7 @@ def _answered(draft: Draft, request: Waiting) -> Answer:
     except StorageError:
         raise
     except Exception as error:
+        draft.hosted.lost()  # what it had decided before it failed, some of several
         return Answer(request.future, None, problem_of(error))
 
 

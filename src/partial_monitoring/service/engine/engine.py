@@ -31,6 +31,9 @@ MOST_WAITING = 2000
 PATIENCE = 10.0
 """Seconds that requests have to be answered when the service ends."""
 
+LOADS = 64
+"""Number of locks under which studies are read, each for its share of the names."""
+
 AGAIN = 30.0
 """Seconds after which a study that could not be read is read again."""
 
@@ -92,7 +95,8 @@ class Engine:
         self.timed: Callable[[float], None] = lambda seconds: None
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
-        self._lock, self._loads, self._creating = RLock(), dict[str, Any](), Lock()
+        self._lock, self._creating = RLock(), Lock()
+        self._loads = [RLock() for _ in range(LOADS)]
         self._closed, self._trouble = False, ""
         self._committers, self._starting = dict[str, Committer](), Lock()
         self._loading = ThreadPoolExecutor(4, "pm loading")
@@ -115,9 +119,7 @@ class Engine:
         found = self._studies.get(name)
         if found is not None:
             return found
-        with self._lock:
-            own = self._loads.setdefault(name, RLock())
-        with own:
+        with self._loads[hash(name) % LOADS]:
             found = self._studies.get(name)
             return self._loaded(name) if found is None else found
 
@@ -159,7 +161,7 @@ class Engine:
     def moved(self, hosted: Hosted, requests: list[Waiting]) -> Problem | None:
         """Let requests to an archived study go on with the one that has its name by now, if any."""
         try:
-            with self._lock:
+            with self._loads[hash(hosted.name) % LOADS]:  # nobody else reads it in the meantime
                 row = read_study(self.database.handle, hosted.name)
                 if row is None or row[0] == hosted.study._number:
                     return Problem(409, f"study {hosted.name!r} is archived.")

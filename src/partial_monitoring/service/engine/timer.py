@@ -44,21 +44,21 @@ class Timer:
 
     def tick(self) -> None:
         """Count what is due by now, fold what others have stored, collect garbage if idle."""
-        engine, busy, versions = self._engine, False, dict[str, int]()
+        engine, busy, versions = self._engine, False, dict[int, int]()
         now, database = engine.clock.now(), engine.database
         try:
             if engine.why_not:
                 probe(database)
                 engine.stored()
             if not database.handle.owns:
-                versions = dict(database.handle.rows("SELECT name, version FROM pm_study"))
+                versions = dict(database.handle.rows("SELECT id, version FROM pm_study"))
         except StorageError as error:
             engine.failed(error)
             return
         for hosted in list(engine.studies.values()):
             busy = busy or hosted.scheduled
             if not hosted.scheduled and hosted.state != ARCHIVED:
-                last = versions.get(hosted.name, hosted.version)
+                last = versions.get(hosted.study._number, hosted.version)
                 if last != hosted.version or self._has_due(hosted, now):
                     engine.submit(hosted.name, "settle", {})
         if not busy:

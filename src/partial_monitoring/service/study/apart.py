@@ -73,23 +73,28 @@ class Apart:
                 text=True,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
+            if self._ended:  # in the meantime
+                self._end(self._process)
+                return
             self._said(self._spec.to_dict())
             self._ready = True
         except Exception:
-            log.exception("no process for a slow study")
+            if not self._ended:
+                log.exception("no process for a slow study")
             self.stop()
 
     def decide(
-        self, session: Session, request: Request, study: Study, made: Sequence[Step]
+        self, session: Session, request: Request, study: Study, made: Sequence[Step], more: Event
     ) -> tuple[Step, float]:
         """Return what is decided after a session, and in how many seconds.
 
-        ``made`` are the steps until then that are not stored.
+        ``made`` are the steps until then that are not stored, ``more`` what the event says besides.
         """
         given = {name: value for name, value in request.items() if value is not None}
-        found = self._said(self._message(session, study, made, {}) | {"request": given})
+        asked = {"request": given, "more": more}
+        found = self._said(self._message(session, study, made) | asked)
         if "unknown" in found:
-            found = self._said(self._message(session, study, made, None) | {"request": given})
+            found = self._said(self._message(session, study, made, anew=True) | asked)
         if "refused" in found:
             raise InvalidInput(found["refused"])
         event = found["event"]
@@ -97,11 +102,11 @@ class Apart:
         return steps.event_step(self._spec, session, event), found["seconds"]
 
     def _message(
-        self, session: Session, study: Study, made: Sequence[Step], more: dict[str, Any] | None
+        self, session: Session, study: Study, made: Sequence[Step], *, anew: bool = False
     ) -> dict[str, Any]:
-        """Return what the process has not seen; all of it if ``more`` is None."""
+        """Return what the process has not seen; all of it if it is to begin ``anew``."""
         stored = session.seq - len(made)
-        if more is not None and self._seen > 0 and stored - self._seen <= MOST_EVENTS:
+        if not anew and self._seen > 0 and stored - self._seen <= MOST_EVENTS:
             events: list[Event] = []
             if self._seen < stored:
                 events = [event for event in study.after(self._seen) if event["seq"] <= stored]
@@ -147,13 +152,16 @@ class Apart:
                 return
             self._ended = True
             _running -= 1
-        process = self._process
-        if process is not None:
-            for pipe in (process.stdin, process.stdout):
-                with suppress(OSError, AttributeError):
-                    pipe.close()  # type: ignore[union-attr]
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if self._process is not None:
+            self._end(self._process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[str]) -> None:
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError, AttributeError):
+                pipe.close()  # type: ignore[union-attr]
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -13,7 +13,7 @@ from partial_monitoring.learner.amending import CLOSING
 from partial_monitoring.learner.due import first_due
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request, Step
-from partial_monitoring.service.problems import log
+from partial_monitoring.service.problems import Problem, log
 from partial_monitoring.service.study.apart import Apart
 from partial_monitoring.service.study.clock import APART
 from partial_monitoring.storage.base import Event
@@ -82,6 +82,15 @@ class Draft:
             self.look_up([key])
         return self._keys[key]
 
+    def repeats(self, key: str | None, kind: str, what: str | None = None) -> bool:
+        """Whether a request of a kind came before; one of another kind has another key."""
+        earlier = self.by_key(key)
+        if earlier is None:
+            return False
+        if (earlier["kind"], earlier.get("what")) != (kind, what):
+            raise Problem(409, f"key {brief(key)} was used for a request of another kind.")
+        return True
+
     def look_up(self, keys: Sequence[str]) -> None:
         """Look up the events of several requests at once."""
         left = [key for key in dict.fromkeys(keys) if key not in self._keys]
@@ -135,14 +144,20 @@ class Draft:
             raise InvalidInput(f"now must be a time that is not in the future; got {brief(given)}.")
         return found
 
-    def decide(self, session: Session, request: Request, made: Sequence[Step]) -> Step:
-        """Return what is decided after a session, to which some more steps lead."""
+    def decide(
+        self, session: Session, request: Request, made: Sequence[Step], more: Event
+    ) -> Step:
+        """Return what is decided after a session, to which some more steps lead.
+
+        ``more`` is what the event says besides.
+        """
         hosted = self.hosted
         own: Apart | None = hosted.process
+        unstored = [*self.steps, *made]
         step: Step
         if own is not None and own.ready:
             try:
-                step, seconds = own.decide(session, request, hosted.study, [*self.steps, *made])
+                step, seconds = own.decide(session, request, hosted.study, unstored, more)
             except (OSError, RuntimeError, KeyError, ValueError) as error:
                 if isinstance(error, PartialMonitoringError):
                     raise
@@ -153,6 +168,7 @@ class Draft:
                 return step
         begun = thread_time()
         step = steps.decide(self.spec, session, request)
+        step.event.update(more)
         hosted.note_pace(thread_time() - begun)
         return step
 

@@ -50,6 +50,7 @@ class Replica:
         for event in () if asked.get("anew") else asked["events"]:
             session = steps.fold(self._spec, session, event)
         step = steps.decide(self._spec, session, asked["request"])
+        step.event.update(asked["more"])  # whether it is held matters to what follows
         session = steps.advance(self._spec, session, step)
         self._known = {seq: x for seq, x in self._known.items() if seq == asked["keep"]}
         self._known[session.seq] = session

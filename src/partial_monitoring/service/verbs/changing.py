@@ -58,7 +58,8 @@ def activate(draft: Draft, given: Given, actor: str) -> Given:
             return None
         if "held" not in own.event:
             raise Problem(409, f"decision {brief(name)} is not held.")
-        return holding.activate(draft.spec, session, {"decision": name, "now": draft.now})
+        time = draft.time(given.get("now"))
+        return holding.activate(draft.spec, session, {"decision": name, "now": time})
 
     return _each(draft, "activate", given, actor, step, "activated")
 
@@ -72,13 +73,13 @@ def _each(
     result: str,
 ) -> Given:
     """Do something to one decision, or to each of several."""
-    only(verb, given, ("decision", "decisions", "key"))
+    only(verb, given, ("decision", "decisions", "key", "now"))
     if ("decision" in given) == ("decisions" in given):
         raise InvalidInput(f"{verb} must be given either decision or decisions.")
     names = several("decisions", given.get("decisions", [given.get("decision")]))
     key, found, made = key_of(given), list[Given](), list[Step]()
-    earlier = draft.by_key(key)
-    session = draft.settled(draft.session, draft.now, made)
+    repeated = draft.repeats(key, verb)
+    session = draft.settled(draft.session, draft.time(given.get("now")), made)
     for name in names:
         if not isinstance(name, str) and type(name) is not int:
             raise InvalidInput(f"decision must be the id of one; got {brief(name)}.")
@@ -88,7 +89,7 @@ def _each(
             made.append(step)
         found.append({"decision": name, "result": "duplicate" if step is None else result})
     if made:
-        draft.add(session, made, actor, key if earlier is None else None)
+        draft.add(session, made, actor, None if repeated else key)
     return {"decisions": found}
 
 
@@ -112,23 +113,20 @@ def history(draft: Draft, given: Given, actor: str) -> Given:
     only("history", given, ("rows", "key"), ("rows",))
     key, rows, keys = key_of(given), list[Request](), list[str | None]()
     seen, given_rows = set[str](), several("rows", given["rows"], MOST_ROWS)
-    earlier = draft.by_key(key)
-    if earlier is not None:
-        if earlier["kind"] != "history":
-            raise Problem(409, f"key {brief(key)} was used for a request of another kind.")
+    if draft.repeats(key, "history"):
         return {"accepted": 0, "repeated": len(given_rows)}
     for number, row in enumerate(given_rows):
         only(f"row {number}", row, (*ARGUMENTS, "key"), ("action", "observation"))
     draft.look_up([own for own in map(key_of, given_rows) if own is not None])
     for row in given_rows:
         own = key_of(row)
-        if own is None or (own not in seen and draft.by_key(own) is None):
+        if own is None or (own not in seen and not draft.repeats(own, "history")):
             seen |= set() if own is None else {own}
             rows.append(_read(draft, row))
             keys.append(own)
     session, made = past.told(draft.spec, draft.session, rows)
-    if key is not None and keys and keys[0] is None:
-        keys[0] = key
+    if None in keys and key not in keys:  # a row without one would be learned from again
+        keys[keys.index(None)] = key
     for step, own in zip(made, keys, strict=True):
         draft.add(session, [step], actor, own)
     return {"accepted": len(rows), "repeated": len(given_rows) - len(rows)}
@@ -201,7 +199,7 @@ def _amended(draft: Draft, given: Given, actor: str, requests: Sequence[Request]
     """Amend answers, or say what that would change."""
     reason, dry = reason_of(given), boolean("dry_run", given.get("dry_run", False))
     key = key_of(given)
-    if draft.by_key(key) is not None:
+    if draft.repeats(key, "amend"):
         return {"amended": 0, "decisions": [], "round": draft.session.round, "repeated": True}
     names = [own["decision"] for own in requests]
     session, events = corrections.amend(
@@ -228,7 +226,7 @@ def reset(draft: Draft, given: Given, actor: str) -> Given:
     """Forget what was learned, because the world has changed."""
     only("reset", given, ("reason", "key"), ("reason",))
     key, reason = key_of(given), reason_of(given)
-    if draft.by_key(key) is None:
+    if not draft.repeats(key, "reset"):
         event = {"seq": draft.session.seq + 1, "kind": "reset", "reason": reason}
         step = steps.event_step(draft.spec, draft.session, event)
         draft.add(steps.advance(draft.spec, draft.session, step), [step], actor, key)

@@ -20,6 +20,6 @@ def clear(draft: Draft, given: dict[str, Any], actor: str) -> dict[str, Any]:
     if kind is not None:
         one_of("alarm", kind, KINDS)
     reason = reason_of(given, needed=False)
-    if draft.by_key(key) is None:
+    if not draft.repeats(key, "note", "clear"):
         draft.note("clear", actor, key, alarm=kind, reason=reason, when=draft.now)
     return {"cleared": kind, "version": draft.session.seq}

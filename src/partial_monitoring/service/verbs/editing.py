@@ -48,7 +48,7 @@ def edit(draft: Draft, given: Given, actor: str) -> Given:
     only("edit", given, names, ("reason",))
     key, reason = key_of(given), reason_of(given)
     dry = boolean("dry_run", given.get("dry_run", False))
-    if draft.by_key(key) is not None:
+    if draft.repeats(key, "note", "edit"):
         return {"repeated": True, "version": draft.session.seq}
     version, session = given.get("if_version"), draft.session
     if version is not None and whole_number("if_version", version, at_least=0) != session.seq:

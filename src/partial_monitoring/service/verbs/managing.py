@@ -31,7 +31,7 @@ def _changed(draft: Draft, verb: str, given: Given, actor: str, state: str) -> G
     reason, key = reason_of(given, needed=False), key_of(given)
     if draft.state == ARCHIVED:
         raise Problem(409, f"study {draft.hosted.name!r} is archived.")
-    if draft.by_key(key) is None and draft.state != state:
+    if not draft.repeats(key, "note", verb) and draft.state != state:
         draft.note(verb, actor, key, reason=reason)
         draft.state = state
     return {"state": draft.state, "version": draft.session.seq}
@@ -43,7 +43,8 @@ def settings(draft: Draft, given: Given, actor: str) -> Given:
     reason, key = reason_of(given, needed=False), key_of(given)
     known = {name: value for name, value in given.items() if name in SETTINGS}
     checked = checked_settings(known, draft.spec.game)
-    if draft.by_key(key) is None and (draft.settings | checked) != draft.settings:
+    changes = (draft.settings | checked) != draft.settings
+    if not draft.repeats(key, "note", "settings") and changes:
         draft.note("settings", actor, key, settings=checked, reason=reason)
         draft.settings = draft.settings | checked
     return {"settings": draft.settings, "version": draft.session.seq}
@@ -52,8 +53,13 @@ def settings(draft: Draft, given: Given, actor: str) -> Given:
 def note(draft: Draft, given: Given, actor: str) -> Given:
     """Add an event that means nothing to the learner, such as an alarm; not for callers outside."""
     more = {name: value for name, value in given.items() if name not in ("what", "key")}
-    if draft.by_key(key_of(given)) is None:
-        draft.note(given["what"], actor, key_of(given), **more)
+    key, what = key_of(given), given["what"]
+    earlier = draft.by_key(key)
+    while earlier is not None and earlier.get("what") != what:
+        key = f"{key}+"  # a caller has used it, who must not prevent it
+        earlier = draft.by_key(key)
+    if earlier is None:
+        draft.note(what, actor, key, **more)
     return {"version": draft.session.seq}
 
 

@@ -9,6 +9,7 @@ from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner import holding
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import late
+from partial_monitoring.learner.deciding import available_actions
 from partial_monitoring.learner.identity import decision_number, was_given_out
 from partial_monitoring.learner.observations import from_log, log_form
 from partial_monitoring.learner.spec import Session, Spec
@@ -52,8 +53,7 @@ def ask(draft: Draft, given: Given, actor: str) -> Given:
     asked: list[Event] = []
     for _ in range(count):
         session = draft.settled(session, time, made)
-        step = draft.decide(session, request, made)
-        step.event.update(more)
+        step = draft.decide(session, request, made, more)
         session = steps.advance(spec, session, step)
         made.append(step)
         asked.append(step.event)
@@ -107,8 +107,13 @@ def _fallback(draft: Draft, given: Given) -> Given:
     label = draft.settings.get("fallback")
     if draft.state != PAUSED or label is None:
         raise Problem(409, f"study {hosted.name!r} is {draft.state}.")
+    draft.time(given.get("now"))
     context = draft.spec.context(given.get("context"))
     action = context.game.action_index(label)
+    if given.get("available") is not None:
+        offered = available_actions(draft.spec, context, given["available"])[1]
+        if context.game.action_label(action) not in offered:
+            raise Problem(409, f"study {hosted.name!r} is paused, and its fallback not available.")
     return {
         "id": None,
         "number": None,
@@ -126,11 +131,13 @@ def tell(draft: Draft, given: Given, actor: str) -> Given:
     """Report what was observed after one decision, or after several of them, each on its own."""
     if not isinstance(given, Mapping) or "answers" not in given:
         return {"answers": [_told(draft, given, actor)]}
-    only("tell", given, ("answers", "now"))
-    found = []
+    only("tell", given, ("answers", "now", "key"))
+    key_of(given)  # to tell the same twice changes nothing
+    found, time = [], draft.time(given.get("now"))
     for own in several("answers", given["answers"]):
         try:
-            found.append(_told(draft, own, actor))
+            timed = {"now": time, **own} if "now" in given and isinstance(own, Mapping) else own
+            found.append(_told(draft, timed, actor))
         except StorageError:
             raise
         except Exception as error:
