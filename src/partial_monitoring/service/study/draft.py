@@ -144,9 +144,7 @@ class Draft:
             raise InvalidInput(f"now must be a time that is not in the future; got {brief(given)}.")
         return found
 
-    def decide(
-        self, session: Session, request: Request, made: Sequence[Step], more: Event
-    ) -> Step:
+    def decide(self, session: Session, request: Request, made: Sequence[Step], more: Event) -> Step:
         """Return what is decided after a session, to which some more steps lead.
 
         ``more`` is what the event says besides.

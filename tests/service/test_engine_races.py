@@ -1,0 +1,136 @@
+"""What other threads and other processes do in the meantime changes nothing that is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
+from partial_monitoring.learner import session as steps
+from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study import hosted as hosteds
+from partial_monitoring.service.study.apart import Apart
+from partial_monitoring.storage.opened import database_at
+from partial_monitoring.storage.study import Study
+from tests.storage import cluster as postgres
+
+GAME = {"named": "dynamic_pricing"}
+
+
+@contextmanager
+def serving(address: str, **more: Any) -> Iterator[Engine]:
+    database = database_at(address)
+    engine = Engine(database)
+    if more:
+        engine.create({"name": "pricing", "game": GAME, "policy": "ids", "seed": 5, **more})
+    yield engine
+    engine.close()
+    database.close()
+
+
+def do(engine: Engine, verb: str, **given: Any) -> Any:
+    return engine.submit("pricing", verb, given, "somebody").result(30)
+
+
+def until(found: Callable[[], Any]) -> None:
+    end = time.monotonic() + 30
+    while not found() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert found()
+
+
+def test_who_reads_does_not_take_a_pause_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(f"sqlite:///{tmp_path}/shop.db", key="new") as engine:
+        change, study = Study.set, engine.hosted("pricing").study
+
+        def changed(self: Study, **given: Any) -> None:
+            change(self, **given)
+            reading = Thread(target=lambda: (study.version, study.row))
+            reading.start()
+            reading.join(10)
+
+        do(engine, "ask")
+        with monkeypatch.context() as patch:
+            patch.setattr(Study, "set", changed)
+            do(engine, "pause")
+        with pytest.raises(Problem, match="is paused"):
+            do(engine, "ask")
+        assert engine.hosted("pricing").state == study.row.state == "paused"
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """A study that decides in a process of its own."""
+    monkeypatch.setattr(hosteds, "SLOW", 0.0)
+    with serving(f"sqlite:///{tmp_path}/shop.db", window={"rounds": 20}) as engine:
+        for _ in range(3):
+            do(engine, "ask")
+        own = engine.hosted("pricing").process
+        assert own is not None
+        until(lambda: own.ready)
+        yield engine
+        assert own.ready
+        assert own._seen == engine.hosted("pricing").version
+        log = engine.hosted("pricing").events
+        window = pm.Window(rounds=20)
+        pm.Learner.replay("dynamic_pricing", pm.IDS(), 5, log, window=window, check=True)
+
+
+def test_a_process_knows_what_is_held(slow: Engine) -> None:
+    [held] = do(slow, "ask", hold=True, meta={"page": 3})["decisions"]
+    do(slow, "activate", decision=held["id"])
+    do(slow, "ask", count=2)
+    [held] = do(slow, "ask", hold=True)["decisions"]
+    do(slow, "tell", decision=held["id"], observation="yes")
+    do(slow, "ask")
+
+
+def test_a_process_forgets_what_was_refused(slow: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    decide, calls = Apart.decide, list[int]()
+
+    def fails(self: Apart, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise InvalidInput("no third one.")
+        return decide(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Apart, "decide", fails)
+        with pytest.raises(Problem, match="no third one"):
+            do(slow, "ask", count=3)
+    do(slow, "history", rows=[{"action": "$2", "observation": "yes"}] * 3)
+    do(slow, "ask")
+
+
+def test_a_process_that_starts_too_late_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Thread, "start", lambda self: None)
+        own = Apart(steps.Spec(pm.games.dynamic_pricing(), pm.IDS(), 0, {}))
+    own.stop()
+    own._start()
+    assert own._process is not None
+    assert own._process.poll() is not None
+    assert not own.ready
+
+
+def test_an_edit_by_another_process_is_noticed(crashable: postgres.Cluster) -> None:
+    address = crashable.new("edited")
+    with serving(address, key="new") as one, serving(address) as two:
+        for own in do(one, "ask", count=2)["decisions"]:
+            do(one, "tell", decision=own["id"], observation="yes")
+        before = one.hosted("pricing").version
+        game = {"named": "dynamic_pricing", "options": {"prices": [1, 2, 3, 4]}}
+        do(two, "edit", game=game, reason="another price")
+        assert two.hosted("pricing").version == before  # by chance
+        one.tick()
+        until(lambda: one.studies["pricing"].game.k == 4)
