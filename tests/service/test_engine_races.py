@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -14,10 +14,12 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner import session as steps
-from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.engine.engine import VERBS, Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.study import hosted as hosteds
 from partial_monitoring.service.study.apart import Apart
+from partial_monitoring.service.study.watched import watching
+from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.opened import database_at
 from partial_monitoring.storage.study import Study
 from tests.storage import cluster as postgres
@@ -121,6 +123,55 @@ def test_a_process_that_starts_too_late_ends(monkeypatch: pytest.MonkeyPatch) ->
     assert own._process is not None
     assert own._process.poll() is not None
     assert not own.ready
+
+
+def test_a_damaged_event_is_the_concern_of_who_needs_it(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/shop.db", key="new") as engine:
+        [first] = do(engine, "ask", key="first")["decisions"]
+        [second] = do(engine, "ask")["decisions"]
+        do(engine, "tell", decision=first["id"], observation="yes")
+        handle = engine.database.handle
+        with handle.transaction():
+            handle.run("UPDATE pm_event SET body = '[]' WHERE seq IN (1, 3)")
+        held, going = Event(), Event()
+
+        def wait(draft: Any, given: Any, actor: str) -> dict[str, Any]:
+            held.set()
+            assert going.wait(30)
+            return {}
+
+        VERBS["wait"] = wait  # type: ignore[index]
+        try:
+            waits = engine.submit("pricing", "wait", {})
+            assert held.wait(30)
+            answers = [{"decision": own["id"], "observation": "yes"} for own in (first, second)]
+            given = {"ask": {}, "tell": {"answers": answers}}
+            futures = [engine.submit("pricing", verb, own) for verb, own in given.items()]
+            damaged = engine.submit("pricing", "ask", {"key": "first"})
+        finally:
+            going.set()
+            del VERBS["wait"]  # type: ignore[attr-defined]
+        assert waits.result(30) == {}
+        assert futures[0].result(30)["decisions"][0]["number"] == 2
+        told = futures[1].result(30)["answers"]
+        assert [own["result"] for own in told] == ["refused", "told"]
+        with pytest.raises(Problem, match="event 1 is damaged") as found:
+            damaged.result(30)
+        assert found.value.status == 503
+        assert engine.ready
+
+
+def test_a_watcher_reads_what_others_have_stored(crashable: postgres.Cluster) -> None:
+    address = crashable.new("watched")
+    with serving(address, key="new") as one, serving(address) as two:
+        watcher = Watcher(two, often=0.05)
+        idle = two.hosted("pricing")
+        until(lambda: watching(idle) is not None)
+        for own in do(one, "ask", count=2)["decisions"]:
+            do(one, "tell", decision=own["id"], observation="yes")
+        two.tick()
+        until(lambda: getattr(watching(idle), "seq", 0) == 4)
+        watcher.close()
 
 
 def test_an_edit_by_another_process_is_noticed(crashable: postgres.Cluster) -> None:

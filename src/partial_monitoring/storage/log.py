@@ -19,6 +19,10 @@ _SELECT = f"SELECT {COLUMNS} FROM pm_event WHERE study_id = ?"
 _BOTH = ", ".join(f"{own}.{name}" for own in "ab" for name in EventRow._fields)
 
 
+class DamagedEvent(StorageError):
+    """An event that is stored cannot be read; others can."""
+
+
 class DecisionRow(NamedTuple):
     """A decision, when it was made and when it was closed, in seconds since 1970."""
 
@@ -180,6 +184,6 @@ class Log(Turns):
         try:
             return event_of(row, at=at)
         except (ValueError, TypeError, RecursionError):
-            raise StorageError(
+            raise DamagedEvent(
                 f"{self._where}: event {row.seq} is damaged; its body is {brief(row.body)}."
             ) from None

@@ -8,7 +8,7 @@ of its studies, and one for each study that is slow to decide; a study in Postgr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import perf_counter
@@ -19,6 +19,7 @@ from partial_monitoring.service.arguments import is_key
 from partial_monitoring.service.problems import Problem, later, log, problem_of
 from partial_monitoring.service.study.draft import Draft
 from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
+from partial_monitoring.storage.log import DamagedEvent
 
 MOST = 256
 """Largest number of requests that share a commit."""
@@ -170,7 +171,8 @@ class Committer:
             with hosted.drafting(now, halted=clock.halted) as draft:
                 if draft.state == ARCHIVED:
                     raise Archived
-                draft.look_up([key for request in requests for key in _keys(request.arguments)])
+                with suppress(DamagedEvent):  # that is the concern of one of them
+                    draft.look_up([key for own in requests for key in _keys(own.arguments)])
                 for request in requests:
                     own.append(_answered(draft, request))
         except Archived:  # by another process, perhaps
@@ -198,9 +200,9 @@ def _answered(draft: Draft, request: Waiting) -> Answer:
     """Run a request; one that is refused changes nothing."""
     try:
         return Answer(request.future, request.verb(draft, request.arguments, request.actor), None)
-    except StorageError:
-        raise
     except Exception as error:
+        if isinstance(error, StorageError) and not isinstance(error, DamagedEvent):
+            raise
         draft.hosted.lost()  # what it had decided before it failed, some of several
         return Answer(request.future, None, problem_of(error))
 

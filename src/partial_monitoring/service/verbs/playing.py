@@ -20,6 +20,7 @@ from partial_monitoring.service.problems import Problem, problem_of
 from partial_monitoring.service.study.draft import Draft
 from partial_monitoring.service.study.hosted import PAUSED, RUNNING
 from partial_monitoring.storage.base import Event, plain
+from partial_monitoring.storage.log import DamagedEvent
 from partial_monitoring.validation import boolean, brief, whole_number
 
 ASK = ("context", "available", "count", "key", "hold", "meta", "now")
@@ -138,9 +139,9 @@ def tell(draft: Draft, given: Given, actor: str) -> Given:
         try:
             timed = {"now": time, **own} if "now" in given and isinstance(own, Mapping) else own
             found.append(_told(draft, timed, actor))
-        except StorageError:
-            raise
         except Exception as error:
+            if isinstance(error, StorageError) and not isinstance(error, DamagedEvent):
+                raise
             problem = problem_of(error)
             name = own.get("decision") if isinstance(own, Mapping) else None
             name = name if isinstance(name, str | int) else None

@@ -143,7 +143,8 @@ class Watcher:
                 del self._own[hosted]
 
     def _has_work(self, own: Beside) -> bool:
-        return not own.current and time.monotonic() >= own.rests
+        behind = own.watching.seq < own.hosted.version  # what other processes have stored
+        return (behind or not own.current) and time.monotonic() >= own.rests
 
     def _one(self, own: Beside, *, now: bool = False) -> None:
         """Move the watch of a study on, look at it and draw it, if it is time to."""
