@@ -101,3 +101,19 @@ def test_a_fallback_is_available(engine: Engine) -> None:
     assert refused(engine, "ask", available=["$3"]) == 409
     assert refused(engine, "ask", available=["$9"]) == 422
     assert refused(engine, "ask", now="soon") == 422
+
+
+def test_a_decision_is_cancelled_once(engine: Engine) -> None:
+    first, second = do(engine, "ask", count=2)["decisions"]
+    names = [first["id"], second["id"], first["id"]]
+    found = do(engine, "cancel", decisions=names)["decisions"]
+    assert [(own["decision"], own["result"]) for own in found] == [
+        (first["id"], "cancelled"),
+        (second["id"], "cancelled"),
+        (first["id"], "duplicate"),
+    ]
+    [third] = do(engine, "ask")["decisions"]
+    engine.clock._last = engine.clock._last[0] + 2000, engine.clock._last[1]
+    engine.clock._wall = lambda: engine.clock._last[0]
+    with pytest.raises(Problem, match="has been answered, or closed"):
+        do(engine, "cancel", decision=third["id"])

@@ -19,6 +19,7 @@ from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.study import hosted as hosteds
 from partial_monitoring.service.study.apart import Apart
 from partial_monitoring.service.study.watched import watching
+from partial_monitoring.service.verbs import changing
 from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.opened import database_at
 from partial_monitoring.storage.study import Study
@@ -172,6 +173,22 @@ def test_a_watcher_reads_what_others_have_stored(crashable: postgres.Cluster) ->
         two.tick()
         until(lambda: getattr(watching(idle), "seq", 0) == 4)
         watcher.close()
+
+
+def test_a_request_may_compute_for_long(
+    crashable: postgres.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, reset = crashable.new("long"), changing.reset
+
+    def long(draft: Any, given: Any, actor: str) -> dict[str, Any]:
+        time.sleep(1.5)
+        return reset(draft, {"reason": "it is"}, actor)
+
+    monkeypatch.setitem(VERBS, "void", long)
+    mark = "&" if "?" in address else "?"
+    limited = f"{address}{mark}options=-c%20idle_in_transaction_session_timeout%3D1s"
+    with serving(limited, key="new") as engine:
+        assert do(engine, "void")["version"] == 1
 
 
 def test_an_edit_by_another_process_is_noticed(crashable: postgres.Cluster) -> None:

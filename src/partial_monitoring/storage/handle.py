@@ -55,6 +55,10 @@ class Handle(ABC):
         """
 
     @abstractmethod
+    def take_long(self) -> None:
+        """In a turn: let it go on although nothing is read or written for a while."""
+
+    @abstractmethod
     def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
         """Append events to a study; False if they do not follow its last one.
 

@@ -31,6 +31,9 @@ from partial_monitoring.validation import brief
 FROZEN = 10
 """Seconds after which the server ends a transaction in which nothing happens."""
 
+LONG = 600
+"""The same for one that may compute for long, such as to learn from all events again."""
+
 WAIT = 15
 """Seconds that a process waits for another one's transaction."""
 
@@ -122,6 +125,9 @@ class Connection(Handle):
                 raise
             finally:
                 self._depth = 0
+
+    def take_long(self) -> None:
+        self.run(f"SET LOCAL idle_in_transaction_session_timeout = '{LONG}s'")
 
     def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
         end = b"; COMMIT" if last else b""

@@ -75,6 +75,9 @@ class Connection(Handle):
     def turn(self, number: int) -> AbstractContextManager[None]:
         return nullcontext()  # this process is the only one that writes
 
+    def take_long(self) -> None:
+        pass  # nobody ends it
+
     def append(self, number: int, rows: Sequence[EventRow], *, last: bool) -> bool:
         """Append; if it is the last one of a turn, in a transaction of its own."""
         with self._lock, self._reporting():

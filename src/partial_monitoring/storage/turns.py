@@ -96,6 +96,10 @@ class Turns:
                 raise
             self._stored()
 
+    def take_long(self) -> None:
+        """In a turn: say that it may take long."""
+        self._handle.take_long()
+
     def unless_stored(self, call: Call) -> None:
         """In a turn: have something called if what is appended in it is not stored after all."""
         self._unless.append(call)

@@ -171,6 +171,8 @@ class Committer:
             with hosted.drafting(now, halted=clock.halted) as draft:
                 if draft.state == ARCHIVED:
                     raise Archived
+                if requests[0].heavy:  # it is the only one
+                    hosted.study.take_long()
                 with suppress(DamagedEvent):  # that is the concern of one of them
                     draft.look_up([key for own in requests for key in _keys(own.arguments)])
                 for request in requests:

@@ -80,10 +80,14 @@ def _each(
     key, found, made = key_of(given), list[Given](), list[Step]()
     repeated = draft.repeats(key, verb)
     session = draft.settled(draft.session, draft.time(given.get("now")), made)
+    if any(not isinstance(name, str) and type(name) is not int for name in names):
+        raise InvalidInput(f"decision must be the id of one; got {brief(names)}.")
+    due, done = {step.event["decision"] for step in made}, set[Any]()
     for name in names:
-        if not isinstance(name, str) and type(name) is not int:
-            raise InvalidInput(f"decision must be the id of one; got {brief(name)}.")
-        step = step_of(session, name)
+        if name in due:
+            raise Problem(409, f"decision {brief(name)} has been answered, or closed.")
+        step = None if name in done else step_of(session, name)
+        done.add(name)
         if step is not None:
             session = steps.advance(draft.spec, session, step)
             made.append(step)
