@@ -45,7 +45,7 @@ def refused(engine: Engine, verb: str, **given: Any) -> int:
         ("clear", {}),
         ("reset", {"reason": "new season"}),
         ("void", {"from": 0, "to": 9, "reason": "wrong"}),
-        ("edit", {"policy": "ucb", "reason": "slow"}),
+        ("edit", {"policy": "cbp", "reason": "slow"}),
         ("history", {"rows": [ROW]}),
     ],
 )
@@ -117,3 +117,27 @@ def test_a_decision_is_cancelled_once(engine: Engine) -> None:
     engine.clock._wall = lambda: engine.clock._last[0]
     with pytest.raises(Problem, match="has been answered, or closed"):
         do(engine, "cancel", decision=third["id"])
+
+
+def test_an_answer_that_waits_is_amended_once(engine: Engine) -> None:
+    [own] = do(engine, "ask")["decisions"]
+    do(engine, "tell", decision=own["id"], observation="yes", key="told")
+    given = {"decision": own["id"], "observation": "no", "reason": "a typo"}
+    assert do(engine, "amend", **given, key="typo")["amended"] == 1
+    assert do(engine, "amend", **given, key="typo")["repeated"]
+    assert refused(engine, "amend", **given, key="told") == 409
+    void = {"decisions": [own["id"]], "reason": "wrong", "key": "void"}
+    assert do(engine, "void", **void)["amended"] == 1
+    assert do(engine, "void", **void)["repeated"]
+
+
+def test_a_late_answer_is_noted_once(engine: Engine) -> None:
+    [own] = do(engine, "ask")["decisions"]
+    engine.clock._last = engine.clock._last[0] + 2000, engine.clock._last[1]
+    engine.clock._wall = lambda: engine.clock._last[0]
+    late = {"decision": own["id"], "observation": "yes"}
+    assert do(engine, "tell", **late)["answers"][0]["result"] == "late"
+    do(engine, "edit", policy="cbp", reason="another")
+    version = engine.hosted("pricing").version
+    assert do(engine, "tell", **late)["answers"][0]["result"] == "late"
+    assert engine.hosted("pricing").version == version

@@ -87,7 +87,10 @@ class Draft:
         earlier = self.by_key(key)
         if earlier is None:
             return False
-        if (earlier["kind"], earlier.get("what")) != (kind, what):
+        found = earlier["kind"]
+        if found == "answer" and "reason" in earlier:  # one that waited to be due was amended
+            found = "amend"
+        if (found, earlier.get("what")) != (kind, what):
             raise Problem(409, f"key {brief(key)} was used for a request of another kind.")
         return True
 
@@ -115,7 +118,8 @@ class Draft:
 
     def late(self, decision: Any) -> list[Any]:
         """Return what was told of a decision when it was too late."""
-        stored = self.hosted.study.about(decision)
+        studies = (self.hosted.study, *self.hosted.before)
+        stored = [event for study in studies for event in study.about(decision)]
         events = [*stored, *(step.event for step in self.steps)]
         return [
             event["observation"]
