@@ -13,6 +13,12 @@ from time import monotonic, perf_counter, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
+from click.testing import CliRunner
+
+from partial_monitoring.cli import main
+from partial_monitoring.storage.opened import database_at
+from tests.service import load
+
 CLIENTS = 12
 
 PATIENCE = 60.0
@@ -201,3 +207,16 @@ def playing(addresses: Sequence[str], token: str, **more: Any) -> Iterator[Load]
     for own in load.players:
         if own.error is not None:
             raise own.error
+
+
+def verify(address: str, players: load.Load) -> None:
+    """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
+    database = database_at(address, writes=False)
+    study = database.study("pricing")
+    assert study is not None
+    events = list(study.after())
+    players.check(events)
+    result = CliRunner().invoke(main, ["store", "check", address])
+    assert result.exit_code == 0, result.output
+    assert f"{len(events):,} events; replayed, all is equal." in result.output
+    print(f"{len(events):,} events, {sum(own.again for own in players.players)} found again")

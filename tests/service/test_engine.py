@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.learner.session import snapshot
 from partial_monitoring.service.engine.engine import Engine
-from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
-
-PRICING = {"named": "dynamic_pricing"}
+from tests.service.engines import PRICING, asked, do, refused, seen, told
 
 
 @pytest.fixture
@@ -26,30 +23,6 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     yield engine
     engine.close()
     database.close()
-
-
-def do(engine: Engine, verb: str, study: str = "pricing", /, **arguments: Any) -> Any:
-    return engine.submit(study, verb, arguments).result(20)
-
-
-def asked(engine: Engine, **arguments: Any) -> Any:
-    return do(engine, "ask", **arguments)["decisions"][0]
-
-
-def told(engine: Engine, decision: Any, observation: Any, **more: Any) -> str:
-    answers = do(engine, "tell", decision=decision, observation=observation, **more)["answers"]
-    return str(answers[0]["result"])
-
-
-def seen(decision: Any) -> str:
-    """A customer who pays no more than $1."""
-    return "yes" if decision["label"] == "$1" else "no"
-
-
-def refused(engine: Engine, verb: str, **arguments: Any) -> Problem:
-    with pytest.raises(Problem) as found:
-        do(engine, verb, **arguments)
-    return found.value
 
 
 def test_decisions_are_those_of_a_learner(engine: Engine) -> None:

@@ -20,7 +20,7 @@ from partial_monitoring.learner.checking import checked
 from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
 from tests.service.crashing import CALLERS, played
-from tests.service.test_engine import PRICING
+from tests.service.engines import PRICING
 from tests.storage import cluster as postgres
 
 ROOT = Path(__file__).parents[2]

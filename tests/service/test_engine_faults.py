@@ -22,7 +22,7 @@ from partial_monitoring.service.study import hosted as hosteds
 from partial_monitoring.storage.opened import database_at
 from partial_monitoring.storage.study import Study
 from partial_monitoring.storage.turns import Turns
-from tests.service.test_engine import PRICING, asked, do, refused, seen, told
+from tests.service.engines import PRICING, asked, do, refused, seen, told
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import partial_monitoring as pm
 from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.storage.opened import database_at
-from tests.service.test_engine import PRICING, seen
+from tests.service.engines import PRICING, seen
 from tests.storage import cluster as postgres
 
 

@@ -11,7 +11,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
-from tests.service.test_engine import PRICING, asked, do, refused, seen, told
+from tests.service.engines import PRICING, asked, do, refused, seen, told
 
 APPLES = {"named": "apple_tasting"}
 

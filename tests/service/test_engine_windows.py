@@ -21,7 +21,7 @@ from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.study import clock as clocks
 from partial_monitoring.storage.opened import database_at
-from tests.service.test_engine import PRICING, asked, do, refused, told
+from tests.service.engines import PRICING, asked, do, refused, told
 
 DAY = 86400.0
 

@@ -17,20 +17,8 @@ from partial_monitoring.cli import main
 from partial_monitoring.storage.opened import database_at
 from tests.service import crash, load
 from tests.service.http_client import Client
+from tests.service.load import verify
 from tests.storage.cluster import Cluster
-
-
-def verify(address: str, players: load.Load) -> None:
-    """Compare the log with what was acknowledged, and let ``pm store check`` replay it."""
-    database = database_at(address, writes=False)
-    study = database.study("pricing")
-    assert study is not None
-    events = list(study.after())
-    players.check(events)
-    result = CliRunner().invoke(main, ["store", "check", address])
-    assert result.exit_code == 0, result.output
-    assert f"{len(events):,} events; replayed, all is equal." in result.output
-    print(f"{len(events):,} events, {sum(own.again for own in players.players)} found again")
 
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.nightly)])

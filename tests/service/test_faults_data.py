@@ -14,7 +14,7 @@ import partial_monitoring as pm
 from partial_monitoring.storage.opened import database_at
 from tests.service.http_client import Client
 from tests.service.studies import KINDS, context_of, learner_of, seen
-from tests.storage.test_schemas import first_version, logged
+from tests.storage.schemas import first_version, logged
 
 server = pytest.importorskip("partial_monitoring.service.server", exc_type=ImportError)
 

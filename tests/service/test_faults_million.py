@@ -17,7 +17,7 @@ from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.storage.opened import database_at
 from tests.service import load
 from tests.service.http_client import Client
-from tests.service.test_http_process import running
+from tests.service.processes import running
 
 PRICES = {"named": "dynamic_pricing"}
 

@@ -12,7 +12,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import StorageError
 from tests.service import crash, load
 from tests.service.http_client import Client
-from tests.service.test_faults_crash import verify
+from tests.service.load import verify
 from tests.storage.cluster import Cluster
 
 

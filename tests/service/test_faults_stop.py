@@ -13,7 +13,7 @@ import pytest
 from partial_monitoring.storage.opened import database_at
 from tests.service import crash, load
 from tests.service.http_client import Client
-from tests.service.test_faults_crash import verify
+from tests.service.load import verify
 
 server = pytest.importorskip("partial_monitoring.service.server", exc_type=ImportError)
 

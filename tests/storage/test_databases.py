@@ -13,38 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import partial_monitoring as pm
-from partial_monitoring.cli import main
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError, StorageError
 from partial_monitoring.learner import snapshots
 from partial_monitoring.storage import owner, postgres, sqlite
 from partial_monitoring.storage.opened import database_at
 from tests.storage.cluster import Cluster
 from tests.storage.conftest import Address
-
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-
-
-def learner_at(address: str, **extra: Any) -> pm.Learner:
-    return pm.Learner("dynamic_pricing", seed=1, storage=address, name="pricing", **extra)
-
-
-def play(learner: pm.Learner, rounds: int) -> list[int]:
-    played = []
-    for _ in range(rounds):
-        decision = learner.ask(now=1.0)
-        learner.tell(decision, "yes" if learner.round % 3 else "no", now=1.0)
-        played.append(decision.action)
-    return played
-
-
-def pm_store(*words: str, code: int = 0) -> str:
-    done = CliRunner().invoke(main, ["store", *words])
-    assert done.exit_code == code, done.output
-    return str(done.output)
+from tests.storage.learners import ENVIRONMENT, learner_at, play, pm_store
 
 
 def test_a_study_is_opened_by_its_name(address: Address) -> None:

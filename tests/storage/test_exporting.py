@@ -18,8 +18,8 @@ from partial_monitoring.storage import exporting, log
 from partial_monitoring.storage.exporting import exported_rows
 from partial_monitoring.storage.opened import database_at
 from tests.storage.conftest import Address
-from tests.storage.test_databases import learner_at, play, pm_store
-from tests.storage.test_studies import ask, new_study, note, tell
+from tests.storage.events import ask, new_study, note, tell
+from tests.storage.learners import learner_at, play, pm_store
 
 
 def read(study: Any, what: str, form: str) -> list[dict[str, Any]]:

@@ -18,8 +18,8 @@ from partial_monitoring.errors import StorageError
 from partial_monitoring.learner import snapshots
 from partial_monitoring.storage.opened import database_at
 from tests.storage.conftest import Address
-from tests.storage.test_databases import learner_at, play, pm_store
-from tests.storage.test_schemas import first_version
+from tests.storage.learners import learner_at, play, pm_store
+from tests.storage.schemas import first_version
 
 NOBODY = 65534
 

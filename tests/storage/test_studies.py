@@ -15,30 +15,12 @@ from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage import study as studies
 from partial_monitoring.storage.log import DecisionRow
 from partial_monitoring.storage.opened import database_at
-from partial_monitoring.storage.study import Study
 from partial_monitoring.storage.tokens import TokenRow
 from tests.storage.cluster import Cluster
 from tests.storage.conftest import Address
-from tests.storage.test_databases import learner_at, play, pm_store
-from tests.storage.test_turns import fail_in
-
-
-def new_study(where: str, name: str = "pricing") -> Study:
-    found = database_at(where).study(name, {"game": "any"})
-    assert found is not None
-    return found
-
-
-def ask(seq: int, number: int, **more: Any) -> dict[str, Any]:
-    return {"seq": seq, "kind": "ask", "decision": f"x-{number}", "label": "a", **more}
-
-
-def tell(seq: int, number: int, **more: Any) -> dict[str, Any]:
-    return {"seq": seq, "kind": "tell", "decision": f"x-{number}", "observation": 1, **more}
-
-
-def note(seq: int, what: str, **more: Any) -> dict[str, Any]:
-    return {"seq": seq, "kind": "note", "what": what, **more}
+from tests.storage.events import ask, new_study, note, tell
+from tests.storage.failing import fail_in
+from tests.storage.learners import learner_at, play, pm_store
 
 
 def test_events_are_found_by_what_they_are_about(address: Address) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -17,7 +15,8 @@ from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner.checking import checked
 from partial_monitoring.storage.opened import database_at
 from tests.storage.conftest import Address
-from tests.storage.test_databases import learner_at, play
+from tests.storage.failing import fail_in
+from tests.storage.learners import learner_at, play
 
 
 def learners_at(where: str, count: int) -> list[pm.Learner]:
@@ -36,13 +35,6 @@ def rows(first: int, count: int) -> list[dict[str, Any]]:
     return [
         {"seq": seq, "kind": "history", "observation": seq} for seq in range(first, first + count)
     ]
-
-
-def fail_in(context: AbstractContextManager[Any], *calls: Callable[[], Any]) -> None:
-    with context:
-        for call in calls:
-            call()
-        raise ZeroDivisionError
 
 
 def test_a_call_has_as_few_statements_as_possible(tmp_path: Path) -> None:
