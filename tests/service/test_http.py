@@ -76,6 +76,7 @@ def test_several_are_told_at_once_each_with_its_result(client: Client) -> None:
         ("POST", "/v1/studies", b'{"name": "x", "game": {"named": "y"}}', 422, "y"),
         ("POST", "/v1/studies", b'{"name": "%s", "game": {}}' % (b"x" * 61), 422, "1 to 60"),
         ("POST", "/v1/studies", b'{"name": "x", "game": "y"}', 422, "game must be an object"),
+        ("POST", "/v1/studies", b'{"name": "x", "game": {"file": "y"}}', 422, "content of a game"),
         ("POST", "/v1/studies/pricing/tell", b"{}", 422, "decision"),
         ("GET", "/v1/studies/pricing/asks", None, 404, "asks"),
         ("GET", "/v1/studies/pricing/ask", None, 405, "POST"),
@@ -162,6 +163,7 @@ def test_a_study_is_edited_if_it_is_as_the_caller_knows_it(client: Client) -> No
     done = client("POST", path, body, headers={"If-Match": '"1"'})
     assert (done.status, done.json["archived"]) == (200, "shop~1")
     assert client("GET", "/v1/studies/shop~1").json["state"] == "archived"
+    assert b'study="shop~1"' not in client("GET", "/metrics").body  # it would be counted twice
     names = [own["name"] for own in client("GET", "/v1/studies").json["studies"]]
     assert "shop" in names
     assert "shop~1" not in names
