@@ -190,7 +190,7 @@ def main() -> None:
 
     snapshots.EVERY = SNAPSHOTS  # before others know it
     import partial_monitoring as pm
-    from partial_monitoring.service import server, server_process  # noqa: F401
+    from partial_monitoring.service import process, server  # noqa: F401
 
     warm = pm.Learner("dynamic_pricing")
     warm.tell(warm.ask(), "yes")
