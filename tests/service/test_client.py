@@ -7,12 +7,14 @@ import os
 import pickle
 import threading
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.learner.learner import RemoteLearner
+from partial_monitoring.learner.remote.calls import Service
 from tests.service.fake import TOKEN, Fake, served
 
 REFUSED = pm.errors.InvalidInput
@@ -147,6 +149,16 @@ def test_a_game_that_is_given_must_be_the_same(fake: Fake) -> None:
         fake.client(game="apple_tasting")
     with pytest.raises(REFUSED, match="another policy"):
         fake.client(policy="ids")
+
+
+def test_a_study_may_take_long_to_create(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def post(own: Service, path: str, content: Any, deadline: float) -> Any:
+        assert path == "/v1/studies"
+        raise REFUSED(f"there are {deadline - monotonic():.0f} s left.")
+
+    monkeypatch.setattr(Service, "post", post)
+    with pytest.raises(REFUSED, match="there are 120 s left"):  # it may have to compile first
+        pm.Learner("apple_tasting", storage=fake.address, name="cold", token=TOKEN)
 
 
 def test_copies_and_pickles(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

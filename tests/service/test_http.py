@@ -74,6 +74,9 @@ def test_several_are_told_at_once_each_with_its_result(client: Client) -> None:
         ("POST", "/v1/studies", b"{}", 422, "name"),
         ("POST", "/v1/studies", b'{"name": "../x", "game": {}}', 422, "../x"),
         ("POST", "/v1/studies", b'{"name": "x", "game": {"named": "y"}}', 422, "y"),
+        ("POST", "/v1/studies", b'{"name": "%s", "game": {}}' % (b"x" * 61), 422, "1 to 60"),
+        ("POST", "/v1/studies", b'{"name": "x", "game": "y"}', 422, "game must be an object"),
+        ("POST", "/v1/studies", b'{"name": "x", "game": {"file": "y"}}', 422, "content of a game"),
         ("POST", "/v1/studies/pricing/tell", b"{}", 422, "decision"),
         ("GET", "/v1/studies/pricing/asks", None, 404, "asks"),
         ("GET", "/v1/studies/pricing/ask", None, 405, "POST"),
@@ -135,8 +138,15 @@ def test_a_study_is_paused_and_goes_on(client: Client) -> None:
     paused = client("PATCH", "/v1/studies/till", {"state": "paused", "reason": "broken"})
     assert paused.json["state"] == "paused"
     assert client("POST", "/v1/studies/till/ask", {}).status == 409
-    given = {"settings": {"fallback": "$1"}}
+    given = {"settings": {"fallback": "$1"}, "reason": "the old price"}
     assert client("PATCH", "/v1/studies/till", given).json["settings"]["fallback"] == "$1"
+    last = client("GET", "/v1/studies/till/events").json["events"][-1]
+    assert (last["what"], last["reason"]) == ("settings", "the old price")
+    wrong = client("PATCH", "/v1/studies/till", {"settings": {"reason": "none"}})
+    assert (wrong.status, "Known: alarm_level, fallback, max_open." in wrong.json["detail"]) == (
+        422,
+        True,
+    )
     assert client.ask("till")[0]["label"] == "$1"
     assert client("PATCH", "/v1/studies/till", {"state": "running"}).json["state"] == "running"
     assert client.ask("till")[0]["id"] is not None
@@ -153,6 +163,7 @@ def test_a_study_is_edited_if_it_is_as_the_caller_knows_it(client: Client) -> No
     done = client("POST", path, body, headers={"If-Match": '"1"'})
     assert (done.status, done.json["archived"]) == (200, "shop~1")
     assert client("GET", "/v1/studies/shop~1").json["state"] == "archived"
+    assert b'study="shop~1"' not in client("GET", "/metrics").body  # it would be counted twice
     names = [own["name"] for own in client("GET", "/v1/studies").json["studies"]]
     assert "shop" in names
     assert "shop~1" not in names
@@ -254,6 +265,7 @@ def test_metrics_are_those_of_prometheus(client: Client) -> None:
         assert f'{name}{{study="pricing"}}' in values
     assert 'pm_alarm{study="pricing",kind="misfit"}' in values
     assert float(values["pm_commit_seconds_count"]) > 0
+    assert float(values["pm_batch_size_sum"]) >= float(values["pm_batch_size_count"]) > 0
     named = {own.split()[2] for own in lines if own.startswith("# TYPE")}
     samples = {own.partition("{")[0].partition(" ")[0] for own in values}
     endings = ("_bucket", "_sum", "_count")

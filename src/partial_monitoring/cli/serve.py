@@ -99,7 +99,8 @@ def told(serving: Serving) -> None:
     click.echo(
         f"""Open    {address}/login#{token}
 
-This token is shown once. A first decision, from bash or zsh:
+This token is shown once. A first decision, from bash or zsh (after an installation, the first
+study takes up to a minute, because it is compiled for this machine):
 
   export PM_TOKEN={token}
   curl {auth} {address}/v1/studies -d {game}

@@ -48,7 +48,7 @@ def tokens() -> None:
 @click.option("--role", default="play", show_default=True, help="read, play or admin.")
 @click.option("--study", help="Only this study.")
 @click.option("--label", default="", help="What it is for.")
-@click.option("--expires", help="How long it counts: 12h, 90d; for ever unless given.")
+@click.option("--expires", help="How long it is valid: 12h, 90d; without an end unless given.")
 def create(address: str, role: str, study: str | None, label: str, expires: str | None) -> None:
     """Create a token, and print it, once."""
     given: dict[str, Any] = {"role": role, "label": label}
@@ -82,7 +82,7 @@ def state(own: dict[str, Any]) -> str:
     for name, word in (("revoked_at", "revoked"), ("expires_at", "until")):
         if own[name] is not None:
             return f"{word} {datetime.fromtimestamp(own[name], UTC):%Y-%m-%d %H:%M} UTC"
-    return "for ever"
+    return "never expires"
 
 
 def duration(text: str) -> timedelta:

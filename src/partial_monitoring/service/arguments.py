@@ -22,7 +22,7 @@ LONGEST_REASON = 1000
 def only(verb: str, given: Any, known: Sequence[str], required: Sequence[str] = ()) -> None:
     """Refuse arguments that a verb does not have, or that are missing."""
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{verb} must be given an object; got {brief(given)}.")
+        raise InvalidInput(f"{verb} must be an object; got {brief(given)}.")
     known_keys(verb, given, known, required)
 
 

@@ -8,9 +8,12 @@ from typing import Any
 from uuid import uuid4
 
 from partial_monitoring.learner.opening import compare, made, written
-from partial_monitoring.learner.remote.calls import TIMEOUT, Refused, Service
+from partial_monitoring.learner.remote.calls import Refused, Service
 from partial_monitoring.learner.spec import Spec
 from partial_monitoring.validation import brief
+
+TIMEOUT = 120.0
+"""Seconds that it may take to create a study: the service may have to compile for it first."""
 
 
 def opened(

@@ -104,7 +104,11 @@ class Service:
             found = self.tokens.known(text)
         if found is None:
             self.failures.take(client)
-            said = "the token is not valid." if text else "a token is needed: Bearer pm_..."
+            said = (
+                "the token is not valid."
+                if text
+                else "a token is needed: Authorization: Bearer pm_..."
+            )
             raise Problem(401, said, WWW_Authenticate="Bearer")
         return found
 

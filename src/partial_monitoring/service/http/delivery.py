@@ -75,7 +75,8 @@ class Delivery:
 
     def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
         self.deliver(answers)
-        self._batched(len(answers))
+        if answers:
+            self._batched(len(answers))
 
     def deliver(self, answers: Iterable[tuple[Any, Any, BaseException | None]]) -> None:
         """Let the loop hand over answers: futures, results and errors; from another thread."""

@@ -132,7 +132,7 @@ def study_name(given: object) -> str:
     if not isinstance(given, str) or NAME.fullmatch(given) is None:
         raise Problem(
             422,
-            "name must be 1 to 64 letters, digits, dots, lines and underscores, the first one a "
+            "name must be 1 to 64 letters, digits, dots, hyphens and underscores, the first one a "
             f"letter or digit; got {brief(given)}.",
         )
     return given

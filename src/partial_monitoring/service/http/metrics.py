@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from partial_monitoring import __version__
 from partial_monitoring.errors import StorageError
+from partial_monitoring.service.study.hosted import ARCHIVED
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -119,6 +120,8 @@ class Metrics:
         for name, histogram in histograms.items():
             found[name] += histogram.lines(name)
         for study, hosted in sorted(self._engine.studies.items()):
+            if hosted.state == ARCHIVED:  # what is open there is open in its successor
+                continue
             for name, labels, value in of_study(hosted):
                 found[name].append(line(name, value, {"study": study, **labels}))
         parts = []

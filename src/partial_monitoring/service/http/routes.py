@@ -6,14 +6,14 @@ import re
 from typing import Any, Final
 
 from partial_monitoring.errors import brief, listed
-from partial_monitoring.service.arguments import LONGEST_KEY, key_of
+from partial_monitoring.service.arguments import LONGEST_KEY, key_of, only
 from partial_monitoring.service.http.answer import Answer, data
 from partial_monitoring.service.http.body import an_object, read, rows_of
 from partial_monitoring.service.http.call import Call, Handler, Route
-from partial_monitoring.service.http.limits import study_name
 from partial_monitoring.service.http.routes_admin import ADMIN
 from partial_monitoring.service.http.routes_read import READS, summary_of
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.study.hosted import SETTINGS
 
 STUDY: Final = "/v1/studies/{study}"
 PATCHED: Final = ("state", "settings", "reason")
@@ -83,7 +83,6 @@ async def edit(service: Any, call: Call) -> Answer:
 async def create(service: Any, call: Call) -> Answer:
     """Create a study, and compile what it needs."""
     found = await given(service, call)
-    study_name(found.get("name"))
 
     def created() -> Any:
         hosted = service.engine.create(found, call.actor)
@@ -103,14 +102,15 @@ async def patch(service: Any, call: Call) -> Answer:
     unknown = [name for name in found if name not in PATCHED]
     if unknown or not found:
         got = "nothing" if not found else listed(unknown)
-        raise Problem(422, f"the body must have state or settings, and a reason; got {got}.")
+        raise Problem(
+            422, f"the body must have state or settings, and may have a reason; got {got}."
+        )
     state = found.get("state")
     if state is not None and (not isinstance(state, str) or state not in STATES):
         raise Problem(422, f"state must be running or paused; got {brief(state)}.")
     if found.get("settings") is not None:
-        if not isinstance(found["settings"], dict):
-            raise Problem(422, f"settings must be an object; got {brief(found['settings'])}.")
-        await service.done(call, "settings", found["settings"])
+        only("settings", found["settings"], tuple(SETTINGS))
+        await service.done(call, "settings", found["settings"] | more)
     if state is not None:
         await service.done(call, STATES[state], more)
     hosted = service.engine.hosted(call.study)

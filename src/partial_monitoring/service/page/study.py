@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import exp
 from types import SimpleNamespace
 from typing import Any
 
@@ -219,7 +220,9 @@ def _e(log_e: float | None) -> str:
         return words.NONE
     if log_e > 13.8:
         return f"10^{log_e / 2.302585:.0f}"
-    return f"{2.718281828459045**log_e:,.3g}" if log_e > -6.9 else "< 0.001"
+    if log_e < -6.9:
+        return "< 0.001"
+    return f"{exp(log_e):,.0f}" if log_e > 4.6 else f"{exp(log_e):.3g}"
 
 
 def _last(own: SimpleNamespace, hosted: Any) -> None:

@@ -75,7 +75,12 @@ def game_from(given: Any) -> AnyGame:
     only("game", given, GAME)
     names = set(given)
     if names in ({"file"}, {"table"}):
-        return game_from_dict(given[names.pop()])
+        name = names.pop()
+        if not isinstance(given[name], Mapping):
+            raise InvalidInput(
+                f"{name} must be an object, the content of a game file; got {brief(given[name])}."
+            )
+        return game_from_dict(given[name])
     if {"named"} <= names <= {"named", "options"}:
         options = given.get("options") or {}
         if not isinstance(options, Mapping) or not all(isinstance(key, str) for key in options):

@@ -29,12 +29,11 @@ def alarms(hosted: LearnerBase) -> dict[str, Any]:
         for each in own.evidence
     ]
     strongest = max((each["e"] for each in evidence), default=None)
-    words = "The model was not tested yet."
+    words = "The model has not been tested yet."
     if strongest is not None:
-        words = (
-            f"The model has been tested {own.checks:,} times; strongest evidence against it: "
-            f"e = {strongest:.2g}."
-        )
+        often = "once" if own.checks == 1 else f"{own.checks:,} times"
+        found_e = f"strongest evidence against it: e = {strongest:.2g}"
+        words = f"The model has been tested {often}; {found_e}."
     known = {"watched": True, "checks": own.checks, "upto": own.seq, "sentence": words}
     found = {"alarms": own.alarms[::-1], "active": own.active, "evidence": evidence}
     return plain_row(known | found)
