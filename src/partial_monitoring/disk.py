@@ -53,6 +53,28 @@ def write_parts(path: str | Path, parts: Iterable[bytes | memoryview]) -> None:
         _replace(Path(os.path.realpath(given)), parts)
 
 
+def append_lines(path: Path, data: bytes) -> None:
+    """Add lines to the end of a file, which may end with half a line of a process that died."""
+    with path.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            data = data if file.read(1) == b"\n" else b"\n" + data
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """In which nobody else is alone with a file, which is created and stays empty."""
+    with path.open("ab") as file:
+        with suppress(ImportError):  # Windows: one process may use it
+            from fcntl import LOCK_EX, flock
+
+            flock(file, LOCK_EX)
+        yield
+
+
 def make_folder(path: str | Path) -> Path:
     """Return the path of a folder, which is created with its parents if it does not exist."""
     folder = file_path(path)

@@ -67,7 +67,7 @@ def serve(
         from partial_monitoring.service.process import log_to_stderr
     except ModuleNotFoundError as error:
         raise InvalidInput(
-            f"pm serve needs {error.name}: pip install 'partial-monitoring[serve]'."
+            f"pm serve needs {error.name}; in a clone, install it with pip install '.[serve]'."
         ) from None
     log_to_stderr()
     options = server.Options(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,7 +111,7 @@ class Decision:
     estimate: Array | None
     labels: Sequence[str]
     place: int
-    index: Array | None
+    index: Array | None = field(default_factory=lambda: None)  # not of the class: see ``later``
     context: Any = None
     decided_by: str | None = None
     units: Units = USUAL

@@ -7,16 +7,15 @@ share a file, or by one that dies after sending and before it takes the rows out
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from partial_monitoring.disk import reporting, sync_folder, write_bytes
+from partial_monitoring.disk import alone_with, append_lines, reporting, sync_folder, write_bytes
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.validation import brief, file_path
 
@@ -121,12 +120,7 @@ class InFile:
         with reporting(self._path, "written"), self._alone():
             if self._size() + len(data) > LARGEST:
                 raise StorageError(f"{self._path} has {LARGEST:,} bytes already; nothing is kept.")
-            with self._path.open("ab") as file:
-                if file.tell() and not self._ends_with_line():
-                    file.write(b"\n")  # a crash has left half a line, which is skipped
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            append_lines(self._path, data)
 
     def first(self, most: int) -> list[Row]:
         """Return the oldest rows; lines that are none are left out."""
@@ -166,20 +160,9 @@ class InFile:
     def reopen(self) -> None:
         """Go on: what is locked is a file."""
 
-    def _ends_with_line(self) -> bool:
-        with self._path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) == b"\n"
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> AbstractContextManager[None]:
         """In which no other process, and no other thread, uses the file."""
-        with self._lock_path.open("ab") as file:
-            with suppress(ImportError):  # Windows: one process may use it
-                from fcntl import LOCK_EX, flock
-
-                flock(file, LOCK_EX)
-            yield
+        return alone_with(self._lock_path)
 
 
 def _row(line: bytes) -> Row | None:

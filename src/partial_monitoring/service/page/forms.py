@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from partial_monitoring import games
+from partial_monitoring.disk import write_text
 from partial_monitoring.errors import InvalidInput, PartialMonitoringError
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.model.tables import from_csv
@@ -203,7 +204,7 @@ def _csv_game(text: str) -> dict[str, Any]:
     """Return the content of the game file of a table in CSV."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
         try:
             return game_to_dict(from_csv(path))
         except PartialMonitoringError as error:
