@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.storage.opened import database_at
 
 PRICING = {"named": "dynamic_pricing"}
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Engine]:
+    """Serve a file with a study of prices."""
+    database = database_at(f"sqlite:///{folder}/shop.db")
+    engine = Engine(database)
+    engine.create({"name": "pricing", "game": PRICING, "seed": 3})
+    yield engine
+    engine.close()
+    database.close()
 
 
 def do(engine: Engine, verb: str, study: str = "pricing", /, **arguments: Any) -> Any:

@@ -11,18 +11,13 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.learner.session import snapshot
 from partial_monitoring.service.engine.engine import Engine
-from partial_monitoring.storage.opened import database_at
-from tests.service.engines import PRICING, asked, do, refused, seen, told
+from tests.service.engines import asked, do, refused, running, seen, told
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    database = database_at(f"sqlite:///{tmp_path}/shop.db")
-    engine = Engine(database)
-    engine.create({"name": "pricing", "game": PRICING, "seed": 3})
-    yield engine
-    engine.close()
-    database.close()
+    with running(tmp_path) as own:
+        yield own
 
 
 def test_decisions_are_those_of_a_learner(engine: Engine) -> None:

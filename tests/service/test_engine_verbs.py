@@ -10,20 +10,15 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.service.engine.engine import Engine
-from partial_monitoring.storage.opened import database_at
-from tests.service.engines import PRICING, asked, do, refused, seen, told
+from tests.service.engines import PRICING, asked, do, refused, running, seen, told
 
 APPLES = {"named": "apple_tasting"}
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    database = database_at(f"sqlite:///{tmp_path}/shop.db")
-    engine = Engine(database)
-    engine.create({"name": "pricing", "game": PRICING, "seed": 3})
-    yield engine
-    engine.close()
-    database.close()
+    with running(tmp_path) as own:
+        yield own
 
 
 def played(engine: Engine, count: int) -> list[Any]:

@@ -214,7 +214,8 @@ def test_off_policy_values_are_those_of_the_library(address: str) -> None:
     assert views.off_policy(learner, policy="random")["values"][0]["possible"]
     with pytest.raises(InvalidInput, match="policy"):
         views.off_policy(learner, policy="nobody")
-    assert "action" in views.off_policy(learner, action="eat")["why"]
+    with pytest.raises(InvalidInput, match="no action named 'eat'"):
+        views.off_policy(learner, action="eat")
 
 
 def test_a_long_log_is_evaluated_from_its_end(

@@ -42,6 +42,9 @@ def off_policy(
         raise InvalidInput("policy must be left out if an action is given.")
     target: Any = action if policy is None else policies.make(policy)
     own = taken(hosted)
+    traits = own.spec.game.traits
+    if action is not None and traits.listed and not traits.contexts:
+        own.spec.game.action_index(action)  # refuses what is none
     name, seq = ("off-policy", action, policy, *sorted(options.items())), own.session.seq
     return remembered(hosted, name, seq, lambda: _estimated(hosted, own, target, options))
 
