@@ -11,13 +11,13 @@ import pytest
 from partial_monitoring.errors import StorageError
 from partial_monitoring.service.http.tokens import (
     SOONEST,
-    InMemory,
     Tokens,
     check_form,
     form_token,
     text_of,
 )
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.storage.tokens import TokenRow
 
 
 class Clock:
@@ -30,6 +30,23 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+class InMemory:
+    """A table that lasts as long as the process."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, TokenRow] = {}
+
+    def create(self, token: TokenRow) -> None:
+        self._rows[token.id] = token
+
+    def list(self) -> list[TokenRow]:
+        return list(self._rows.values())
+
+    def revoke(self, name: str, at: float) -> bool:
+        self._rows[name] = self._rows[name]._replace(revoked_at=at)
+        return True
 
 
 @pytest.fixture

@@ -106,11 +106,11 @@ class Local:
     """The tokens of a database that no service has open."""
 
     def __init__(self, address: str) -> None:
-        from partial_monitoring.service.http.tokens import Tokens, table_of
+        from partial_monitoring.service.http.tokens import Tokens
         from partial_monitoring.storage.opened import database_at
 
         self._database = database_at(address)
-        self._tokens = Tokens(table_of(self._database), watch=False)
+        self._tokens = Tokens(self._database.tokens, watch=False)
 
     def create(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return a new token, with its text."""

@@ -16,7 +16,7 @@ from partial_monitoring.errors import InvalidInput, StorageError, brief
 from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.http.app import Application, application
 from partial_monitoring.service.http.limits import LOOPBACK, Hosts, Limits
-from partial_monitoring.service.http.tokens import Tokens, table_of
+from partial_monitoring.service.http.tokens import Tokens
 from partial_monitoring.service.page.mounted import page_of
 from partial_monitoring.service.problems import log
 from partial_monitoring.service.process import Server, configured
@@ -84,7 +84,7 @@ class Serving:
         with _undone(self.database.close) as keep:
             self._socket = bound(options.host, options.port)
             keep(self._socket.close)
-            self.tokens = Tokens(table_of(self.database))
+            self.tokens = Tokens(self.database.tokens)
             keep(self.tokens.close)
             self.first = self._first_token()
             self.engine = Engine(self.database)

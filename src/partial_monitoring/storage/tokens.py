@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.storage.handle import Handle, Row
 from partial_monitoring.validation import brief
 
 ROLES = ("read", "play", "admin")
+"""What a token may do; each includes those before it."""
 
 HASH = 32
 """Bytes of a SHA-256."""
 
 
-class AnyToken(Protocol):
-    """What is stored of a token; times are in seconds since 1970."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def hash(self) -> bytes:
-        """SHA-256 of the token."""
-
-    @property
-    def role(self) -> str: ...
-    @property
-    def study(self) -> str | None:
-        """The name of the only study that it is for."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def created_at(self) -> float: ...
-    @property
-    def expires_at(self) -> float | None: ...
-    @property
-    def revoked_at(self) -> float | None: ...
-
-
 class TokenRow(NamedTuple):
-    """A row of ``pm_token``."""
+    """What is stored of a token; times are in seconds since 1970."""
 
     id: str
     hash: bytes
+    """SHA-256 of its secret."""
     role: str
     study: str | None
+    """The name of the only study that it is for."""
     label: str
     created_at: float
-    expires_at: float | None
-    revoked_at: float | None
+    expires_at: float | None = None
+    revoked_at: float | None = None
 
 
 class Tokens:
@@ -64,7 +42,7 @@ class Tokens:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
-    def create(self, token: AnyToken) -> None:
+    def create(self, token: TokenRow) -> None:
         """Add one."""
         if not isinstance(token.hash, bytes) or len(token.hash) != HASH:
             raise InvalidInput("hash must be the SHA-256 of a token.")

@@ -12,7 +12,6 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Event, Lock, Thread
 from time import monotonic, time
@@ -21,9 +20,7 @@ from typing import Any, Final, Protocol
 from partial_monitoring.errors import PartialMonitoringError, brief
 from partial_monitoring.service.http.limits import study_name
 from partial_monitoring.service.problems import Problem
-
-ROLES: Final = ("read", "play", "admin")
-"""What a token may do; each includes those before it."""
+from partial_monitoring.storage.tokens import ROLES, TokenRow
 
 RANK: Final = {role: rank for rank, role in enumerate(ROLES)}
 
@@ -44,18 +41,10 @@ COOKIE: Final = "pm_token"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A row of the table, without the secret."""
+class Token(TokenRow):
+    """A row of the table, and what it allows."""
 
-    id: str
-    hash: bytes
-    role: str
-    study: str | None
-    label: str
-    created_at: float
-    expires_at: float | None = None
-    revoked_at: float | None = None
+    __slots__ = ()
 
     def public(self) -> dict[str, Any]:
         """Return what may be shown of it."""
@@ -73,59 +62,16 @@ class Token:
 
 
 class Table(Protocol):
-    """The tokens of a database."""
+    """Where tokens are stored, as those of a database are."""
 
-    def create(self, token: Token) -> None:
+    def create(self, token: TokenRow) -> None:
         """Add a row."""
 
-    def list(self) -> list[Token]:
+    def list(self) -> list[TokenRow]:
         """Return all rows."""
 
-    def revoke(self, name: str, at: float) -> None:
+    def revoke(self, name: str, at: float) -> bool:
         """Say that a token counts no longer."""
-
-
-class InMemory:
-    """A table that lasts as long as the process."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, Token] = {}
-
-    def create(self, token: Token) -> None:
-        """Add a row."""
-        self._rows[token.id] = token
-
-    def list(self) -> list[Token]:
-        """Return all rows."""
-        return list(self._rows.values())
-
-    def revoke(self, name: str, at: float) -> None:
-        """Say that a token counts no longer."""
-        self._rows[name] = replace(self._rows[name], revoked_at=at)
-
-
-class OfDatabase:
-    """The table of a database."""
-
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
-
-    def create(self, token: Token) -> None:
-        """Add a row."""
-        self._rows.create(token)
-
-    def list(self) -> list[Token]:
-        """Return all rows."""
-        return [Token(*row) for row in self._rows.list()]
-
-    def revoke(self, name: str, at: float) -> None:
-        """Say that a token counts no longer."""
-        self._rows.revoke(name, at)
-
-
-def table_of(database: Any) -> Table:
-    """Return the tokens of a database."""
-    return OfDatabase(database.tokens)
 
 
 class Tokens:
@@ -217,7 +163,7 @@ class Tokens:
     def refresh(self) -> None:
         """Read all tokens."""
         with self._lock:
-            rows = {own.id: own for own in self._table.list()}
+            rows = {row.id: Token._make(row) for row in self._table.list()}
             if rows != self._now[0]:
                 self._now = rows, {}
             self._read_at = monotonic()
