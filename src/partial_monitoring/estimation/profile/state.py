@@ -89,9 +89,8 @@ class ProfileState:
         if self.model.withholds and (self.model.positions[own, action] < 0).any():
             whole: Any = self.model.game
             whole.check_offered(own, action)
-        known, table = self.known(), self.model.table
-        stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
-        compiled.index.update_each(table, known, own, action, observation, stale, room)
+        known = self.known()
+        self._learn(known, self.model.table, own, action, observation, np.zeros(len(own), bool))
         return self.with_known(known)
 
     def after_often(
@@ -123,41 +122,34 @@ class ProfileState:
         Signals are counted in fractions, as often as they come at the maximum of the likelihood,
         which stays where it is.
         """
-        signals, n = self.model.signals, len(self.round)
-        z = int(self.model.contexts(context, n)[0])
-        known, often, chances = self.known(), pending.often.sum(axis=1), self._chances
-        for place, own in zip(
-            self.model.positions[z, pending.action], pending.often.T, strict=True
-        ):
-            shown = slice(*signals.first[place : place + 2])
-            known.counts[:, shown] += own[:, None] * chances[:, shown]
-            known.plays[:, place] += own * (shown.start < shown.stop)
-        known.seen[:, z] += often
-        known.round[:] += often
-        self._refresh(known, self.model.table, often > 0)
+        model, z = self.model, int(self.model.contexts(context, len(self.round))[0])
+        known = self.known()
+        own = self._along, z, pending.action, pending.often
+        room = scratch(model.table, known)
+        compiled.live_index.expect_each(tuple(model.table), tuple(known), *own, tuple(room))
         return self.with_known(known._replace(x=self.coordinates, means=self.means))
 
     @cached_property
-    def _chances(self) -> Array:
-        """How likely each signal is at the maximum of the likelihood, shape (n, R)."""
-        signals, x = self.model.signals, self.coordinates
-        along = np.concatenate([x, x @ signals.extra.T], axis=1)
-        return np.asarray(signals.base + signals.sign * along[:, signals.direction])
+    def _along(self) -> Array:
+        """How far the maximum of the likelihood lies along all directions, shape (n, e)."""
+        x, extra = self.coordinates, self.model.signals.extra
+        return np.concatenate([x, x @ extra.T], axis=1) if len(extra) else x
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
         known, table = self.known(), self.model.table
         if rivals is not None:
             table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
-        self._refresh(known, table, stale)
+        n = len(stale)
+        none = np.zeros(n, dtype=np.int64), np.full(n, -1), np.zeros((n, 0))
+        self._learn(known, table, *none, stale)
         return self.with_known(known)
 
     @staticmethod
-    def _refresh(known: Known, table: Table, stale: NDArray[np.bool_]) -> None:
-        """Bring some replicates (n,) of arrays up to date."""
-        n, room = len(stale), scratch(table, known)
-        none = np.full(n, -1), np.zeros((n, 0))
-        compiled.index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
+    def _learn(known: Known, table: Table, *given: Any) -> None:
+        """Learn from observations, and bring stale replicates of arrays up to date."""
+        room = tuple(scratch(table, known))
+        compiled.live_index.update_each(tuple(table), tuple(known), *given, room)
 
     def known(self) -> Known:
         """Return copies of the arrays, as compiled functions take them."""
