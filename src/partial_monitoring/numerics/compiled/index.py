@@ -61,12 +61,16 @@ def decide(rule, positions, pareto, means, worth, t, costs, saved):
 
 
 @compiled(allocates=False)
-def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved):
-    """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,)."""
+def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved, mu):
+    """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,).
+
+    mu (n, k), where nothing is likely yet, gets the distributions that are all on these actions.
+    """
     for i in range(len(action)):
         action[i] = decide(
             rule, positions[context[i]], pareto, means[i], worth[i], t[i], costs[i], saved[i]
         )
+        mu[i, action[i]] = 1.0
 
 
 @compiled(allocates=False)
