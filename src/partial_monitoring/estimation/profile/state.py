@@ -27,7 +27,7 @@ from partial_monitoring.validation import Array, Indices
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
 
-MOST_KEPT = 64
+MOST_KEPT = 16
 """Number of threads, and of sizes of games, whose room is kept."""
 
 NEWTON_STEPS = 4
