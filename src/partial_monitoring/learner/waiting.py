@@ -154,7 +154,7 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         Listed contexts come first, in the order of the game.
         """
         if len(self._contexts) == 1:
-            return [own.pending() for own in self._contexts.values()]
+            return [own.pending() for own in self._contexts.all()]
         listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
         listed.sort(key=lambda own: own.number)
         keys = [key for key in self._contexts if isinstance(key, Unlisted)]

@@ -45,10 +45,10 @@ class ProfileState:
     """How often each context came, shape (n, contexts)."""
     plays: Indices
     """How often each action was observed, those that show nothing excepted, shape (n, K)."""
+    fresh: Indices
+    """The plays when what follows from the counts was computed, shape (n, K)."""
     counts: Array
     """How often each signal was seen, with the pseudo-counts of the prior, shape (n, R)."""
-    fresh: Indices
-    """The plays when the following was computed, shape (n, K)."""
     coordinates: Array
     """x_hat, the maximum of the likelihood, shape (n, r)."""
     ties: Array
@@ -68,8 +68,8 @@ class ProfileState:
             np.ones(n, dtype=np.int64),
             np.zeros((n, len(model.games)), dtype=np.int64),
             np.zeros((n, actions), dtype=np.int64),
-            np.tile(prior, (n, 1)),
             np.zeros((n, actions), dtype=np.int64),
+            np.tile(prior, (n, 1)),
             np.zeros((n, r)),
             np.zeros((n, actions, r)),
             np.zeros((n, actions)),
@@ -124,14 +124,13 @@ class ProfileState:
         Signals are counted in fractions, as often as they come at the maximum of the likelihood,
         which stays where it is.
         """
-        model, x, extra = self.model, self.coordinates, self.model.signals.extra
-        along = np.concatenate([x, x @ extra.T], axis=1) if len(extra) else x
-        z = int(model.contexts(context, len(x))[0])
-        table, known = model.table, self._copies()
-        own = tuple(table), known, along, z, *pending, tuple(scratch(table))
-        compiled.live_index.expect_each(*own)
-        t, seen, plays, fresh, counts, _, ties, _, worth = known
-        return type(self)(model, t, seen, plays, counts, fresh, x, ties, self.means, worth)
+        model, table, x = self.model, self.model.table, self.coordinates
+        along = np.concatenate([x, x @ table.extra.T], axis=1) if len(table.extra) else x
+        z, known = int(model.contexts(context, len(x))[0]), self._copies()
+        own = known, along, z, *pending, tuple(scratch(table))
+        compiled.live_index.expect_each(tuple(table), *own)
+        *counted, _, ties, _, worth = known
+        return type(self)(model, *counted, x, ties, self.means, worth)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
@@ -145,15 +144,14 @@ class ProfileState:
         """Return the state after contexts, actions, observations, and which are stale anyway."""
         known = self._copies()
         compiled.live_index.update_each(tuple(table), known, *given, tuple(scratch(table)))
-        t, seen, plays, fresh, counts, x, ties, means, worth = known
-        return type(self)(self.model, t, seen, plays, counts, fresh, x, ties, means, worth)
+        return type(self)(self.model, *known)
 
     def known(self) -> Known:
         """Return copies of the arrays, as compiled functions take them."""
         return compiled.profile.Known(*self._copies())
 
     def _copies(self) -> tuple[Any, ...]:
-        """Return copies of the arrays, in the order of ``Known``."""
+        """Return copies of the arrays, in the order of the fields here and of ``Known``."""
         return (
             self.round.copy(),
             self.seen.copy(),
