@@ -129,8 +129,8 @@ class ProfileState:
         z, known = int(model.contexts(context, len(x))[0]), self._copies()
         own = known, along, z, *pending, tuple(scratch(table))
         compiled.live_index.expect_each(tuple(table), *own)
-        *counted, _, ties, _, worth = known
-        return type(self)(model, *counted, x, ties, self.means, worth)
+        t, seen, plays, fresh, counts, _, ties, _, worth = known
+        return type(self)(model, t, seen, plays, fresh, counts, x, ties, self.means, worth)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
