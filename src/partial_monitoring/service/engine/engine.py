@@ -9,7 +9,7 @@ from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any
 
-from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.errors import unknown_name
 from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
@@ -339,7 +339,7 @@ class Engine:
         for hosted in list(self._studies.values()):
             try:
                 hosted.stop()
-                hosted.kept()
+                hosted.kept(anyway=True)
             except Exception:
                 log.exception("no snapshot of study %r", hosted.name)
         collector.release()

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
 
+from partial_monitoring.service.engine.committer import Committer
 from partial_monitoring.service.problems import Problem, later
+from partial_monitoring.service.study.hosted import Hosted
 
 LONG = 6
 """How many times longer some requests wait."""
@@ -55,11 +58,12 @@ class Delivery:
         self._patient: WeakSet[asyncio.Future[Any]] = WeakSet()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pm reading")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._gathered: dict[Any, list[Any]] = {}
+        self._thread = 0
+        self._gathered: dict[Committer, list[Hosted]] = {}
 
     def begin(self, engine: Any) -> None:
         """Answer in the loop that runs, also what the engine has stored."""
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), get_ident()
         self._loop.call_later(TICK, self._sweep)
         engine.new_future, engine.deliver, engine.rouse = self.new, self._stored, self._rouse
 
@@ -78,7 +82,7 @@ class Delivery:
         self._patient.add(answer)
         return answer
 
-    def _rouse(self, committer: Any, hosted: Any) -> None:
+    def _rouse(self, committer: Committer, hosted: Hosted) -> None:
         """Let requests that arrive together be run together, when all of them have arrived."""
         if not self._is_here:
             committer.wake(hosted)
@@ -102,7 +106,7 @@ class Delivery:
     @property
     def _is_here(self) -> bool:
         """Whether this is the thread of the loop."""
-        return asyncio._get_running_loop() is self._loop
+        return get_ident() == self._thread
 
     def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
         self.deliver(answers)

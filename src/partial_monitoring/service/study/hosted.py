@@ -172,10 +172,10 @@ class Hosted(Learner):
         session = self._session
         return session.seq - self._kept >= max(snapshots.EVERY, len(session.open))
 
-    def kept(self) -> None:
-        """Keep a snapshot if there are events since the last one."""
+    def kept(self, *, anyway: bool = False) -> None:
+        """Keep a snapshot if it is due, or ``anyway``."""
         session = self._session
-        if session.seq > self._kept:
+        if self.is_due or (anyway and session.seq > self._kept):
             before = session._replace(seq=session.seq - snapshots.EVERY)
             self._kept = session.seq
             snapshots.keep(self._spec, before, session, self.study)
