@@ -176,6 +176,17 @@ def test_decisions_are_found_by_when_they_were_asked_for(engine: Engine) -> None
         assert [row["id"] for row in rows] == [own["id"] for own in made[first:end]]
 
 
+def test_late_answers_are_found(engine: Engine) -> None:
+    engine.create({"name": "timed", "game": PRICING, "window": {"rounds": 2}})
+    made = do(engine, "ask", "timed", count=8)["decisions"]
+    answer = {"decision": made[3]["id"], "observation": seen(made[3])}
+    assert do(engine, "tell", "timed", **answer)["answers"][0]["result"] == "late"
+    rows = listed(engine, 3, "timed", state="late")
+    assert [(row["id"], row["late"]) for row in rows] == [(made[3]["id"], seen(made[3]))]
+    lapsed = listed(engine, 3, "timed", state="lapsed")
+    assert [row["number"] for row in lapsed] == [0, 1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize(
     ("sought", "said"),
     [

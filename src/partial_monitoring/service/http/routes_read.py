@@ -16,6 +16,7 @@ from partial_monitoring.service.http.call import (
     Reader,
     Route,
     a_flag,
+    a_time,
     a_whole,
     a_word,
     one_of,
@@ -31,6 +32,12 @@ FORMATS: Final = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+
+SOUGHT: Final[dict[str, Reader]] = {
+    **{"before": a_whole(2**62), "open": a_flag, "action": a_word, "since": a_time},
+    **{"until": a_time, "state": one_of("open", "answered", "late", "lapsed", "cancelled")},
+}
+"""Which decisions are listed."""
 
 PAGE: Final[dict[str, Reader]] = {"after": a_whole(2**62), "limit": a_whole(MOST, 1)}
 
@@ -174,7 +181,7 @@ READS: Final[tuple[Route, ...]] = (
         f"{STUDY}/decisions",
         "read",
         "decisions",
-        of_study("decisions", {**PAGE, "open": a_flag}),
+        of_study("decisions", {**PAGE, **SOUGHT}),
     ),
     Route("GET", f"{STUDY}/decisions/{{decision}}", "read", "decision", of_study("decision", {})),
     Route("GET", f"{STUDY}/decisions/{{decision}}/why", "read", "why", of_study("why", {})),

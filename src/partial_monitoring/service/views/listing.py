@@ -26,7 +26,7 @@ from partial_monitoring.validation import brief, one_of, real_number, whole_numb
 PIECE = 5000
 """How many numbers of decisions are searched at once."""
 
-MOST_READ = 50_000
+MOST_READ = 100_000
 """Number of decisions after which a page ends that has found few."""
 
 STATES = {
