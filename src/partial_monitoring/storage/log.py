@@ -22,6 +22,10 @@ _BOTH = ", ".join(f"{own}.{name}" for own in "ab" for name in EventRow._fields)
 class DamagedEvent(StorageError):
     """An event that is stored cannot be read; others can."""
 
+    def __init__(self, where: str, row: EventRow) -> None:
+        super().__init__(f"{where}: event {row.seq} is damaged; its body is {brief(row.body)}.")
+        self.said = f"event {row.seq} is damaged."
+
 
 class DecisionRow(NamedTuple):
     """A decision, when it was made and when it was closed, in seconds since 1970."""
@@ -208,6 +212,4 @@ class Log(Turns):
         try:
             return event_of(row, at=at)
         except (ValueError, TypeError, RecursionError):
-            raise DamagedEvent(
-                f"{self._where}: event {row.seq} is damaged; its body is {brief(row.body)}."
-            ) from None
+            raise DamagedEvent(self._where, row) from None

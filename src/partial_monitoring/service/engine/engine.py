@@ -170,7 +170,6 @@ class Engine:
                 if following is None or following is hosted:
                     if self.database._known.get(hosted.name) is hosted.study:
                         del self.database._known[hosted.name]
-                    self._studies.pop(hosted.name, None)
                     following = self._loaded(hosted.name)
                 self._hand_over(hosted, following, requests)
         except Exception as error:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 import partial_monitoring
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.learner import Learner
@@ -190,8 +190,9 @@ def quarantined(spec: Spec, study: Study, error: BaseException) -> Exception:
             session = steps.advance(spec, session, steps.event_step(spec, session, event))
     except Exception as found:
         error = found
+    why = error.said if isinstance(error, StorageError) else str(error)
     return later(
         f"study {study.name!r} cannot be used: its event {session.seq + 1} cannot be read "
-        f"({str(error).rstrip('.')}).",
+        f"({why.rstrip('.')}).",
         60,
     )

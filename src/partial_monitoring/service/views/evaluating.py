@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring import policies
-from partial_monitoring.errors import InvalidInput, PartialMonitoringError
+from partial_monitoring.errors import InvalidInput, PartialMonitoringError, StorageError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.amending import has_amendments
 from partial_monitoring.learner.base import LearnerBase
@@ -59,6 +59,8 @@ def _estimated(
     try:
         rows, notes = remembered(hosted, "logged", own.session.seq, lambda: _rows(own))
         found = estimated(rows, target, game=own.spec.game, **options)
+    except StorageError:
+        raise  # it may be over soon
     except PartialMonitoringError as error:
         return known | {"why": str(error), "decisions": 0}
     values = [row | {"possible": not row["why"]} for row in found.table()]
