@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
+from time import monotonic
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput
@@ -29,6 +30,12 @@ MOST_EVENTS = 1000
 
 MOST = max(1, (os.cpu_count() or 1) - 1)
 """Largest number of processes; other studies decide in threads."""
+
+LIMIT = 30.0
+"""Seconds after which a process that does not answer is ended, at least."""
+
+SLACK = 20.0
+"""How many times as long as its slowest answer so far a process may take beyond that."""
 
 PATIENCE = 2.0
 """Seconds that a process has to end by itself."""
@@ -52,6 +59,8 @@ class Apart:
         self._process: subprocess.Popen[str] | None = None
         self._ready = self._ended = False
         self._stored = self._seen = 0
+        self._slowest = 0.0
+        """Seconds of an answer."""
         with _lock:
             if _running < MOST:
                 _running += 1
@@ -77,7 +86,7 @@ class Apart:
                 self._end(self._process)
                 return
             self._said(self._spec.to_dict())
-            self._ready = True
+            self._slowest, self._ready = 0.0, True
         except Exception:
             if not self._ended:
                 log.exception("no process for a slow study")
@@ -129,16 +138,25 @@ class Apart:
         self._seen = self._stored
 
     def _said(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Write a line and read another one."""
+        """Write a line and read another one; a process that hangs is killed, which ends both."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(f"{json.dumps(message)}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        begun, limit = monotonic(), LIMIT + SLACK * self._slowest
+        killing = Timer(limit, process.kill)
+        killing.start()
+        try:
+            process.stdin.write(f"{json.dumps(message)}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            killing.cancel()
+        seconds = monotonic() - begun
         if not line:
-            raise OSError("the process has ended.")
+            late = f" because it did not answer within {limit:.3g} s" if seconds > limit else ""
+            raise OSError(f"the process has ended{late}.")
+        self._slowest = max(self._slowest, seconds)
         found: dict[str, Any] = json.loads(line)
         if "failed" in found:
             raise RuntimeError(found["failed"])
