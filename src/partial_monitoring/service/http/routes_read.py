@@ -162,11 +162,14 @@ async def _streamed(service: Any, first: bytes, rest: Iterator[bytes]) -> AsyncI
 
 async def off_policy(service: Any, call: Call) -> Answer:
     """Estimate what an action or a policy would have earned."""
-    query = call.query({"action": a_word, "policy": a_word})
-    if len(query) != 1:
+    query = call.query({"action": a_word, "policy": a_word, "events": a_whole(200_000, 1)})
+    if ("action" in query) == ("policy" in query):
         raise Problem(422, "the query must have either action or policy.")
     hosted = await service.study(call)
-    return data(await service.delivery.called(lambda: view("off_policy")(hosted, **query)))
+    found = await service.delivery.called(
+        lambda: view("off_policy")(hosted, **query), longer="events" in query
+    )
+    return data(found)
 
 
 def _read(name: str, **known: Reader) -> Route:
