@@ -7,6 +7,7 @@ from secrets import token_hex
 from time import monotonic
 
 from partial_monitoring.errors import InvalidInput, StorageError, visible
+from partial_monitoring.service.words import in_words
 
 log = logging.getLogger("partial_monitoring.service")
 
@@ -75,7 +76,7 @@ def problem_of(error: BaseException) -> Problem:
         case Problem():
             return error
         case InvalidInput():
-            return Problem(422, str(error))
+            return Problem(422, in_words(str(error)))
         case StorageError():
             _note(str(error))
             return later(next((KNOWN[own] for own in KNOWN if own in str(error)), error.said))

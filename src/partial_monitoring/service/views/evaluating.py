@@ -20,6 +20,7 @@ from partial_monitoring.service.views.elsewhere import elsewhere
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.views.reasons import session_before
 from partial_monitoring.service.views.taken import Taken, remembered, taken
+from partial_monitoring.service.words import in_words
 from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.database import Database
 from partial_monitoring.validation import whole_number
@@ -92,8 +93,10 @@ def _estimated(
     except StorageError:
         raise  # it may be over soon
     except PartialMonitoringError as error:
-        return known | {"why": str(error), "decisions": 0}
-    values = [row | {"possible": not row["why"]} for row in found.table()]
+        return known | {"why": in_words(str(error)), "decisions": 0}
+    values = [
+        row | {"possible": not row["why"], "why": in_words(row["why"])} for row in found.table()
+    ]
     known |= {"decisions": found.decisions, "method": found.method, "interval": found.interval}
     known |= {"level": found.level, "values": values, "notes": [*notes, *found.notes]}
     return plain_row(known)
