@@ -14,6 +14,8 @@ from partial_monitoring.service import problems
 from partial_monitoring.service.problems import problem_of
 from tests.service import page_site
 
+AWAY = "the database server (PostgreSQL) cannot be reached."
+
 SAID = "the database cannot be used now; the log of the service says why."
 
 
@@ -33,7 +35,10 @@ def test_a_problem_of_the_database_is_told_without_its_address(
     [
         ("/srv/shop.db: database or disk is full.", "the database's disk is full."),
         ("postgresql://10.1.1.1/x: No space left on device.", "the database's disk is full."),
-        ("postgresql://10.1.1.1/x: the connection was lost.", "the database cannot be reached."),
+        (
+            "postgresql://10.1.1.1/x: the connection was lost.",
+            AWAY,
+        ),
         ("/srv/shop.db: disk I/O error.", "the database's disk fails."),
     ],
 )

@@ -16,13 +16,19 @@ OFTEN = 10.0
 
 FULL = "the database's disk is full."
 
+AWAY = "the database server (PostgreSQL) cannot be reached."
+
 KNOWN = {
     "disk is full": FULL,
     "No space left": FULL,
     "disk I/O error": "the database's disk fails.",
-    "connection was lost": "the database cannot be reached.",
-    "connection failed": "the database cannot be reached.",
-    "connection to server": "the database cannot be reached.",
+    "connection was lost": AWAY,
+    "server closed the connection": AWAY,
+    "terminating connection due to admin": AWAY,
+    "terminating connection because of": AWAY,
+    "system is": AWAY,  # starting up, shutting down
+    "connection failed": AWAY,
+    "connection to server": AWAY,
 }
 """What callers are told of errors of a database, by what it says."""
 

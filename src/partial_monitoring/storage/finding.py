@@ -12,18 +12,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from partial_monitoring.storage.base import Event
-from partial_monitoring.storage.log import Log
+from partial_monitoring.storage.log import PAIRS, Log
 from partial_monitoring.storage.rows import EventRow, row_of
 
 Pair = tuple[EventRow, EventRow | None]
 """The rows in which a decision was made, and closed."""
 
 
+ABOUT = "c.study_id = a.study_id AND c.decision = a.decision AND c.slot IS NULL"
+"""What else concerns a decision."""
+
+UNANSWERED = '"unanswered"'
+
+
 class Wanted(NamedTuple):
     """Which decisions are looked for; more may be found, but all of these."""
 
-    closed: tuple[str, ...] = ()
-    """The kinds of events that have closed them, any if there are none; or it was amended."""
+    closed: str = ""
+    """The kind of the event that has closed them, any if it is empty; or it was amended."""
     unanswered: bool = False
     """Also those that were closed with the answer that stands for none."""
     late: bool = False
@@ -81,28 +87,17 @@ def found_pairs(
     log: Log, wanted: Wanted, first: int, end: int, limit: int, *, newest: bool = False
 ) -> list[Pair]:
     """Return the first decisions that are stored with numbers in a range; or the last ones."""
-    conditions, values = _conditions(log, wanted)
-    rest = "".join(f" AND {own}" for own in conditions)
-    sql = f"a.number >= ? AND a.number < ?{rest} ORDER BY a.number{' DESC' if newest else ''}"
-    return log.pairs(f"{sql} LIMIT ?", (first, end, *values, limit))
-
-
-def _conditions(log: Log, wanted: Wanted) -> tuple[list[str], list[str]]:
-    text = "CAST({}.body AS text)"
-    contains = "instr({}, ?) > 0" if log.dialect == "sqlite" else "strpos({}, ?) > 0"
-    conditions, values = list[str](), list[str]()
-    if wanted.label is not None:
-        conditions.append(contains.format(text.format("a")))
-        values.append(f'"label": {json.dumps(wanted.label)}')
-    if wanted.closed:
-        any_of = [f"b.kind IN ({', '.join('?' * len(wanted.closed))})"]
-        values += wanted.closed
-        if wanted.unanswered:
-            any_of.append(contains.format(text.format("b")))
-            values.append('"unanswered"')
-        if log.of_kind("amend", limit=1):
-            any_of.append(log.has("a", "amend"))
-        conditions.append(f"({' OR '.join(any_of)})")
-    if wanted.late:
-        conditions.append(log.has("a", "late"))
-    return conditions, values
+    lite, amended = log.dialect == "sqlite", bool(log.of_kind("amend", limit=1))
+    index = " INDEXED BY pm_event_about" if lite else ""
+    place = "instr" if lite else "strpos"
+    about = f"(SELECT 1 FROM pm_event c{index} WHERE {ABOUT} AND c.kind ="
+    mark = f" AND {place}(CAST(a.body AS text), ?) > 0" if wanted.label is not None else ""
+    none = f" OR {place}(CAST(b.body AS text), '{UNANSWERED}') > 0" if wanted.unanswered else ""
+    right = f" OR EXISTS {about} 'amend')" if amended else ""
+    closed = f" AND (b.kind = ?{none}{right})" if wanted.closed else ""
+    late = f" AND EXISTS {about} 'late')" if wanted.late else ""
+    order = "a.number DESC" if newest else "a.number"
+    sql = f"{PAIRS} AND a.number >= ? AND a.number < ?{mark}{closed}{late} ORDER BY {order} LIMIT ?"
+    values = [] if wanted.label is None else [f'"label": {json.dumps(wanted.label)}']
+    values += [wanted.closed] if wanted.closed else []
+    return log.pairs(sql, (first, end, *values, limit))

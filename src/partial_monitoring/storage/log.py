@@ -18,6 +18,12 @@ READ = 1000
 _SELECT = f"SELECT {COLUMNS} FROM pm_event WHERE study_id = ?"
 _BOTH = ", ".join(f"{own}.{name}" for own in "ab" for name in EventRow._fields)
 
+PAIRS = (
+    f"SELECT {_BOTH} FROM pm_event a LEFT JOIN pm_event b ON b.study_id = a.study_id "
+    f"AND b.decision = a.decision AND b.slot = 1 WHERE a.study_id = ?"
+)
+"""The rows in which decisions of a study were made (a), and closed (b)."""
+
 
 class DamagedEvent(StorageError):
     """An event that is stored cannot be read; others can."""
@@ -139,14 +145,6 @@ class Log(Turns):
         """What SQL it is read with."""
         return self._handle.dialect
 
-    def has(self, own: str, kind: str) -> str:
-        """Return the condition that there is an event of a kind about the decision of a row."""
-        return (
-            f"EXISTS (SELECT 1 FROM pm_event c{self._handle.indexed.format('pm_event_about')} "
-            f"WHERE c.study_id = {own}.study_id AND c.decision = {own}.decision "
-            f"AND c.slot IS NULL AND c.kind = '{kind}')"
-        )
-
     def of_kind(
         self, kind: str, after: int = 0, limit: int = READ, *, at: bool = False
     ) -> list[Event]:
@@ -176,14 +174,11 @@ class Log(Turns):
     ) -> list[tuple[EventRow, EventRow | None]]:
         """Return the rows in which the first decisions after one were made, and closed."""
         rest = " AND b.seq IS NULL" if open_only else ""
-        return self.pairs(f"a.number > ?{rest} ORDER BY a.number LIMIT ?", (after_number, limit))
+        sql = f"{PAIRS} AND a.number > ?{rest} ORDER BY a.number LIMIT ?"
+        return self.pairs(sql, (after_number, limit))
 
-    def pairs(self, where: str, values: Sequence[Any]) -> list[tuple[EventRow, EventRow | None]]:
-        """Return the rows in which decisions were made (``a``), and closed (``b``)."""
-        sql = (
-            f"SELECT {_BOTH} FROM pm_event a LEFT JOIN pm_event b ON b.study_id = a.study_id "
-            f"AND b.decision = a.decision AND b.slot = 1 WHERE a.study_id = ? AND {where}"
-        )
+    def pairs(self, sql: str, values: Sequence[Any]) -> list[tuple[EventRow, EventRow | None]]:
+        """Return the rows in which decisions were made and closed; ``sql`` begins with PAIRS."""
         width = len(EventRow._fields)
         rows = self._handle.rows(sql, (self._number, *values))
         found = ((EventRow._make(row[:width]), row[width:]) for row in rows)

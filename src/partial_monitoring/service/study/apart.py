@@ -76,11 +76,11 @@ class Apart:
     def _start(self) -> None:
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "partial_monitoring.service.study.worker"],
+                command("partial_monitoring.service.study.worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=environment(),
             )
             if self._ended:  # in the meantime
                 self._end(self._process)
@@ -183,3 +183,31 @@ class Apart:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def command(module: str) -> list[str]:
+    """Return what starts a process that runs a module."""
+    return [sys.executable, "-m", module]
+
+
+def environment() -> dict[str, str]:
+    """Return its environment, in which it finds what this process does."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def answered_apart(module: str, asked: Any, seconds: float) -> Any:
+    """Return what a process answers that runs a module, reads one object and writes another."""
+    try:
+        done = subprocess.run(
+            command(module),
+            input=json.dumps(asked),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env=environment(),
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)

@@ -39,10 +39,10 @@ STATES = {
 """The states that rows show, by what is looked for."""
 
 WANTED = {
-    "answered": Wanted(("tell",)),
+    "answered": Wanted("tell"),
     "late": Wanted(late=True),
-    "lapsed": Wanted(("lapse",), unanswered=True),
-    "cancelled": Wanted(("cancel",)),
+    "lapsed": Wanted("lapse", unanswered=True),
+    "cancelled": Wanted("cancel"),
 }
 
 
