@@ -23,6 +23,7 @@ from partial_monitoring.numerics.compiled.just_in_time import is_kept, notice
 from partial_monitoring.numerics.compiled.linear import update
 from partial_monitoring.parameter_sets import AllParameters, Box
 from partial_monitoring.policies import PARTS, POLICIES, make
+from partial_monitoring.simulation.delayed import Late
 from partial_monitoring.simulation.environment import Environment
 from partial_monitoring.simulation.play import cores, play, play_batched
 from partial_monitoring.simulation.truths import read_truth
@@ -59,11 +60,14 @@ def policies() -> Iterator[Any]:
 
 
 def both_ways(game: Any, policy: Any) -> None:
-    """Play a few rounds: as simulations do, and by the formulas that live decisions use."""
+    """Play a few rounds: as simulations do, and by the formulas that live decisions use.
+
+    Answers to those come late, so that open decisions are expected as well.
+    """
     numbers, marks = np.arange(SEEDS), np.array([ROUNDS])
     theta = read_truth("random", game, rows=True).draw(game, numbers)
-    for way in (play, play_batched):
-        way(game, policy, Environment(game, theta, numbers), marks)
+    play(game, policy, Environment(game, theta, numbers), marks)
+    play_batched(game, policy, Environment(game, theta, numbers), marks, late=Late(delay=1))
 
 
 def compile_for(number: int) -> int:

@@ -49,6 +49,10 @@ class PersistentMap(Mapping[K, V]):
     def __len__(self) -> int:
         return self._count
 
+    def all(self) -> list[V]:
+        """Return all values, without looking up their keys as ``values`` does."""
+        return [value for bucket in self._buckets.values() for value in bucket.values()]
+
     def with_item(self, key: K, value: V) -> PersistentMap[K, V]:
         """Return the mapping with one more item, or with another value of it."""
         place = hash(key) % BUCKETS

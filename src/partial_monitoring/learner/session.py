@@ -132,7 +132,7 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     context, played = step.context, np.array([step.context.outer(step.action)])
     options = context.options
     if step.probability is not None and spec.pending is not None:
-        options = {**options, **drawn_with(spec.policy, np.array([step.probability]))}
+        options = {**options, **drawn_with(spec.policy, [step.probability])}
     for vector, often, weight, of in step.shown:
         if of is None:
             seen = played, vector[None], often, weight
@@ -169,9 +169,10 @@ def noted(session: Session, step: Step, state: Any) -> Session:
         return activated(session, event)
     told, counts, due = session.told, session.counts, session.due
     if kind in CLOSING:
-        if event.get("due") and "held" not in waiting[event["decision"]].event:
+        ask, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
+        if event.get("due") and "held" not in ask:
             due = decision_number(event["decision"]) + 1
-        event, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
+        event = ask
     shown = step.shown
     for vector, often, _, of in shown:
         told += often

@@ -68,7 +68,7 @@ class Started(NamedTuple):
 
 
 class InContext(NamedTuple):
-    """How many decisions are open in one context, by action."""
+    """How many decisions are open in one context, by action as a policy numbers it."""
 
     context: Context
     actions: Mapping[int, int]
@@ -81,9 +81,8 @@ class InContext(NamedTuple):
 
     def pending(self) -> tuple[Any, Pending]:
         """Return them as a policy is handed them, with the context that it is handed."""
-        outer = {self.context.outer(a): count for a, count in self.actions.items()}
-        actions = sorted(outer)
-        count = np.array([[outer[a] for a in actions]], dtype=np.int64)
+        actions = sorted(self.actions)
+        count = np.array([[self.actions[a] for a in actions]], dtype=np.int64)
         return self.context.given, Pending(np.array(actions, dtype=np.int64), count)
 
 
@@ -154,7 +153,7 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         Listed contexts come first, in the order of the game.
         """
         if len(self._contexts) == 1:
-            return [own.pending() for own in self._contexts.values()]
+            return [own.pending() for own in self._contexts.all()]
         listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
         listed.sort(key=lambda own: own.number)
         keys = [key for key in self._contexts if isinstance(key, Unlisted)]
@@ -162,13 +161,13 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         return [own.pending() for own in (*listed, *(self._contexts[key] for key in keys))]
 
     def _counted(self, own: Waiting, step: int) -> PersistentMap[Key, InContext]:
-        key = own.key
+        key, action = own.key, own.context.outer(own.action)
         known: InContext | None = self._contexts.get(key)
         context, actions = (own.context, {}) if known is None else (known.context, known.actions)
-        count = actions.get(own.action, 0) + step
-        counts = {**actions, own.action: count}
+        count = actions.get(action, 0) + step
+        counts = {**actions, action: count}
         if not count:
-            del counts[own.action]
+            del counts[action]
             if not counts:
                 return self._contexts.without(key)
         return self._contexts.with_item(key, InContext(context, counts))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
@@ -262,9 +262,9 @@ def seen(context: Any) -> dict[str, Any]:
     return {} if context is None else {"context": context}
 
 
-def drawn_with(policy: Policy[Any], probability: Array) -> dict[str, Array]:
+def drawn_with(policy: Policy[Any], probability: ArrayLike) -> dict[str, Array]:
     """Return the probabilities (n,) of actions as options, for policies that weight by them."""
-    return {"probability": probability} if getattr(policy, "weighted", False) else {}
+    return {"probability": np.asarray(probability)} if getattr(policy, "weighted", False) else {}
 
 
 def probability_or_nan(probability: Array | None, n: int) -> Array:

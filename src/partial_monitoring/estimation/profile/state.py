@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,6 +27,9 @@ from partial_monitoring.validation import Array, Indices
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled.profile import Known, Scratch, Table
 
+MOST_KEPT = 16
+"""Number of threads, and of sizes of games, whose room is kept."""
+
 NEWTON_STEPS = 4
 """Of Newton's method towards the maximum of the likelihood, from close by."""
 
@@ -41,10 +45,10 @@ class ProfileState:
     """How often each context came, shape (n, contexts)."""
     plays: Indices
     """How often each action was observed, those that show nothing excepted, shape (n, K)."""
+    fresh: Indices
+    """The plays when what follows from the counts was computed, shape (n, K)."""
     counts: Array
     """How often each signal was seen, with the pseudo-counts of the prior, shape (n, R)."""
-    fresh: Indices
-    """The plays when the following was computed, shape (n, K)."""
     coordinates: Array
     """x_hat, the maximum of the likelihood, shape (n, r)."""
     ties: Array
@@ -64,8 +68,8 @@ class ProfileState:
             np.ones(n, dtype=np.int64),
             np.zeros((n, len(model.games)), dtype=np.int64),
             np.zeros((n, actions), dtype=np.int64),
-            np.tile(prior, (n, 1)),
             np.zeros((n, actions), dtype=np.int64),
+            np.tile(prior, (n, 1)),
             np.zeros((n, r)),
             np.zeros((n, actions, r)),
             np.zeros((n, actions)),
@@ -89,10 +93,7 @@ class ProfileState:
         if self.model.withholds and (self.model.positions[own, action] < 0).any():
             whole: Any = self.model.game
             whole.check_offered(own, action)
-        known, table = self.known(), self.model.table
-        stale, room = np.zeros(len(action), dtype=bool), scratch(table, known)
-        compiled.index.update_each(table, known, own, action, observation, stale, room)
-        return self.with_known(known)
+        return self._learned(self.model.table, own, action, observation, np.zeros(len(own), bool))
 
     def after_often(
         self, action: Indices, observation: Array, often: Indices, context: Indices | None = None
@@ -123,52 +124,45 @@ class ProfileState:
         Signals are counted in fractions, as often as they come at the maximum of the likelihood,
         which stays where it is.
         """
-        signals, n = self.model.signals, len(self.round)
-        z = int(self.model.contexts(context, n)[0])
-        known, often, chances = self.known(), pending.often.sum(axis=1), self._chances
-        for place, own in zip(
-            self.model.positions[z, pending.action], pending.often.T, strict=True
-        ):
-            shown = slice(*signals.first[place : place + 2])
-            known.counts[:, shown] += own[:, None] * chances[:, shown]
-            known.plays[:, place] += own * (shown.start < shown.stop)
-        known.seen[:, z] += often
-        known.round[:] += often
-        self._refresh(known, self.model.table, often > 0)
-        return self.with_known(known._replace(x=self.coordinates, means=self.means))
-
-    @cached_property
-    def _chances(self) -> Array:
-        """How likely each signal is at the maximum of the likelihood, shape (n, R)."""
-        signals, x = self.model.signals, self.coordinates
-        along = np.concatenate([x, x @ signals.extra.T], axis=1)
-        return np.asarray(signals.base + signals.sign * along[:, signals.direction])
+        model, table, x = self.model, self.model.table, self.coordinates
+        along = np.concatenate([x, x @ table.extra.T], axis=1) if len(table.extra) else x
+        z, known = int(model.contexts(context, len(x))[0]), self._copies()
+        own = known, along, z, *pending, tuple(scratch(table))
+        compiled.live_index.expect_each(tuple(table), *own)
+        t, seen, plays, fresh, counts, _, ties, _, worth = known
+        return type(self)(model, t, seen, plays, fresh, counts, x, ties, self.means, worth)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
-        known, table = self.known(), self.model.table
+        n, table = len(stale), self.model.table
         if rivals is not None:
             table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
-        self._refresh(known, table, stale)
-        return self.with_known(known)
+        nothing = np.zeros(n, dtype=np.int64), np.full(n, -1), np.zeros((n, 0))
+        return self._learned(table, *nothing, stale)
 
-    @staticmethod
-    def _refresh(known: Known, table: Table, stale: NDArray[np.bool_]) -> None:
-        """Bring some replicates (n,) of arrays up to date."""
-        n, room = len(stale), scratch(table, known)
-        none = np.full(n, -1), np.zeros((n, 0))
-        compiled.index.update_each(table, known, np.zeros(n, dtype=np.int64), *none, stale, room)
+    def _learned(self, table: Table, *given: Any) -> Self:
+        """Return the state after contexts, actions, observations, and which are stale anyway."""
+        known = self._copies()
+        compiled.live_index.update_each(tuple(table), known, *given, tuple(scratch(table)))
+        return type(self)(self.model, *known)
 
     def known(self) -> Known:
         """Return copies of the arrays, as compiled functions take them."""
-        arrays = self.round, self.seen, self.plays, self.fresh, self.counts
-        own = *arrays, self.coordinates, self.ties, self.means, self.worth
-        return compiled.profile.Known(*[values.copy() for values in own])
+        return compiled.profile.Known(*self._copies())
 
-    def with_known(self, known: Known) -> Self:
-        """Return the state whose arrays compiled functions have filled."""
-        t, seen, plays, fresh, counts, x, ties, means, worth = known
-        return type(self)(self.model, t, seen, plays, counts, fresh, x, ties, means, worth)
+    def _copies(self) -> tuple[Any, ...]:
+        """Return copies of the arrays, in the order of the fields here and of ``Known``."""
+        return (
+            self.round.copy(),
+            self.seen.copy(),
+            self.plays.copy(),
+            self.fresh.copy(),
+            self.counts.copy(),
+            self.coordinates.copy(),
+            self.ties.copy(),
+            self.means.copy(),
+            self.worth.copy(),
+        )
 
     def least_squares(self) -> Estimate:
         """Return the least-squares estimate from the same observations."""
@@ -228,18 +222,28 @@ class ProfileState:
         return Ellipsoid.around(known, schedule)
 
 
-def scratch(table: Table, known: Known, shown: int = 0) -> Scratch:
-    """Return room for the numbers of one replicate, and for as many as an action shows."""
-    (actions, r), s = known.ties.shape[1:], known.counts.shape[1]
+def scratch(table: Table, shown: int = 0) -> Scratch:
+    """Return room for the numbers of one replicate, and for as many as an action shows.
+
+    A thread is handed the same again: nothing is kept there from one call to the next.
+    """
+    sizes = *table.slopes.shape, len(table.base), len(table.extra), *table.positions.shape
+    return _scratch(get_ident(), *sizes, shown)
+
+
+@lru_cache(MOST_KEPT)
+def _scratch(
+    thread: int, actions: int, r: int, s: int, extra: int, contexts: int, k: int, shown: int
+) -> Scratch:
     return compiled.profile.Scratch(
         np.empty((3, s)),
-        np.empty((2, r + len(table.extra))),
+        np.empty((2, r + extra)),
         np.empty((5, r)),
         np.empty((2, r)),
         np.empty((3, r, r)),
         np.empty(actions, dtype=np.bool_),
-        np.empty(known.seen.shape[1]),
-        np.empty(table.positions.shape[1]),
-        np.empty(table.positions.shape[1]),
+        np.empty(contexts),
+        np.empty(k),
+        np.empty(k),
         np.empty(shown),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled.forgetting import scale
 from partial_monitoring.numerics.compiled.just_in_time import compiled
-from partial_monitoring.numerics.compiled.profile import Known, profile
+from partial_monitoring.numerics.compiled.profile import Known
 
 TIED = 1e-12
 """Indices that differ by this fraction of their size are tied; the first of their actions is
@@ -61,12 +61,16 @@ def decide(rule, positions, pareto, means, worth, t, costs, saved):
 
 
 @compiled(allocates=False)
-def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved):
-    """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,)."""
+def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved, mu):
+    """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,).
+
+    mu (n, k), where nothing is likely yet, gets the distributions that are all on these actions.
+    """
     for i in range(len(action)):
         action[i] = decide(
             rule, positions[context[i]], pareto, means[i], worth[i], t[i], costs[i], saved[i]
         )
+        mu[i, action[i]] = 1.0
 
 
 @compiled(allocates=False)
@@ -130,20 +134,3 @@ def take_in(table, own, t, z, action, observation):
     if len(own.seen) > 1:  # what serves the other contexts depends on how often they come
         stale = grows(t, table.growth) or stale
     return stale
-
-
-@compiled(allocates=False)
-def update_each(table, known, context, action, observation, stale, scratch):
-    """Learn from the observations (n, m) of actions (n,), -1 for none, in contexts (n,).
-
-    Estimates that are stale (n,) are brought up to date in any case. Both in one function: each
-    that calls ``profile`` takes seconds to compile.
-    """
-    for i in range(len(action)):
-        own, due = one(known, i), stale[i]
-        if action[i] >= 0:
-            t = known.round[i]
-            due = take_in(table, own, t, context[i], action[i], observation[i]) or due
-            known.round[i] = min(t + 1, table.memory)
-        if due:
-            profile(table, own, scratch)

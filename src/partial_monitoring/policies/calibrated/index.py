@@ -36,7 +36,7 @@ from partial_monitoring.estimation.state import Pending, some_action
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.numerics import compiled
 from partial_monitoring.policies.needs import Needs, refuse
-from partial_monitoring.policies.policy import Choices, point_mass
+from partial_monitoring.policies.policy import Choices
 from partial_monitoring.validation import Array, Indices, brief
 
 WEIGHT, ROUNDS, RATE = 0.03, 1000.0, 1.6
@@ -89,22 +89,14 @@ class AnticipatingIndex:
                 rivals, group = model.available(z, mask), slice(*model.groups[z : z + 2])
                 state = state.refreshed(own == z, rivals)
                 pareto[group] = rivals.pareto[group]
-        action, (costs, saved) = np.empty(n, dtype=np.int64), np.empty((2, n, model.game.k))
+        action, (costs, saved, mu) = np.zeros(n, dtype=np.int64), np.zeros((3, n, model.game.k))
+        rule, known = _rule(model.forgetting.half_life), (state.means, state.worth)
         compiled.index.decide_each(
-            _rule(model.forgetting.half_life),
-            positions,
-            pareto,
-            state.round,
-            own,
-            state.means,
-            state.worth,
-            action,
-            costs,
-            saved,
+            rule, positions, pareto, state.round, own, *known, action, costs, saved, mu
         )
         return Choices(
             action,
-            point_mass(action, model.game.k),
+            mu,
             lambda: model.unit * np.maximum(costs, 0.0),
             lambda: model.unit * saved,
             estimate=attribute(state, "estimate"),
@@ -189,7 +181,7 @@ class IndexProgram:
 
     def scratch(self) -> Any:
         """Return room for the numbers of one round of one replicate."""
-        return scratch(self.actions, self.known, self._shown)
+        return scratch(self.actions, self._shown)
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int

@@ -3,6 +3,10 @@
 A committer takes the studies that have requests waiting, makes their steps in the order of their
 arrival, stores all of them with one commit, and only then answers. A file of SQLite has one for all
 of its studies, and one for each study that is slow to decide; a study in PostgreSQL has its own.
+
+It has a thread, so that nobody waits for what takes long. Two threads of one interpreter take turns
+though, and every turn costs more than a small request: where studies are quick and the disk is, the
+thread that received the requests makes their steps itself.
 """
 
 from __future__ import annotations
@@ -10,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import Empty, SimpleQueue
-from threading import Thread
-from time import perf_counter
+from threading import Lock, Thread
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 from partial_monitoring.errors import StorageError
@@ -23,6 +27,12 @@ from partial_monitoring.storage.log import DamagedEvent
 
 MOST = 256
 """Largest number of requests that share a commit."""
+
+MOST_HERE = 64
+"""The same, in the thread that received them."""
+
+SLOW_DISK = 0.005
+"""Seconds of a commit for which a thread is needed, so that requests are received meanwhile."""
 
 Verb = Callable[[Draft, dict[str, Any], str], dict[str, Any]]
 
@@ -68,25 +78,50 @@ class Committer:
     ) -> None:
         self._engine, self._together = engine, together or nullcontext
         self.shared = together is not None
-        self.ready: SimpleQueue[Hosted | None] = SimpleQueue()
+        self._ready: SimpleQueue[Hosted | None] = SimpleQueue()
+        self._running = Lock()
+        self._seconds = 0.0
+        """Of a commit, as the last ones took."""
         self._thread = Thread(target=self._run, name=f"pm {name}", daemon=True)
         self._thread.start()
 
+    def wake(self, hosted: Hosted) -> None:
+        """Let the thread run the requests of a study."""
+        self._ready.put(hosted)
+
+    def run_here(self, chosen: list[Hosted]) -> None:
+        """Run the requests of some studies in this thread, if they are quick; else wake the other.
+
+        The other thread may be at work for others: nobody waits for it here.
+        """
+        quick = [own for own in chosen if own.is_quick and self._seconds < SLOW_DISK]
+        if not self.shared or not quick or not self._running.acquire(blocking=False):
+            quick = []
+        try:
+            for own in chosen:
+                if own not in quick:
+                    self.wake(own)
+            if quick:
+                self._safely(quick, MOST_HERE)
+        finally:
+            if quick:
+                self._running.release()
+
     def stop(self, patience: float) -> None:
         """End after all that is waiting."""
-        self.ready.put(None)
+        self._ready.put(None)
         self._thread.join(patience)
 
     def _run(self) -> None:
         while True:
-            found = self.ready.get()
+            found = self._ready.get()
             chosen, last = [], found is None
             if found is not None:
                 chosen.append(found)
             count = 0 if found is None else len(found.waiting)
             while not last and count < MOST:
                 try:
-                    found = self.ready.get_nowait()
+                    found = self._ready.get_nowait()
                 except Empty:
                     break
                 if found is None:
@@ -95,16 +130,21 @@ class Committer:
                     chosen.append(found)
                     count += len(found.waiting)
             if chosen:
-                try:
-                    self._batch(chosen)
-                except Exception:
-                    log.exception("a committer failed after a commit")
+                with self._running:
+                    self._safely(chosen, MOST)
             if last:
                 return
 
-    def _batch(self, chosen: list[Hosted]) -> None:
+    def _safely(self, chosen: list[Hosted], most: int) -> None:
+        """Run some of the requests of some studies, and go on whatever happens."""
+        try:
+            self._batch(chosen, most)
+        except Exception:
+            log.exception("a committer failed after a commit")
+
+    def _batch(self, chosen: list[Hosted], most: int) -> None:
         """Run some of the requests of some studies."""
-        left, taken = MOST, list[tuple[Hosted, list[Waiting]]]()
+        left, taken = most, list[tuple[Hosted, list[Waiting]]]()
         for hosted in chosen:
             found = self._taken(hosted, max(left, 1))
             left -= len(found)
@@ -131,6 +171,8 @@ class Committer:
             with self._together():
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
+                begun = perf_counter()
+            self._seconds += (perf_counter() - begun - self._seconds) / 8
         except Exception as error:  # nothing is stored, or nobody knows
             for hosted, _ in taken:
                 hosted.lost()
@@ -175,8 +217,10 @@ class Committer:
                     hosted.study.take_long()
                 with suppress(DamagedEvent):  # that is the concern of one of them
                     draft.look_up([key for own in requests for key in _keys(own.arguments)])
+                begun = thread_time()
                 for request in requests:
                     own.append(_answered(draft, request))
+                hosted.note_cost(thread_time() - begun, len(requests))
         except Archived:  # by another process, perhaps
             answers += _refused_all(self._engine.moved(hosted, requests), requests)
             return

@@ -9,7 +9,7 @@ from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any
 
-from partial_monitoring.errors import StorageError, unknown_name
+from partial_monitoring.errors import unknown_name
 from partial_monitoring.learner.deciding import decide
 from partial_monitoring.learner.opening import spec_of
 from partial_monitoring.learner.step import Step
@@ -86,6 +86,9 @@ class Engine:
     new_future, deliver
         What ``submit`` returns, and how a list of answers reaches those who wait: a caller with an
         event loop can wake it once per commit.
+    rouse
+        How a committer hears of a study that has requests: a caller with an event loop can do so
+        once for all requests that arrived together.
     """
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
@@ -94,6 +97,7 @@ class Engine:
         self.new_future: Callable[[], Any] = Future
         self.deliver: Callable[[list[Answer]], None] = delivered
         self.timed: Callable[[float], None] = lambda seconds: None
+        self.rouse: Callable[[Committer, Hosted], None] = Committer.wake
         self._studies: dict[str, Hosted] = {}
         self._broken: dict[str, tuple[float, Problem]] = {}
         self._lock, self._creating = RLock(), Lock()
@@ -170,9 +174,10 @@ class Engine:
                 if following is None or following is hosted:
                     if self.database._known.get(hosted.name) is hosted.study:
                         del self.database._known[hosted.name]
-                    following = self._loaded(hosted.name)
+                    following = self._loaded(hosted.name)  # until then, requests go to the old one
                 self._hand_over(hosted, following, requests)
         except Exception as error:
+            self._studies.pop(hosted.name, None)  # who asks it for anything next reads it
             return problem_of(error)
         return None
 
@@ -248,7 +253,7 @@ class Engine:
         """Let a study with requests wait for a turn, unless it does so already."""
         if hosted.waiting and not hosted.scheduled and hosted.successor is None:
             hosted.scheduled = True
-            self.committer(hosted).ready.put(hosted)
+            self.rouse(self.committer(hosted), hosted)
 
     def _enter_later(self, name: str, request: Waiting) -> None:
         try:
@@ -283,9 +288,14 @@ class Engine:
                 listener(hosted, made)
             except Exception:
                 log.exception("a listener failed after a commit of study %r", hosted.name)
+        if hosted.is_due and not self._closed:
+            self._loading.submit(self._keep, hosted)
+
+    def _keep(self, hosted: Hosted) -> None:
+        """Keep a snapshot, for which nobody waits."""
         try:
             hosted.kept()
-        except StorageError:
+        except Exception:
             log.exception("no snapshot of study %r", hosted.name)
 
     # -- how it is -----------------------------------------------------------------------------
@@ -330,7 +340,7 @@ class Engine:
         for hosted in list(self._studies.values()):
             try:
                 hosted.stop()
-                hosted.kept(least=1)
+                hosted.kept(anyway=True)
             except Exception:
                 log.exception("no snapshot of study %r", hosted.name)
         collector.release()

@@ -28,6 +28,7 @@ from partial_monitoring.service.http.limits import (
     check_origin,
 )
 from partial_monitoring.service.http.metrics import Metrics
+from partial_monitoring.service.http.protocol import WHOLE
 from partial_monitoring.service.http.routes import ROUTES
 from partial_monitoring.service.http.tokens import Token, Tokens, check_form, text_of
 from partial_monitoring.service.http.warm import warm
@@ -242,7 +243,10 @@ async def _sent(answer: Answer, call: Call, send: Send) -> None:
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
         return
-    headers = answer.headers
+    headers, has_body = answer.headers, answer.status != 304 and call.scope["method"] != "HEAD"
+    whole = call.scope.get(WHOLE)
+    if has_body and whole is not None and whole(answer):
+        return
     if answer.status != 304:
         headers = [(b"content-length", b"%d" % length), *headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})

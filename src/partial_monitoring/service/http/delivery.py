@@ -1,4 +1,4 @@
-"""From the threads that compute and store back to the loop that answers."""
+"""From the loop that receives requests to what computes and stores, and back to answer them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
 
+from partial_monitoring.service.engine.committer import Committer
 from partial_monitoring.service.problems import Problem, later
+from partial_monitoring.service.study.hosted import Hosted
 
 LONG = 6
 """How many times longer some requests wait."""
 
 TICK = 0.5
 """Seconds between two searches for requests that have waited too long."""
+
+
+ENOUGH = 64
+"""Number of requests that are run without waiting for more to arrive."""
 
 
 class Delivery:
@@ -51,12 +58,14 @@ class Delivery:
         self._patient: WeakSet[asyncio.Future[Any]] = WeakSet()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="pm reading")
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+        self._gathered: dict[Committer, list[Hosted]] = {}
 
     def begin(self, engine: Any) -> None:
         """Answer in the loop that runs, also what the engine has stored."""
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), get_ident()
         self._loop.call_later(TICK, self._sweep)
-        engine.new_future, engine.deliver = self.new, self._stored
+        engine.new_future, engine.deliver, engine.rouse = self.new, self._stored, self._rouse
 
     def new(self) -> asyncio.Future[Any]:
         """Return a future that will have a result in time, whatever happens."""
@@ -73,14 +82,43 @@ class Delivery:
         self._patient.add(answer)
         return answer
 
+    def _rouse(self, committer: Committer, hosted: Hosted) -> None:
+        """Let requests that arrive together be run together, when all of them have arrived."""
+        if not self._is_here:
+            committer.wake(hosted)
+            return
+        if not self._gathered:
+            assert self._loop is not None
+            self._loop.call_soon(self._run_gathered)
+        self._gathered.setdefault(committer, []).append(hosted)
+
+    def _run_gathered(self, before: int = 0) -> None:
+        """Run what has arrived, as soon as a turn of the loop brings nothing more."""
+        count = sum(len(own.waiting) for studies in self._gathered.values() for own in studies)
+        if before < count < ENOUGH:
+            assert self._loop is not None
+            self._loop.call_soon(self._run_gathered, count)
+            return
+        gathered, self._gathered = self._gathered, {}
+        for committer, studies in gathered.items():
+            committer.run_here(studies)
+
+    @property
+    def _is_here(self) -> bool:
+        """Whether this is the thread of the loop."""
+        return get_ident() == self._thread
+
     def _stored(self, answers: Sequence[tuple[Any, Any, Problem | None]]) -> None:
         self.deliver(answers)
         if answers:
             self._batched(len(answers))
 
     def deliver(self, answers: Iterable[tuple[Any, Any, BaseException | None]]) -> None:
-        """Let the loop hand over answers: futures, results and errors; from another thread."""
+        """Let the loop hand over answers: futures, results and errors; from any thread."""
         assert self._loop is not None
+        if self._is_here:
+            _hand_over(answers)
+            return
         with suppress(RuntimeError):  # nobody waits when the loop has ended
             self._loop.call_soon_threadsafe(_hand_over, answers)
 
@@ -118,6 +156,9 @@ class Delivery:
 
     def close(self) -> None:
         """Begin nothing any more."""
+        for committer, studies in self._gathered.items():
+            for hosted in studies:
+                committer.wake(hosted)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

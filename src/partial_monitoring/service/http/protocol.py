@@ -2,14 +2,19 @@
 
 uvicorn waits for the head and the body of a request as long as the connection lives. Here, a
 request is received within a time, and a head has a size. One timer looks at all connections.
+
+An answer whose body is known is written with its head at once: applications find ``WHOLE`` in the
+scope, where the protocol is the one of httptools.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
-from partial_monitoring.service.http.answer import refusal
+from partial_monitoring.service.http.answer import Answer, refusal
 from partial_monitoring.service.http.limits import Limits
 from partial_monitoring.service.problems import Problem, later
 
@@ -21,6 +26,11 @@ DROPPED: Final = 16 * 1024 * 1024
 
 TICK: Final = 0.5
 """Seconds between two looks at all connections."""
+
+WHOLE: Final = "partial_monitoring.whole"
+"""The entry of a scope with what writes a whole answer; it says whether it could."""
+
+PHRASES: Final = {own.value: own.phrase.encode() for own in HTTPStatus}
 
 _kinds: dict[type, type] = {}
 
@@ -67,6 +77,10 @@ class _Limited:
         elif not cycle.more_body:
             self.since = None  # it is complete
 
+    def on_headers_complete(self: Any) -> None:
+        super().on_headers_complete()  # type: ignore[misc]
+        self.scope[WHOLE] = partial(_written, self.cycle)
+
     def on_response_complete(self: Any) -> None:
         super().on_response_complete()  # type: ignore[misc]
         self.size, self.idle = 0, self.loop.time()
@@ -102,6 +116,29 @@ class _Limited:
             return bool(now - self.stuck > limits.idle)
         waits = self.cycle is None or self.cycle.response_complete
         return bool(waits and now - self.idle > limits.idle)
+
+
+def _written(cycle: Any, answer: Answer) -> bool:
+    """Write an answer with its head, if nobody must wait for that."""
+    if cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
+        return False
+    headers = [*cycle.default_headers, *answer.headers]
+    lines = [b"HTTP/1.1 %d %s" % (answer.status, PHRASES[answer.status])]
+    lines += [b"%s: %s" % header for header in headers]
+    lines.append(b"content-length: %d" % len(answer.body))
+    if not cycle.keep_alive:
+        lines.append(b"connection: close")
+    text, breaks = b"\r\n".join(lines), len(lines) - 1
+    if (text.count(b"\r"), text.count(b"\n")) != (breaks, breaks):
+        return False  # uvicorn says which header is no header
+    cycle.transport.write(b"".join((text, b"\r\n\r\n", answer.body)))
+    cycle.waiting_for_100_continue = False
+    cycle.response_started = cycle.response_complete = True
+    cycle.message_event.set()
+    if not cycle.keep_alive:
+        cycle.transport.close()
+    cycle.on_response()
+    return True
 
 
 async def _full(scope: Any, receive: Any, send: Any) -> None:

@@ -17,6 +17,7 @@ def warm(hosted: Any) -> None:
             with spec.patience:
                 step = steps.decide(spec, session, request)
                 after = steps.advance(spec, session, step)
+                steps.decide(spec, after, request)  # while another decision is open
                 told = {"decision": step.event["decision"], "action": None}
                 told["observation"] = observation(step.context.game, step.action)
                 steps.advance(spec, after, steps.observe(spec, after, told))

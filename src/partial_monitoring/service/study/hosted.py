@@ -37,6 +37,9 @@ SLOW = 0.005
 OFTEN, RARELY = 3, 100
 """How many decisions in a row must be slow until it is slow, and fast until it is not."""
 
+QUICK, SETTLED = 0.001, 50
+"""Seconds of a request, and requests in a row that take no longer until it is quick."""
+
 
 class Hosted(Learner):
     """A study that is served: what can be read of it is what is stored.
@@ -80,6 +83,7 @@ class Hosted(Learner):
         self.process: Apart | None = None
         """Where it decides, if it is slow."""
         self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
+        self._in_a_row = 0
         self.read_row()
 
     def read_row(self) -> None:
@@ -136,6 +140,15 @@ class Hosted(Learner):
             self.stop()
             self.process = Apart(self._spec) if self.slow else None
 
+    def note_cost(self, seconds: float, requests: int) -> None:
+        """Note how long some requests took that were made together."""
+        self._in_a_row = self._in_a_row + requests if seconds <= QUICK * requests else 0
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether its requests take so little time that no thread is needed for them."""
+        return self._in_a_row >= SETTLED and not self.slow and not self.apart
+
     def lost(self) -> None:
         """Forget what was not stored."""
         if self.process is not None:
@@ -153,10 +166,16 @@ class Hosted(Learner):
             self.process.stored()
         self.state, self.settings = draft.state, draft.settings
 
-    def kept(self, *, least: int = snapshots.EVERY) -> None:
-        """Keep a snapshot if there are events enough since the last one, or at the end any."""
+    @property
+    def is_due(self) -> bool:
+        """Whether there are events enough since the last snapshot."""
         session = self._session
-        if session.seq - self._kept >= (max(least, len(session.open)) if least > 1 else 1):
+        return session.seq - self._kept >= max(snapshots.EVERY, len(session.open))
+
+    def kept(self, *, anyway: bool = False) -> None:
+        """Keep a snapshot if it is due, or ``anyway``."""
+        session = self._session
+        if self.is_due or (anyway and session.seq > self._kept):
             before = session._replace(seq=session.seq - snapshots.EVERY)
             self._kept = session.seq
             snapshots.keep(self._spec, before, session, self.study)
