@@ -18,11 +18,12 @@ from partial_monitoring.service.engine.committer import Answer, Committer, Verb,
 from partial_monitoring.service.engine.timer import Timer
 from partial_monitoring.service.problems import Problem, later, log, problem_of
 from partial_monitoring.service.study.clock import Clock
-from partial_monitoring.service.study.hosted import ARCHIVED, Hosted, editions
+from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
 from partial_monitoring.service.verbs import changing, clearing, editing, managing, playing
 from partial_monitoring.service.verbs.creating import created
 from partial_monitoring.service.verbs.editing import Successor
 from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.editions import editions
 from partial_monitoring.storage.study import read_study, study_name
 
 MOST_WAITING = 2000

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 import partial_monitoring
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.learner import Learner
@@ -209,21 +209,9 @@ def quarantined(spec: Spec, study: Study, error: BaseException) -> Exception:
             session = steps.advance(spec, session, steps.event_step(spec, session, event))
     except Exception as found:
         error = found
+    why = error.said if isinstance(error, StorageError) else str(error)
     return later(
         f"study {study.name!r} cannot be used: its event {session.seq + 1} cannot be read "
-        f"({str(error).rstrip('.')}).",
+        f"({why.rstrip('.')}).",
         60,
     )
-
-
-def edition(study: Study) -> int:
-    """Return the number of a study that was edited, from its name, such as ``pricing~1``."""
-    digits = study.name.rpartition("~")[2]
-    return int(digits) if digits.isascii() and digits.isdecimal() else 0
-
-
-def editions(database: Database, name: str) -> tuple[Study, ...]:
-    """Return what a study was before it was edited, the latest first."""
-    names = (own for own in database.names() if own.rpartition("~")[0] == name)
-    found = [study for study in map(database.study, names) if study is not None and edition(study)]
-    return tuple(sorted(found, key=edition, reverse=True))
