@@ -14,8 +14,8 @@ from partial_monitoring.errors import InvalidInput, PartialMonitoringError, Stor
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.amending import has_amendments
 from partial_monitoring.learner.base import LearnerBase
-from partial_monitoring.learner.logged import ROUNDING, decisions
-from partial_monitoring.learner.off_policy import off_policy as estimated
+from partial_monitoring.learner.off_policy.estimating import off_policy as estimated
+from partial_monitoring.learner.off_policy.logged import ROUNDING, decisions
 from partial_monitoring.service.views.elsewhere import elsewhere
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.views.reasons import session_before
