@@ -83,7 +83,9 @@ class Hosted(Learner):
         self.process: Apart | None = None
         """Where it decides, if it is slow."""
         self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
-        self._in_a_row = 0
+        self._in_a_row, self._stumbled = 0, False
+        self.keeping = False
+        """Whether a snapshot is about to be kept."""
         self.read_row()
 
     def read_row(self) -> None:
@@ -131,6 +133,7 @@ class Hosted(Learner):
 
     def note_pace(self, seconds: float) -> None:
         """Note how long a decision took, to decide apart from others if it takes long."""
+        self._stumbled = self._stumbled or seconds > SLOW
         if (seconds > SLOW) == self.slow:
             self._otherwise = 0
             return
@@ -142,7 +145,8 @@ class Hosted(Learner):
 
     def note_cost(self, seconds: float, requests: int) -> None:
         """Note how long some requests took that were made together."""
-        self._in_a_row = self._in_a_row + requests if seconds <= QUICK * requests else 0
+        quick = seconds <= QUICK * requests and not self._stumbled
+        self._in_a_row, self._stumbled = self._in_a_row + requests if quick else 0, False
 
     @property
     def is_quick(self) -> bool:
