@@ -234,7 +234,8 @@ def test_nobody_in_the_loop_waits_for_a_lock(tmp_path: Path, lock: str) -> None:
         thread.join()
         assert engine.hosted("pricing").version == before + TOGETHER
         assert engine.ready
-        heard = Heard(engine)
+        with engine.committer(engine.hosted("pricing"))._running:  # the thread has ended its work
+            heard = Heard(engine)
         in_loop(engine, lambda _: ask_together(engine))
         assert heard.here == [True]
         [(patience,)] = engine.database.handle.rows("PRAGMA busy_timeout")
