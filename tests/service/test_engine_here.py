@@ -52,7 +52,8 @@ def settle(engine: Engine, study: str = "pricing") -> None:
     """Let a study be known to be quick, after a first decision."""
     own = do(engine, "ask", study)["decisions"][0]
     do(engine, "tell", study, decision=own["id"], observation="yes")
-    engine.hosted(study).note_cost(0.0, hosteds.SETTLED)
+    with engine.committer(engine.hosted(study))._running:  # the thread has ended its work
+        engine.hosted(study).note_cost(0.0, hosteds.SETTLED)
 
 
 def in_loop(engine: Engine, made: Callable[[Delivery], Any]) -> Any:
