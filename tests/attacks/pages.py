@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from io import StringIO
 from os import environ
 from pathlib import Path
+from shutil import which
 from typing import Any
 from xml.etree import ElementTree
 
@@ -187,7 +188,7 @@ def in_browser(use: Callable[[Any], None]) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        chromium = environ.get("CHROMIUM")  # one that is installed already
+        chromium = environ.get("CHROMIUM") or which("chromium")  # one that is installed already
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         try:
             use(browser.new_page())
