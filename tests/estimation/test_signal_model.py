@@ -8,6 +8,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import affine_estimate
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Prior, initial_state
@@ -36,7 +37,7 @@ def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
     schedule = pm.confidence.paper()
     known = counted.least_squares()
     if context is not None:
-        known = known.through(model.design.through(model.games[0]))
+        known = known.through(through(model.design, model.games[0]))
     one, two = Ellipsoid.around(known, schedule), linear.confidence(schedule, context)
     assert affine_estimate(one.data) == pytest.approx(affine_estimate(two.data), abs=1e-9)
     for name in ("means", "lengths", "beta", "exact_gaps"):

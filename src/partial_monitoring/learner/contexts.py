@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from json import dumps
 from typing import Any
@@ -25,8 +25,8 @@ class Unlisted(Unwritten):
 
     def __reduce__(self) -> Any:
         """Keep the fields of the game, without what was computed from them."""
-        own = {field.name: getattr(self.game, field.name) for field in fields(self.game)}
-        return _unlisted, (type(self.game), own)
+        kind: Any = type(self.game)
+        return _unlisted, (kind, {name: getattr(self.game, name) for name in _names(kind)})
 
     def written(self) -> dict[str, Any]:
         """Return it as users describe it, or as in a game file if it is of another kind."""
@@ -50,13 +50,13 @@ class Unlisted(Unwritten):
 
         It takes a small part of the time of ``key``, for which all numbers are written as text.
         """
-        found = sha256()
-        for field in fields(self.game):
-            value = getattr(self.game, field.name)
+        found, kind = sha256(), self.game.__class__
+        for name in _names(kind):
+            value = getattr(self.game, name)
             if isinstance(value, np.ndarray):
                 found.update(np.ascontiguousarray(value).data)
                 value = value.shape
-            if field.name != "parameters":
+            if name != "parameters":
                 found.update(repr(value).encode())
         return found.digest()
 
@@ -68,8 +68,18 @@ class Unlisted(Unwritten):
 
     @cached_property
     def _hash(self) -> int:
-        """Of its first action, which is enough to tell most contexts apart."""
-        return hash(self.game.reward_row(0).tobytes())
+        """Of three actions, which are enough to tell most contexts apart.
+
+        One is not: many contexts have an action that is always the same, often the first one.
+        """
+        game, k = self.game, self.game.k
+        return hash(b"".join(game.reward_row(a).tobytes() for a in (0, k // 2, k - 1)))
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a kind of game."""
+    return tuple(field.name for field in fields(kind))
 
 
 def _unlisted(kind: type, own: dict[str, Any]) -> Unlisted:

@@ -21,8 +21,14 @@ from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
-from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
+from partial_monitoring.estimation.linear.least_squares import (
+    ALL,
+    Estimate,
+    initial,
+    updated_by_rows,
+)
 from partial_monitoring.estimation.linear.state import linear_design
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.linear.weighted import (
     Rows,
     updated_by_rows_often,
@@ -149,7 +155,7 @@ class ContextualState:
         (met, *_) = self.met(context)
         return self.through(met, schedule)
 
-    def through(self, met: Met, schedule: Schedule, rows: Any = slice(None)) -> ConfidenceSet:
+    def through(self, met: Met, schedule: Schedule, rows: Any = ALL) -> ConfidenceSet:
         """Return E_t of some replicates, seen through the actions of a context."""
         return Ellipsoid.around(self.estimate.through(met.design, rows), schedule)
 
@@ -158,8 +164,8 @@ class ContextualState:
         if context is None:
             raise InvalidInput("context must be given, the game has contexts.")
         if is_unlisted(context):
-            own = self.design.through(self.game.checked_context(context))
-            return [Met(own, slice(None), None, context.k, partial(_own, context))]
+            own = through(self.design, self.game.checked_context(context))
+            return [Met(own, ALL, None, context.k, partial(_own, context))]
         indices = np.asarray(context, dtype=np.int64)
         return [
             Met(
@@ -203,7 +209,7 @@ def _of_contexts(
     draws: bool = False,
 ) -> ContextualState:
     whole = _parameter_design(game, prior)
-    parts = tuple(whole.through(own) for own in game.games)
+    parts = tuple(through(whole, own) for own in game.games)
     whole = replace(whole, leverage=_largest_leverage(parts))
     return ContextualState(initial(whole, replicates, by_rows=True), game, parts)
 
