@@ -24,9 +24,17 @@ class Unlisted(Unwritten):
         self.game = game
 
     def __reduce__(self) -> Any:
-        """Keep the fields of the game, without what was computed from them."""
+        """Keep the fields of the game, without what was computed from them; arrays as bytes."""
         kind: Any = type(self.game)
-        return _unlisted, (kind, {name: getattr(self.game, name) for name in _names(kind)})
+        own: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        for name in _names(kind):
+            value = getattr(self.game, name)
+            if type(value) is np.ndarray and value.dtype == np.float64:
+                arrays[name] = value.tobytes(), value.shape
+            else:
+                own[name] = value
+        return _unlisted, (kind, own, arrays)
 
     def written(self) -> dict[str, Any]:
         """Return it as users describe it, or as in a game file if it is of another kind."""
@@ -68,12 +76,12 @@ class Unlisted(Unwritten):
 
     @cached_property
     def _hash(self) -> int:
-        """Of three actions, which are enough to tell most contexts apart.
+        """Of two to four actions, which are enough to tell most contexts apart.
 
         One is not: many contexts have an action that is always the same, often the first one.
         """
-        game, k = self.game, self.game.k
-        return hash(b"".join(game.reward_row(a).tobytes() for a in (0, k // 2, k - 1)))
+        features = self.game.features
+        return hash(features[:: max((len(features) - 1) // 2, 1)].tobytes())
 
 
 @cache
@@ -82,9 +90,12 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def _unlisted(kind: type, own: dict[str, Any]) -> Unlisted:
+def _unlisted(kind: type, own: dict[str, Any], arrays: Mapping[str, Any] | None = None) -> Unlisted:
+    """Return what ``__reduce__`` has taken apart, earlier versions with the arrays in ``own``."""
     game: Any = object.__new__(kind)
     game.__dict__.update(own)
+    for name, (data, shape) in (arrays or {}).items():
+        game.__dict__[name] = np.frombuffer(data).reshape(shape)
     return Unlisted(game)
 
 

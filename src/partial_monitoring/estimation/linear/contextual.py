@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -67,8 +67,14 @@ class ContextualState:
     def normals(self) -> int:
         return int(self.design.basis.shape[1])
 
+    def with_estimate(self, estimate: Estimate) -> Self:
+        """Return the state with another estimate; faster than ``replace``."""
+        state = object.__new__(type(self))
+        vars(state).update(vars(self), estimate=estimate)
+        return state
+
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        return replace(self, estimate=updated_by_rows(*self._shown(action, observation, context)))
+        return self.with_estimate(updated_by_rows(*self._shown(action, observation, context)))
 
     def after_often(
         self,
@@ -79,24 +85,25 @@ class ContextualState:
         context: Context | None = None,
     ) -> Self:
         shown = self._shown(action, observation, context)
-        return replace(self, estimate=updated_by_rows_often(*shown, often, weight))
+        return self.with_estimate(updated_by_rows_often(*shown, often, weight))
 
     def _shown(
         self, action: Indices, observation: Array, context: Context | None
     ) -> tuple[Estimate, Array, Array]:
         """Return an estimate that can take them in, rows (n, m, r) and residuals (n, m)."""
         estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
-        rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
-        for met in contexts:
-            own = met.rows
-            seen = _taken_in(met.design, met.local(action[own]), observation[own])
-            if len(contexts) == 1:
-                rows, residual = seen
-            else:
+        if len(contexts) == 1:
+            (met,) = contexts
+            rows, residual = _taken_in(met.design, met.local(action), observation)
+        else:
+            rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
+            for met in contexts:
+                own = met.rows
+                seen = _taken_in(met.design, met.local(action[own]), observation[own])
                 rows[own], residual[own] = seen
-            if met.design.leverage > estimate.design.leverage:
-                design = replace(estimate.design, leverage=met.design.leverage)
-                estimate = replace(estimate, design=design)
+        leverage = _largest_leverage([met.design for met in contexts])
+        if leverage > estimate.design.leverage:
+            estimate = replace(estimate, design=replace(estimate.design, leverage=leverage))
         return estimate, rows, residual
 
     def after_rows(
@@ -107,12 +114,12 @@ class ContextualState:
         They did so often (n,) times with a weight (n,); None if no action shows anything of them.
         """
         estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
-        return None if estimate is None else replace(self, estimate=estimate)
+        return None if estimate is None else self.with_estimate(estimate)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         (met,) = self.met(context)
         rows = met.design.maps[met.local(pending.action)]
-        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
+        return self.with_estimate(expecting_rows(self.estimate, rows, pending.often))
 
     def having_seen(self, plays: Indices, sums: Array, rounds: Indices) -> Self:
         """Return the state in rounds (n,), after many observations at one stroke.
@@ -127,7 +134,7 @@ class ContextualState:
                 seen = sums[:, first + a, : len(rows)] * part.whitening[a]
                 beyond = (seen - often * part.expected[a]) / np.sqrt(np.where(often, often, 1.0))
                 estimate = updated_by_rows(estimate, np.sqrt(often)[:, :, None] * rows, beyond)
-        return replace(self, estimate=replace(estimate, round=rounds, design=self.design))
+        return self.with_estimate(replace(estimate, round=rounds, design=self.design))
 
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None
@@ -138,17 +145,9 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            found.append(
-                offered(
-                    self.through(met, schedule, met.rows),
-                    mask,
-                    met.positions,
-                    met.count,
-                    rows=met.rows,
-                    alone=False,
-                    unlisted=met.positions is None,
-                )
-            )
+            options = {"rows": met.rows, "alone": False, "unlisted": met.positions is None}
+            whole = self.through(met, schedule, met.rows)
+            found.append(offered(whole, mask, met.positions, met.width, **options))
         return found
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
@@ -184,8 +183,7 @@ class ContextualState:
         return np.asarray(self.game.local_actions[z, action])
 
 
-@dataclass(frozen=True, eq=False)
-class Met:
+class Met(NamedTuple):
     """A context that occurs in a round."""
 
     design: Design
@@ -193,7 +191,7 @@ class Met:
     """The replicates that are in it: a mask (n,), or a slice of all."""
     positions: Indices | None
     """Its actions in the whole game, or None if it is unlisted and has actions of its own."""
-    count: int
+    width: int
     """The number of actions of an answer."""
     local: Callable[[Indices], Indices]
     """From actions of the answer to those of its own game, which must be offered."""
@@ -216,7 +214,8 @@ def _of_contexts(
 
 def _own(context: Game, action: Indices) -> Indices:
     """Return the actions of an unlisted context, which must be its own."""
-    check_offered(context.actions, action, (action >= 0) & (action < context.k))
+    if len(action) != 1 or not 0 <= action[0] < context.k:
+        check_offered(context.actions, action, (action >= 0) & (action < context.k))
     return action
 
 

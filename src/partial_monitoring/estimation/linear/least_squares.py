@@ -22,7 +22,7 @@ from partial_monitoring.estimation.linear.weights import forgotten, weighed, wei
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
-from partial_monitoring.validation import Array, Indices
+from partial_monitoring.validation import Array, Indices, filled
 
 ALL = slice(None)
 """All replicates."""
@@ -100,17 +100,14 @@ class Estimate:
         It must be in the same coordinates.
         """
         names = ("round", "gram", "inverse", "log_det", "vector", "coordinates", "triangle")
-        known: list[Any] = [getattr(self, name) for name in names]
+        known: dict[str, Any] = {name: getattr(self, name) for name in names}
         if rows is not ALL:
-            known = [own[rows] for own in known]
-        rounds, gram, inverse, log_det, vector, x, triangle = known
-        n, (k, m, _) = len(x), design.maps.shape
-        of_actions = (
-            *_of_actions(design, inverse, x),
-            np.zeros((n, k), np.int64),
-            np.zeros((n, k, m)),
-        )
-        return Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
+            known = {name: own[rows] for name, own in known.items()}
+        n, (k, m, _) = len(known["round"]), design.maps.shape
+        of_actions = _of_actions(design, known["inverse"], known["coordinates"])
+        known["means"], known["variances"], known["signals"] = of_actions
+        known["plays"], known["sums"] = np.zeros((n, k), dtype=np.int64), np.zeros((n, k, m))
+        return filled(Estimate, design=design, **known)  # type: ignore[no-any-return]
 
     def restricted(self, actions: Indices) -> Estimate:
         """Return what is known in the game that has only some of the actions."""
@@ -361,9 +358,23 @@ def _moved(
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
         triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
-    of_actions = means, variances, signals, plays, sums
-    known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
-    return _refresh_some(known, due) if due.any() else known
+    known: Estimate = filled(
+        Estimate,
+        design=design,
+        round=rounds,
+        gram=gram,
+        inverse=inverse,
+        log_det=log_det,
+        vector=vector,
+        coordinates=x,
+        means=means,
+        variances=variances,
+        signals=signals,
+        plays=plays,
+        sums=sums,
+        triangle=triangle,
+    )
+    return _refresh_some(known, due) if np.count_nonzero(due) else known
 
 
 def refresh_period(design: Design) -> int:

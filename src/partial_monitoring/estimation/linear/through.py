@@ -16,7 +16,7 @@ from partial_monitoring.estimation.linear.design import (
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import in_basis
-from partial_monitoring.validation import Array, Indices, frozen
+from partial_monitoring.validation import Array, Indices, filled, frozen
 
 
 class Blank(NamedTuple):
@@ -89,25 +89,27 @@ def _made(whole: Design, game: Game) -> Design:
             known["rivals"] = blank.rivals
         if not same and whole.cut.whole and whole.basis.shape[1]:
             known["always_best"] = blank.none
-    made = Design(
-        game,
-        whole.regularization,
-        whole.norm_bound,
-        whole.noise_std,
-        whole.prior_mean,
-        whole.basis,
-        whole.rank,
-        offsets,
-        slopes,
-        maps,
-        expected,
-        whitening,
-        leverage,
-        whole.cut,
-        blank.groups,
+    made: Design = filled(
+        Design,
+        game=game,
+        regularization=whole.regularization,
+        norm_bound=whole.norm_bound,
+        noise_std=whole.noise_std,
+        prior_mean=whole.prior_mean,
+        basis=whole.basis,
+        rank=whole.rank,
+        offsets=frozen(offsets),
+        slopes=frozen(slopes),
+        maps=maps,
+        expected=frozen(expected),
+        whitening=frozen(whitening),
+        leverage=leverage,
+        cut=whole.cut,
+        groups=blank.groups,
+        parts=(),
         reported=whole.reported,
         correlated=whole.correlated,
         forgetting=whole.forgetting,
+        **known,  # what is computed when it is first read, otherwise
     )
-    vars(made).update(known)  # what is computed when it is first read
     return made
