@@ -82,9 +82,9 @@ def version(function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
     """Return the compiled version of a function for arguments of the types of these.
 
     It must be called with such arguments only: it does not look at their types again, which takes
-    most of the time of a short call with many arrays.
+    most of the time of a short call with many arrays. A function that is not compiled stays itself.
     """
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if not hasattr(function, "compile"):
         return function  # type: ignore[no-any-return]
     key = function, form(arguments)
     found = VERSIONS.get(key)
