@@ -27,6 +27,7 @@ from partial_monitoring.estimation.linear.least_squares import (
     initial,
     updated_by_rows,
 )
+from partial_monitoring.estimation.linear.observed import taken_in, updated_in
 from partial_monitoring.estimation.linear.state import linear_design
 from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.linear.weighted import (
@@ -74,7 +75,14 @@ class ContextualState:
         return state
 
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        return self.with_estimate(updated_by_rows(*self._shown(action, observation, context)))
+        contexts = self.met(context)
+        if len(contexts) > 1:
+            estimate = updated_by_rows(*self._shown(action, observation, contexts))
+        else:
+            (met,) = contexts
+            own = self._reaching(contexts), met.design, met.local(action)
+            estimate = updated_in(*own, observation)
+        return self.with_estimate(estimate)
 
     def after_often(
         self,
@@ -84,27 +92,27 @@ class ContextualState:
         weight: Array,
         context: Context | None = None,
     ) -> Self:
-        shown = self._shown(action, observation, context)
+        shown = self._shown(action, observation, self.met(context))
         return self.with_estimate(updated_by_rows_often(*shown, often, weight))
 
     def _shown(
-        self, action: Indices, observation: Array, context: Context | None
+        self, action: Indices, observation: Array, contexts: Sequence[Met]
     ) -> tuple[Estimate, Array, Array]:
         """Return an estimate that can take them in, rows (n, m, r) and residuals (n, m)."""
-        estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
-        if len(contexts) == 1:
-            (met,) = contexts
-            rows, residual = _taken_in(met.design, met.local(action), observation)
-        else:
-            rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
-            for met in contexts:
-                own = met.rows
-                seen = _taken_in(met.design, met.local(action[own]), observation[own])
-                rows[own], residual[own] = seen
+        n, m = observation.shape
+        rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
+        for met in contexts:
+            own = met.rows
+            seen = taken_in(met.design, met.local(action[own]), observation[own])
+            rows[own], residual[own] = seen
+        return self._reaching(contexts), rows, residual
+
+    def _reaching(self, contexts: Sequence[Met]) -> Estimate:
+        """Return the estimate, whose design knows of rows as long as those of some contexts."""
         leverage = _largest_leverage([met.design for met in contexts])
-        if leverage > estimate.design.leverage:
-            estimate = replace(estimate, design=replace(estimate.design, leverage=leverage))
-        return estimate, rows, residual
+        if leverage <= self.design.leverage:
+            return self.estimate
+        return replace(self.estimate, design=replace(self.design, leverage=leverage))
 
     def after_rows(
         self, shown: Rows, observed: Array, often: Indices, weight: Array
@@ -258,17 +266,3 @@ def _starts(parts: Sequence[Design]) -> Indices:
 def _largest_leverage(parts: Sequence[Design]) -> float:
     """Return the largest leverage of a row of any context."""
     return max(part.leverage for part in parts)
-
-
-def _taken_in(part: Design, action: Indices, observation: Array) -> tuple[Array, Array]:
-    """Return the rows (n, m, r) that were observed and what they showed beyond theta_0 (n, m)."""
-    width, m = observation.shape[1], part.maps.shape[1]
-    observed = observation[:, :m]
-    if not part.full:
-        observed = np.where(np.arange(m) < part.counts[action][:, None], observed, 0.0)
-    rows = part.maps[action]
-    beyond = observed * part.whitening[action][:, None] - part.expected[action]
-    if width == m:
-        return rows, beyond
-    room = (0, 0), (0, width - m)
-    return np.pad(rows, (*room, (0, 0))), np.pad(beyond, room)

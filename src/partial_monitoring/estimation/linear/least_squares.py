@@ -374,7 +374,7 @@ def _moved(
         sums=sums,
         triangle=triangle,
     )
-    return _refresh_some(known, due) if np.count_nonzero(due) else known
+    return refresh_some(known, due) if np.count_nonzero(due) else known
 
 
 def refresh_period(design: Design) -> int:
@@ -383,7 +383,7 @@ def refresh_period(design: Design) -> int:
     return 1 if always else REFRESH
 
 
-def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
+def refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
     """Refresh the replicates that are due."""
     fresh = refreshed(estimate.of(due))
     if due.all():

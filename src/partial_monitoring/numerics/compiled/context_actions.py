@@ -1,10 +1,13 @@
-"""What is to be known of the actions of a context that comes with its features."""
+"""Actions of a context that comes with its features: what is to be known, and learned."""
 
 from __future__ import annotations
+
+from math import log1p
 
 import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
+from partial_monitoring.numerics.compiled.linear import HIGH_LEVERAGE, rotate_in_row, take_in_row
 
 MOST_COMPARED = 64
 """Largest number of actions of which all pairs are compared."""
@@ -40,3 +43,65 @@ def facts(features, seen, maps):
         for b in range(a):
             apart = apart and sums[a] != sums[b]
     return columns, largest, own, same, apart
+
+
+@compiled
+def learn(
+    action,
+    counts,
+    observation,
+    maps,
+    whitening,
+    expected,
+    triangles,
+    gram,
+    inverse,
+    vector,
+    coordinates,
+    log_det,
+    rounds,
+    period,
+):
+    """Return triangles, gram, ..., rounds after actions of a context (n,), and which to refresh.
+
+    They show as many of the observations (n, m) as ``counts`` (n,) say. The estimate keeps no
+    actions of its own; otherwise as ``take_in``, ``rotate_in`` and ``update`` one after the other.
+    """
+    (n, r), m = coordinates.shape, observation.shape[1]
+    triangles, gram, inverse, vector = triangles.copy(), gram.copy(), inverse.copy(), vector.copy()
+    coordinates, log_det, rounds = coordinates.copy(), log_det.copy(), rounds.copy()
+    due, x, line = np.empty(n, np.bool_), np.empty(r), np.empty(r + 1)
+    none, nothing, silent, alone = (
+        np.empty(0),
+        np.empty((0, r)),
+        np.empty((0, 0, r)),
+        np.empty((r, 0)),
+    )
+    for i in range(n):
+        a = action[i]
+        due[i] = rounds[i] % period == 0
+        rounds[i] += 1
+        for j in range(m):
+            shown = observation[i, j] if j < counts[i] else 0.0
+            residual = shown * whitening[a] - expected[a, j]
+            rotate_in_row(triangles[i], maps[a, j], residual, line)
+            gain = take_in_row(
+                maps[a, j],
+                residual,
+                silent,
+                nothing,
+                alone,
+                gram[i],
+                inverse[i],
+                vector[i],
+                coordinates[i],
+                none,
+                none,
+                silent,
+                x,
+                none,
+                none,
+            )
+            due[i] = due[i] or not 1.0 + gain < HIGH_LEVERAGE
+            log_det[i] += log1p(gain)
+    return triangles, gram, inverse, vector, coordinates, log_det, rounds, due
