@@ -24,12 +24,14 @@ class Unlisted(Unwritten):
         self.game = game
 
     def __reduce__(self) -> Any:
-        """Keep the fields of the game, without what was computed from them; arrays as bytes."""
+        """Keep what the game was made of, without what was computed from it; arrays as bytes."""
         kind: Any = type(self.game)
+        computed = _computed(kind)
         own: dict[str, Any] = {}
         arrays: dict[str, Any] = {}
-        for name in _names(kind):
-            value = getattr(self.game, name)
+        for name, value in vars(self.game).items():
+            if name in computed:
+                continue
             if type(value) is np.ndarray and value.dtype == np.float64:
                 arrays[name] = value.tobytes(), value.shape
             else:
@@ -82,6 +84,13 @@ class Unlisted(Unwritten):
         """
         features = self.game.features
         return hash(features[:: max((len(features) - 1) // 2, 1)].tobytes())
+
+
+@cache
+def _computed(kind: Any) -> frozenset[str]:
+    """Return the names of what a kind of game computes when it is first asked for."""
+    each = (vars(parent).items() for parent in kind.__mro__)
+    return frozenset(name for own in each for name, x in own if isinstance(x, cached_property))
 
 
 @cache
