@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -230,8 +230,12 @@ class SignalModel:
         return np.asarray(np.linalg.inv(self.axes).T)
 
 
+@lru_cache(maxsize=8)
 def signal_model(game: AnyGame, forgetting: Forgetting = REMEMBERING) -> SignalModel | None:
-    """Return the signals of a game; None if it shows other things than signals, or very many."""
+    """Return the signals of a game; None if it shows other things than signals, or very many.
+
+    Those of the last games are kept: which actions are Pareto takes longer than short runs.
+    """
     if game.traits.function or not game.traits.listed:
         return None
     whole: Any = game
