@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.design import Design, filled
 from partial_monitoring.estimation.linear.weights import forgotten, weighed, weighed_triangle
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
-from partial_monitoring.validation import Array, Indices, filled
+from partial_monitoring.validation import Array, Indices
 
 ALL = slice(None)
 """All replicates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.design import Design, filled
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
     refresh_period,
@@ -12,7 +12,7 @@ from partial_monitoring.estimation.linear.least_squares import (
     updated_by_rows,
 )
 from partial_monitoring.numerics import compiled
-from partial_monitoring.validation import Array, Indices, filled
+from partial_monitoring.validation import Array, Indices
 
 
 def updated_in(estimate: Estimate, part: Design, action: Indices, observation: Array) -> Estimate:

@@ -11,12 +11,13 @@ from partial_monitoring.estimation.linear.design import (
     MOST_IN_COLUMNS,
     Design,
     checked_leverage,
+    filled,
     leverage_of,
 )
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import in_basis
-from partial_monitoring.validation import Array, Indices, filled, frozen
+from partial_monitoring.validation import Array, Indices, frozen
 
 
 class Blank(NamedTuple):
