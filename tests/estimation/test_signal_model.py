@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.estimation.forgetting import Forgetting
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import affine_estimate
 from partial_monitoring.estimation.linear.through import through
@@ -102,3 +103,16 @@ def test_nearly_parallel_directions_are_no_obstacle() -> None:
     state = learned(ProfileState.initial(model, 2), environment_of(game, [1, 2]), 20)
     assert np.isfinite(state.means).all()
     assert np.isfinite(state.worth).all()
+
+
+def test_pareto_actions_are_found_once_for_a_game() -> None:
+    game = pm.games.dynamic_pricing(range(1, 5))
+    one, two = signal_model(game), signal_model(game, Forgetting(10.0))
+    other = signal_model(pm.games.dynamic_pricing(range(1, 5)))
+    assert one is not None
+    assert two is not None
+    assert other is not None
+    assert one.rivals is two.rivals
+    assert one.rivals is not other.rivals
+    assert np.array_equal(one.rivals.pareto, other.rivals.pareto)
+    assert np.array_equal(one.rivals.inside, other.rivals.inside)
