@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import chain
 from math import prod
 from numbers import Real
@@ -29,6 +30,9 @@ LARGEST_WHOLE = 2**63 - 1
 
 MOST_ENTRIES = 10**8
 """Largest number of entries of an array that is built from less."""
+
+MOST_SHARED = 4096
+"""Largest number of labels that are kept for other games."""
 
 LONGEST_PATH = 4096
 """Largest number of letters of a path."""
@@ -202,7 +206,7 @@ def is_whole(value: object) -> bool:
 def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, ...]:
     """Return ``count`` different labels; without a value they are the indices."""
     if value is None:
-        return tuple(str(index) for index in range(count))
+        return numbered(count) if count <= MOST_SHARED else tuple(map(str, range(count)))
     if isinstance(value, str | bytes | Set | Mapping) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a sequence of {count} labels; got {brief(value)}.")
     try:
@@ -222,6 +226,12 @@ def labels(name: str, value: Iterable[object] | None, count: int) -> tuple[str, 
         if not is_text(label):
             raise InvalidInput(f"{name} must be text that UTF-8 can encode; got {brief(label)}.")
     return result
+
+
+@lru_cache(maxsize=64)
+def numbered(count: int) -> tuple[str, ...]:
+    """Return indices as labels, which all games of as many actions share."""
+    return tuple(map(str, range(count)))
 
 
 def is_text(text: str) -> bool:

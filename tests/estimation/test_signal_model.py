@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.estimation.forgetting import Forgetting
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import affine_estimate
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.profile.model import MOST_MASKS, signal_model
 from partial_monitoring.estimation.profile.state import ProfileState
 from partial_monitoring.estimation.state import Prior, initial_state
@@ -36,7 +38,7 @@ def test_least_squares_is_that_of_the_linear_states(name: str) -> None:
     schedule = pm.confidence.paper()
     known = counted.least_squares()
     if context is not None:
-        known = known.through(model.design.through(model.games[0]))
+        known = known.through(through(model.design, model.games[0]))
     one, two = Ellipsoid.around(known, schedule), linear.confidence(schedule, context)
     assert affine_estimate(one.data) == pytest.approx(affine_estimate(two.data), abs=1e-9)
     for name in ("means", "lengths", "beta", "exact_gaps"):
@@ -101,3 +103,16 @@ def test_nearly_parallel_directions_are_no_obstacle() -> None:
     state = learned(ProfileState.initial(model, 2), environment_of(game, [1, 2]), 20)
     assert np.isfinite(state.means).all()
     assert np.isfinite(state.worth).all()
+
+
+def test_pareto_actions_are_found_once_for_a_game() -> None:
+    game = pm.games.dynamic_pricing(range(1, 5))
+    one, two = signal_model(game), signal_model(game, Forgetting(10.0))
+    other = signal_model(pm.games.dynamic_pricing(range(1, 5)))
+    assert one is not None
+    assert two is not None
+    assert other is not None
+    assert one.rivals is two.rivals
+    assert one.rivals is not other.rivals
+    assert np.array_equal(one.rivals.pareto, other.rivals.pareto)
+    assert np.array_equal(one.rivals.inside, other.rivals.inside)

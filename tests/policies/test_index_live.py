@@ -13,6 +13,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.policies.calibrated.index import AnticipatingIndex
 from tests.oracles.signal_games import SIGNALS
 
@@ -103,7 +104,7 @@ def test_what_is_counted_is_what_least_squares_needs(name: str) -> None:
     linear, state = certified(learner, options), learner._session.state.known
     known, model = state.least_squares(), state.model
     if options:
-        known = known.through(model.design.through(model.games[0]))
+        known = known.through(through(model.design, model.games[0]))
     found = Ellipsoid.around(known, pm.confidence.paper())
     further, _, decide = found.ahead(0)
     own, best = model.games[0], decide()

@@ -54,7 +54,7 @@ class Forgetting:
     @property
     def active(self) -> bool:
         """Whether anything is forgotten."""
-        return self.keep < 1.0
+        return self.half_life is not None and self.keep < 1.0
 
 
 REMEMBERING = Forgetting()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from json import dumps
 from typing import Any
@@ -24,9 +24,19 @@ class Unlisted(Unwritten):
         self.game = game
 
     def __reduce__(self) -> Any:
-        """Keep the fields of the game, without what was computed from them."""
-        own = {field.name: getattr(self.game, field.name) for field in fields(self.game)}
-        return _unlisted, (type(self.game), own)
+        """Keep what the game was made of, without what was computed from it; arrays as bytes."""
+        kind: Any = type(self.game)
+        computed = _computed(kind)
+        own: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        for name, value in vars(self.game).items():
+            if name in computed:
+                continue
+            if type(value) is np.ndarray and value.dtype == np.float64:
+                arrays[name] = value.tobytes(), value.shape
+            else:
+                own[name] = value
+        return _unlisted, (kind, own, arrays)
 
     def written(self) -> dict[str, Any]:
         """Return it as users describe it, or as in a game file if it is of another kind."""
@@ -50,13 +60,13 @@ class Unlisted(Unwritten):
 
         It takes a small part of the time of ``key``, for which all numbers are written as text.
         """
-        found = sha256()
-        for field in fields(self.game):
-            value = getattr(self.game, field.name)
+        found, kind = sha256(), self.game.__class__
+        for name in _names(kind):
+            value = getattr(self.game, name)
             if isinstance(value, np.ndarray):
                 found.update(np.ascontiguousarray(value).data)
                 value = value.shape
-            if field.name != "parameters":
+            if name != "parameters":
                 found.update(repr(value).encode())
         return found.digest()
 
@@ -68,13 +78,33 @@ class Unlisted(Unwritten):
 
     @cached_property
     def _hash(self) -> int:
-        """Of its first action, which is enough to tell most contexts apart."""
-        return hash(self.game.reward_row(0).tobytes())
+        """Of two to four actions, which are enough to tell most contexts apart.
+
+        One is not: many contexts have an action that is always the same, often the first one.
+        """
+        features = self.game.features
+        return hash(features[:: max((len(features) - 1) // 2, 1)].tobytes())
 
 
-def _unlisted(kind: type, own: dict[str, Any]) -> Unlisted:
+@cache
+def _computed(kind: Any) -> frozenset[str]:
+    """Return the names of what a kind of game computes when it is first asked for."""
+    each = (vars(parent).items() for parent in kind.__mro__)
+    return frozenset(name for own in each for name, x in own if isinstance(x, cached_property))
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a kind of game."""
+    return tuple(field.name for field in fields(kind))
+
+
+def _unlisted(kind: type, own: dict[str, Any], arrays: Mapping[str, Any] | None = None) -> Unlisted:
+    """Return what ``__reduce__`` has taken apart, earlier versions with the arrays in ``own``."""
     game: Any = object.__new__(kind)
     game.__dict__.update(own)
+    for name, (data, shape) in (arrays or {}).items():
+        game.__dict__[name] = np.frombuffer(data).reshape(shape)
     return Unlisted(game)
 
 

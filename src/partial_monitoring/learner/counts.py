@@ -105,6 +105,11 @@ class Tallies(NamedTuple):
     def added(self, seen: Iterable[tuple[int, Row, int]]) -> Tallies:
         """Return the tallies after more observations: an action, what it showed, and how often."""
         seen, t = list(seen), self.rounds
+        if t == 0 and len(seen) == 1:
+            action, shown, often = seen[0]
+            if often == 1 and shown:  # of a context that comes once, as most unlisted ones do
+                total = [0 + x for x in shown]
+                return Tallies(1, {action: Tally(1, total, 0.0, (Part(0, 1, total),))})
         rounds = t + sum([often for *_, often in seen])
         size = width(rounds)
         groups: dict[tuple[int, int], tuple[int, list[Row], list[int]]] = {}
@@ -233,10 +238,10 @@ def _key(context: Any, unlisted: Collection[Key], *, hashed: bool) -> Key:
 
     Unless ``hashed``, none of the known ones is found by a hash.
     """
-    if isinstance(context, Mapping):  # of an event that was read
-        found = key_of(context)
-        return next((own for own in unlisted if _name(own) == found), found)
-    return context.key if hashed and context.key in unlisted else context  # type: ignore[no-any-return]
+    if isinstance(context, Unlisted):
+        return context.key if hashed and context.key in unlisted else context
+    found = key_of(context)  # of an event that was read
+    return next((own for own in unlisted if _name(own) == found), found)
 
 
 def _name(key: Key) -> str | None:

@@ -132,7 +132,8 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
     context, played = step.context, np.array([step.context.outer(step.action)])
     options = context.options
     if step.probability is not None and spec.pending is not None:
-        options = {**options, **drawn_with(spec.policy, [step.probability])}
+        drawn = drawn_with(spec.policy, [step.probability])
+        options = {**options, **drawn} if drawn else options
     for vector, often, weight, of in step.shown:
         if of is None:
             seen = played, vector[None], often, weight

@@ -91,7 +91,7 @@ class ContextualGame(AnyGame):
         """Number of different actions over all contexts."""
         return len(self.actions)
 
-    @property
+    @cached_property
     def m(self) -> int:
         return max(game.m for game in self.games)
 
@@ -196,17 +196,18 @@ class ContextualGame(AnyGame):
             names = ", ".join(f"'{name}'" for name in self.contexts[:MOST_NAMED])
             more = ", ..." if len(self.contexts) > MOST_NAMED else ""
             raise InvalidInput(f"context must be given, the game has contexts: {names}{more}.")
+        if isinstance(given, Game):
+            return Context(self.checked_context(given), given, name=given)
         if isinstance(given, str) or validation.is_whole(given):
             z = self.context_index(given)
             return Context(self.games[z], np.array([z]), self._positions[z], self.contexts[z])
-        if isinstance(given, Mapping):
-            given = self._described(given)
-        if not isinstance(given, Game):
+        if not isinstance(given, Mapping):
             raise InvalidInput(
                 f"context must be one of the game's, a Game, or a dict with features and "
                 f"observation_maps; got {validation.brief(given)}."
             )
-        return Context(self.checked_context(given), given, name=given)
+        described = self._described(given)
+        return Context(described, described, name=described)
 
     def _described(self, context: Mapping[str, Any]) -> Game:
         """Return the game of an unlisted context from its features, maps and options."""

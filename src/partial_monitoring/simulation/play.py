@@ -139,21 +139,22 @@ def in_slices(
 
     Another one collects the totals there.
     """
-    n, horizon = len(totals.regret), int(marks[-1])
-    run = Run.empty(n, len(marks), totals.plays.shape[1])
+    n, ends = len(totals.regret), marks.tolist()
+    run, horizon = Run.empty(n, len(ends), totals.plays.shape[1]), ends[-1]
     run.backend = backend
     done, rounds, t, start = 0, 1, 0, perf_counter()
     with round_counter(title, horizon) as bar, stoppable(run):
         while t < horizon:
-            began, stop = perf_counter(), min(t + rounds, int(marks[done]))
+            began, stop = perf_counter(), min(t + rounds, ends[done])
             advance(stop)
             took = perf_counter() - began
             if t == 0:
                 start = perf_counter()  # the first round may load or compile code
             else:
-                rounds = int(np.clip((stop - t) * SLICE / max(took, 1e-9), 1, 2 * rounds + 64))
+                usual = (stop - t) * SLICE / max(took, 1e-9)
+                rounds = int(min(max(usual, 1), 2 * rounds + 64))
             t = stop
-            if t == marks[done]:
+            if t == ends[done]:
                 collect()
                 run.record(done, totals.regret, totals.gained, totals.ratios / t, totals.plays)
                 done += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -224,14 +225,23 @@ def seed_numbers(seeds: int | Iterable[int], most: int = MOST_SEEDS) -> Indices:
 def checkpoint_rounds(checkpoints: ArrayLike | None, horizon: int) -> Indices:
     """Return increasing rounds that end with the horizon."""
     if checkpoints is None:
-        marks = np.geomspace(1, horizon, 50)
-    else:
-        marks = real_array("checkpoints", checkpoints, ("n",))
-        if (marks < 1).any() or (marks > horizon).any() or (marks != np.round(marks)).any():
-            raise InvalidInput(
-                f"checkpoints must be whole rounds from 1 to {horizon}; got "
-                f"{brief(marks.tolist())}."
-            )
+        return np.array(_usual_rounds(horizon))
+    marks = real_array("checkpoints", checkpoints, ("n",))
+    if (marks < 1).any() or (marks > horizon).any() or (marks != np.round(marks)).any():
+        raise InvalidInput(
+            f"checkpoints must be whole rounds from 1 to {horizon}; got {brief(marks.tolist())}."
+        )
+    return _increasing(marks, horizon)
+
+
+@lru_cache(maxsize=32)
+def _usual_rounds(horizon: int) -> tuple[int, ...]:
+    """Return about fifty rounds, evenly on a logarithmic scale."""
+    return tuple(_increasing(np.geomspace(1, horizon, 50), horizon).tolist())
+
+
+def _increasing(marks: Array, horizon: int) -> Indices:
+    """Return different rounds in their order, the last of which is the horizon."""
     return np.unique(np.append(np.round(marks), horizon)).astype(np.int64)
 
 

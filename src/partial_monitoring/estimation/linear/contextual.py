@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,8 +21,15 @@ from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
-from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated_by_rows
+from partial_monitoring.estimation.linear.least_squares import (
+    ALL,
+    Estimate,
+    initial,
+    updated_by_rows,
+)
+from partial_monitoring.estimation.linear.observed import taken_in, updated_in
 from partial_monitoring.estimation.linear.state import linear_design
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.linear.weighted import (
     Rows,
     updated_by_rows_often,
@@ -61,8 +68,21 @@ class ContextualState:
     def normals(self) -> int:
         return int(self.design.basis.shape[1])
 
+    def with_estimate(self, estimate: Estimate) -> Self:
+        """Return the state with another estimate; faster than ``replace``."""
+        state = object.__new__(type(self))
+        vars(state).update(vars(self), estimate=estimate)
+        return state
+
     def after(self, action: Indices, observation: Array, context: Context | None = None) -> Self:
-        return replace(self, estimate=updated_by_rows(*self._shown(action, observation, context)))
+        contexts = self.met(context)
+        if len(contexts) > 1:
+            estimate = updated_by_rows(*self._shown(action, observation, contexts))
+        else:
+            (met,) = contexts
+            own = self._reaching(contexts), met.design, met.local(action)
+            estimate = updated_in(*own, observation)
+        return self.with_estimate(estimate)
 
     def after_often(
         self,
@@ -72,26 +92,27 @@ class ContextualState:
         weight: Array,
         context: Context | None = None,
     ) -> Self:
-        shown = self._shown(action, observation, context)
-        return replace(self, estimate=updated_by_rows_often(*shown, often, weight))
+        shown = self._shown(action, observation, self.met(context))
+        return self.with_estimate(updated_by_rows_often(*shown, often, weight))
 
     def _shown(
-        self, action: Indices, observation: Array, context: Context | None
+        self, action: Indices, observation: Array, contexts: Sequence[Met]
     ) -> tuple[Estimate, Array, Array]:
         """Return an estimate that can take them in, rows (n, m, r) and residuals (n, m)."""
-        estimate, contexts, (n, m) = self.estimate, self.met(context), observation.shape
+        n, m = observation.shape
         rows, residual = np.empty((n, m, self.design.rank)), np.empty((n, m))
         for met in contexts:
             own = met.rows
-            seen = _taken_in(met.design, met.local(action[own]), observation[own])
-            if len(contexts) == 1:
-                rows, residual = seen
-            else:
-                rows[own], residual[own] = seen
-            if met.design.leverage > estimate.design.leverage:
-                design = replace(estimate.design, leverage=met.design.leverage)
-                estimate = replace(estimate, design=design)
-        return estimate, rows, residual
+            seen = taken_in(met.design, met.local(action[own]), observation[own])
+            rows[own], residual[own] = seen
+        return self._reaching(contexts), rows, residual
+
+    def _reaching(self, contexts: Sequence[Met]) -> Estimate:
+        """Return the estimate, whose design knows of rows as long as those of some contexts."""
+        leverage = _largest_leverage([met.design for met in contexts])
+        if leverage <= self.design.leverage:
+            return self.estimate
+        return replace(self.estimate, design=replace(self.design, leverage=leverage))
 
     def after_rows(
         self, shown: Rows, observed: Array, often: Indices, weight: Array
@@ -101,12 +122,12 @@ class ContextualState:
         They did so often (n,) times with a weight (n,); None if no action shows anything of them.
         """
         estimate = updated_by_shown(self.estimate, shown, observed, often, weight)
-        return None if estimate is None else replace(self, estimate=estimate)
+        return None if estimate is None else self.with_estimate(estimate)
 
     def expecting(self, pending: Pending, context: Context | None = None) -> Self:
         (met,) = self.met(context)
         rows = met.design.maps[met.local(pending.action)]
-        return replace(self, estimate=expecting_rows(self.estimate, rows, pending.often))
+        return self.with_estimate(expecting_rows(self.estimate, rows, pending.often))
 
     def having_seen(self, plays: Indices, sums: Array, rounds: Indices) -> Self:
         """Return the state in rounds (n,), after many observations at one stroke.
@@ -121,7 +142,7 @@ class ContextualState:
                 seen = sums[:, first + a, : len(rows)] * part.whitening[a]
                 beyond = (seen - often * part.expected[a]) / np.sqrt(np.where(often, often, 1.0))
                 estimate = updated_by_rows(estimate, np.sqrt(often)[:, :, None] * rows, beyond)
-        return replace(self, estimate=replace(estimate, round=rounds, design=self.design))
+        return self.with_estimate(replace(estimate, round=rounds, design=self.design))
 
     def views(
         self, schedule: Schedule, available: Array | None = None, context: Context | None = None
@@ -132,24 +153,16 @@ class ContextualState:
             if mask is not None and met.positions is not None:
                 mask = mask[met.positions]
                 some_action(mask[None])
-            found.append(
-                offered(
-                    self.through(met, schedule, met.rows),
-                    mask,
-                    met.positions,
-                    met.count,
-                    rows=met.rows,
-                    alone=False,
-                    unlisted=met.positions is None,
-                )
-            )
+            options = {"rows": met.rows, "alone": False, "unlisted": met.positions is None}
+            whole = self.through(met, schedule, met.rows)
+            found.append(offered(whole, mask, met.positions, met.width, **options))
         return found
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
         (met, *_) = self.met(context)
         return self.through(met, schedule)
 
-    def through(self, met: Met, schedule: Schedule, rows: Any = slice(None)) -> ConfidenceSet:
+    def through(self, met: Met, schedule: Schedule, rows: Any = ALL) -> ConfidenceSet:
         """Return E_t of some replicates, seen through the actions of a context."""
         return Ellipsoid.around(self.estimate.through(met.design, rows), schedule)
 
@@ -158,8 +171,8 @@ class ContextualState:
         if context is None:
             raise InvalidInput("context must be given, the game has contexts.")
         if is_unlisted(context):
-            own = self.design.through(self.game.checked_context(context))
-            return [Met(own, slice(None), None, context.k, partial(_own, context))]
+            own = through(self.design, self.game.checked_context(context))
+            return [Met(own, ALL, None, context.k, partial(_own, context))]
         indices = np.asarray(context, dtype=np.int64)
         return [
             Met(
@@ -178,8 +191,7 @@ class ContextualState:
         return np.asarray(self.game.local_actions[z, action])
 
 
-@dataclass(frozen=True, eq=False)
-class Met:
+class Met(NamedTuple):
     """A context that occurs in a round."""
 
     design: Design
@@ -187,7 +199,7 @@ class Met:
     """The replicates that are in it: a mask (n,), or a slice of all."""
     positions: Indices | None
     """Its actions in the whole game, or None if it is unlisted and has actions of its own."""
-    count: int
+    width: int
     """The number of actions of an answer."""
     local: Callable[[Indices], Indices]
     """From actions of the answer to those of its own game, which must be offered."""
@@ -203,14 +215,15 @@ def _of_contexts(
     draws: bool = False,
 ) -> ContextualState:
     whole = _parameter_design(game, prior)
-    parts = tuple(whole.through(own) for own in game.games)
+    parts = tuple(through(whole, own) for own in game.games)
     whole = replace(whole, leverage=_largest_leverage(parts))
     return ContextualState(initial(whole, replicates, by_rows=True), game, parts)
 
 
 def _own(context: Game, action: Indices) -> Indices:
     """Return the actions of an unlisted context, which must be its own."""
-    check_offered(context.actions, action, (action >= 0) & (action < context.k))
+    if len(action) != 1 or not 0 <= action[0] < context.k:
+        check_offered(context.actions, action, (action >= 0) & (action < context.k))
     return action
 
 
@@ -253,17 +266,3 @@ def _starts(parts: Sequence[Design]) -> Indices:
 def _largest_leverage(parts: Sequence[Design]) -> float:
     """Return the largest leverage of a row of any context."""
     return max(part.leverage for part in parts)
-
-
-def _taken_in(part: Design, action: Indices, observation: Array) -> tuple[Array, Array]:
-    """Return the rows (n, m, r) that were observed and what they showed beyond theta_0 (n, m)."""
-    width, m = observation.shape[1], part.maps.shape[1]
-    observed = observation[:, :m]
-    if not part.full:
-        observed = np.where(np.arange(m) < part.counts[action][:, None], observed, 0.0)
-    rows = part.maps[action]
-    beyond = observed * part.whitening[action][:, None] - part.expected[action]
-    if width == m:
-        return rows, beyond
-    room = (0, 0), (0, width - m)
-    return np.pad(rows, (*room, (0, 0))), np.pad(beyond, room)

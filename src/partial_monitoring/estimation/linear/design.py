@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -236,50 +236,15 @@ class Design:
         """The features in directions that no observation sees, shape (k, D - r)."""
         return self.slopes[:, self.rank :].copy()
 
-    def through(self, game: Game) -> Design:
-        """Return the design of another game over the same parameters, in the same coordinates.
-
-        Noise of another size is brought to that of this design. The last design is kept: a context
-        that is not listed is decided in and then learned from.
-        """
-        for known, design in self._last:
-            if known is game:
-                return design
-        whitening = self.noise_std / np.full(game.k, game.noise_std)
-        rows = game.observation_maps
-        if not (whitening == 1.0).all():
-            rows = rows * whitening[:, None, None]
-        maps, slopes = rows, game.features
-        if not (self.identity and self.rank == game.d):
-            maps = in_basis(rows, self.basis[:, : self.rank])
-            slopes = in_basis(game.features, self.basis)
-        made = Design(
-            game,
-            self.regularization,
-            self.norm_bound,
-            self.noise_std,
-            self.prior_mean,
-            self.basis,
-            self.rank,
-            game.features @ self.prior_mean,
-            slopes,
-            maps,
-            rows @ self.prior_mean,
-            whitening,
-            _leverage(maps, self.regularization),
-            self.cut,
-            np.array([0, game.k]),
-            reported=self.reported,
-            correlated=self.correlated,
-            forgetting=self.forgetting,
-        )
-        self._last[:] = [(game, made)]
-        return made
+    @cached_property
+    def central(self) -> bool:
+        """Whether the prior mean is zero."""
+        return not self.prior_mean.any()
 
     @cached_property
-    def _last(self) -> list[tuple[Game, Design]]:
-        """The game that was last seen through this design, and its own design."""
-        return []
+    def kept(self) -> dict[str, Any]:
+        """What ``through`` keeps of the last game that was seen in these coordinates."""
+        return {}
 
     def joined(self, parts: Sequence[Design]) -> Design:
         """Return the actions of several designs in the same coordinates, each a group."""
@@ -311,6 +276,16 @@ class Design:
         )
 
 
+def filled(kind: type[Any], **values: object) -> Any:
+    """Return an instance of a frozen dataclass with values of its fields, as they are.
+
+    Its ``__init__`` sets them one by one, which takes a few microseconds.
+    """
+    instance = object.__new__(kind)
+    instance.__dict__.update(values)
+    return instance
+
+
 def checked_options(policy: object, parts: Sequence[str]) -> None:
     """Check the options that policies share, from inside the ``__post_init__`` of one.
 
@@ -328,9 +303,13 @@ def checked_options(policy: object, parts: Sequence[str]) -> None:
         set_fields(policy, half_life=checked_half_life(half_life))
 
 
-def _leverage(maps: Array, lam: float) -> float:
+def leverage_of(maps: Array, lam: float) -> float:
     """Return the largest squared row over lambda, or refuse it."""
-    leverage = float((maps**2).sum(axis=-1).max(initial=0.0)) / lam
+    return checked_leverage(float((maps**2).sum(axis=-1).max(initial=0.0)) / lam)
+
+
+def checked_leverage(leverage: float) -> float:
+    """Return the largest squared row over lambda, or refuse it."""
     if not leverage <= LARGEST_LEVERAGE:
         raise InvalidInput(
             f"observation maps must not be so large next to noise and regularization: the largest "
@@ -391,7 +370,7 @@ def design(
         maps,
         rows @ prior,
         whitening,
-        _leverage(maps, lam),
+        leverage_of(maps, lam),
         game.parameters.cut(prior, basis) if basis.shape[1] else Uncut(),
         np.array([0, game.k]),
     )

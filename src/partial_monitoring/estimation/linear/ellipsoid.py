@@ -31,6 +31,9 @@ COMPILED = 128
 BLOCK = 2**22
 """Pairs of actions that are compared at once, to bound the memory."""
 
+CERTAIN = np.ones((1, 1))
+"""The chances of one group of one replicate."""
+
 PLAUSIBLE = 1e-9
 """An action that falls short of being best by less than this fraction still counts."""
 
@@ -225,10 +228,12 @@ class Ellipsoid(ConfidenceSet):
     def improvement(self) -> Improvement:
         data, design, own = self.data, self.data.design, self._improvement_numbers
         columns = np.zeros((0, 0)) if design.parts else design.features_by_coordinate
-        if self.chances is None:
-            chances = np.ones((len(data.round), len(design.groups) - 1))
-        else:
+        if self.chances is not None:
             chances = np.ascontiguousarray(self.chances)
+        elif len(data.round) == 1 and len(design.groups) == 2:
+            chances = CERTAIN
+        else:
+            chances = np.ones((len(data.round), len(design.groups) - 1))
         maps, signals = design.maps, np.ascontiguousarray(data.signals)
         groups = design.groups, self._counted, chances
         return Improvement(*compiled.improvement.improvement(*own, columns, maps, signals, *groups))

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.linear.design import Design
+from partial_monitoring.estimation.linear.design import Design, filled
 from partial_monitoring.estimation.linear.weights import forgotten, weighed, weighed_triangle
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
 from partial_monitoring.validation import Array, Indices
+
+ALL = slice(None)
+"""All replicates."""
 
 REFRESH = 1000
 """Number of rounds after which everything derived is recomputed from the Gram matrix."""
@@ -91,21 +94,20 @@ class Estimate:
         }
         return replace(self, **kept)
 
-    def through(self, design: Design, rows: Any = slice(None)) -> Estimate:
+    def through(self, design: Design, rows: Any = ALL) -> Estimate:
         """Return what some replicates know about the actions of another design.
 
         It must be in the same coordinates.
         """
         names = ("round", "gram", "inverse", "log_det", "vector", "coordinates", "triangle")
-        kept = {name: getattr(self, name)[rows] for name in names}
-        n, (k, m) = len(kept["round"]), design.maps.shape[:2]
-        return Estimate(
-            design=design,
-            plays=np.zeros((n, k), dtype=np.int64),
-            sums=np.zeros((n, k, m)),
-            **kept,
-            **_of_actions(design, kept["inverse"], kept["coordinates"]),
-        )
+        known: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if rows is not ALL:
+            known = {name: own[rows] for name, own in known.items()}
+        n, (k, m, _) = len(known["round"]), design.maps.shape
+        of_actions = _of_actions(design, known["inverse"], known["coordinates"])
+        known["means"], known["variances"], known["signals"] = of_actions
+        known["plays"], known["sums"] = np.zeros((n, k), dtype=np.int64), np.zeros((n, k, m))
+        return filled(Estimate, design=design, **known)  # type: ignore[no-any-return]
 
     def restricted(self, actions: Indices) -> Estimate:
         """Return what is known in the game that has only some of the actions."""
@@ -221,12 +223,10 @@ def in_loops(design: Design) -> bool:
 
 def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:
     """Return what follows from Gram matrices (n, r, r) and vectors (n, r)."""
+    names = ("inverse", "log_det", "coordinates", "means", "variances", "signals")
     if in_loops(design):
-        from partial_monitoring.numerics.compiled.refresh import refresh
-
-        names = ("inverse", "log_det", "coordinates", "means", "variances", "signals")
         own = design.maps, design.observed_features, design.offsets, design.regularization
-        return dict(zip(names, refresh(*own, gram, vector), strict=True))
+        return dict(zip(names, compiled.refresh.refresh(*own, gram, vector), strict=True))
     # Through a root the inverse is symmetric, so that either half of it says the same.
     low = np.linalg.cholesky(gram)
     root = np.linalg.inv(low)
@@ -234,20 +234,17 @@ def _following(design: Design, gram: Array, vector: Array) -> dict[str, Any]:
     diagonals = np.diagonal(low, axis1=1, axis2=2)
     log_det = np.log(diagonals**2 / design.regularization).sum(axis=1)
     x = applied(inverse, vector)
-    known = {"inverse": inverse, "log_det": log_det, "coordinates": x}
-    return known | _of_actions(design, inverse, x)
+    return dict(zip(names, (inverse, log_det, x, *_of_actions(design, inverse, x)), strict=True))
 
 
-def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
+def _of_actions(design: Design, inverse: Array, x: Array) -> tuple[Array, Array, Array]:
     """Return what follows for the actions of a design: means, variances and signals."""
     if in_loops(design):
-        from partial_monitoring.numerics.compiled.refresh import look_each
-
         own, features = design.shows_own_reward, (design.observed_features, design.offsets)
         rows = 0 if own else design.maps.shape[1]
-        means, variances, signals = look_each(design.maps, *features, inverse, x, rows)
-        signals = variances[:, :, None, None] if own else signals
-        return {"means": means, "variances": variances, "signals": signals}
+        found = compiled.refresh.look_each(design.maps, *features, inverse, x, rows)
+        means, variances, signals = found
+        return means, variances, variances[:, :, None, None] if own else signals
     pulled = design.observed_features @ inverse  # (n, k, r)
     variances = (pulled * design.observed_features).sum(axis=-1)
     if design.shows_own_reward:
@@ -256,8 +253,7 @@ def _of_actions(design: Design, inverse: Array, x: Array) -> dict[str, Any]:
         n, (k, m, r) = len(inverse), design.maps.shape
         shown = (design.rows @ inverse).reshape(n, k, m, r)
         signals = (shown[:, :, :, None, :] * design.maps[None, :, None, :, :]).sum(axis=-1)
-    means = design.offsets + applied(design.observed_features, x)
-    return {"means": means, "variances": variances, "signals": signals}
+    return design.offsets + applied(design.observed_features, x), variances, signals
 
 
 def _refactored(estimate: Estimate, row: int) -> None:
@@ -362,9 +358,23 @@ def _moved(
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
         triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
-    of_actions = means, variances, signals, plays, sums
-    known = Estimate(design, rounds, gram, inverse, log_det, vector, x, *of_actions, triangle)
-    return _refresh_some(known, due) if due.any() else known
+    known: Estimate = filled(
+        Estimate,
+        design=design,
+        round=rounds,
+        gram=gram,
+        inverse=inverse,
+        log_det=log_det,
+        vector=vector,
+        coordinates=x,
+        means=means,
+        variances=variances,
+        signals=signals,
+        plays=plays,
+        sums=sums,
+        triangle=triangle,
+    )
+    return refresh_some(known, due) if np.count_nonzero(due) else known
 
 
 def refresh_period(design: Design) -> int:
@@ -373,7 +383,7 @@ def refresh_period(design: Design) -> int:
     return 1 if always else REFRESH
 
 
-def _refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
+def refresh_some(estimate: Estimate, due: NDArray[np.bool_]) -> Estimate:
     """Refresh the replicates that are due."""
     fresh = refreshed(estimate.of(due))
     if due.all():

@@ -21,6 +21,7 @@ from partial_monitoring.estimation.linear.least_squares import (
     updated,
     updated_by_rows,
 )
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.linear.weighted import (
     Rows,
     updated_by_rows_often,
@@ -136,7 +137,7 @@ class DuelState(LinearState):
         items = self.design.game
         one, two = items.features[np.stack(np.divmod(actions, items.k))]  # (q, d) each
         pairs = Game(one + two, (one - two)[:, None, :], items.parameters, items.noise_std)
-        return Ellipsoid.around(self.estimate.through(self.design.through(pairs)), schedule)
+        return Ellipsoid.around(self.estimate.through(through(self.design, pairs)), schedule)
 
 
 @initial_state.register

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,9 @@ class Rivals(NamedTuple):
     """Coordinates of a point inside the cell of each of them, shape (K, r)."""
 
 
+FOUND: WeakKeyDictionary[AnyGame, Rivals] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, eq=False)
 class SignalModel:
     """The actions of a game and their signals, in all its contexts."""
@@ -129,10 +133,12 @@ class SignalModel:
 
     @cached_property
     def rivals(self) -> Rivals:
-        """The Pareto actions of each context."""
-        found = Rivals(np.zeros(len(self.offsets), dtype=bool), np.zeros(self.slopes.shape))
-        for z, own in enumerate(self.games):
-            self._decide(found, own, np.arange(self.groups[z], self.groups[z + 1]))
+        """The Pareto actions of each context, found once for a game: it takes a few ms."""
+        if (found := FOUND.get(self.game)) is None:
+            found = Rivals(np.zeros(len(self.offsets), dtype=bool), np.zeros(self.slopes.shape))
+            for z, own in enumerate(self.games):
+                self._decide(found, own, np.arange(self.groups[z], self.groups[z + 1]))
+            FOUND[self.game] = found
         return found
 
     @cached_property
@@ -175,8 +181,7 @@ class SignalModel:
         They are a mask over the actions of the whole game (k,).
         """
         key = context, mask.tobytes()
-        known = self._masks.get(key)
-        if known is not None:
+        if (known := self._masks.get(key)) is not None:
             return known
         start, stop = self.groups[context : context + 2]
         chosen = self.positions[context, mask]
@@ -240,8 +245,7 @@ def signal_model(game: AnyGame, forgetting: Forgetting = REMEMBERING) -> SignalM
     kinds = {own.feedback().chances for own in games}
     if len(kinds) > 1 or not all(kinds):
         return None
-    kind = kinds.pop()
-    if sum(sum(own.row_counts) for own in games) * len(kind) > MOST_SIGNALS:
+    if sum(sum(own.row_counts) for own in games) * len(kind := kinds.pop()) > MOST_SIGNALS:
         return None
     counts = [own.k for own in games]
     groups = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

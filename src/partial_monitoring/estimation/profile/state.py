@@ -19,6 +19,7 @@ from partial_monitoring.estimation.linear.least_squares import (
     initial,
     refreshed,
 )
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.estimation.profile.model import Rivals, SignalModel
 from partial_monitoring.estimation.state import Pending
 from partial_monitoring.numerics import compiled
@@ -218,7 +219,7 @@ class ProfileState:
         """Return E_t of ``likely``, with contexts in the one that all replicates are in."""
         known, model = self.likely(), self.model
         if context is not None:
-            known = known.through(model.design.through(model.games[int(context[0])]))
+            known = known.through(through(model.design, model.games[int(context[0])]))
         return Ellipsoid.around(known, schedule)
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled import context_actions as context_actions
     from partial_monitoring.numerics.compiled import gaps as gaps
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled import patience as patience
     from partial_monitoring.numerics.compiled import profile as profile
     from partial_monitoring.numerics.compiled import ratio as ratio
+    from partial_monitoring.numerics.compiled import refresh as refresh
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from multiprocessing import parent_process
 from typing import Any
 
-from numba import config, njit
+import numpy as np
+from numba import config, njit, typeof
 from numba.core import event
 from numba.core.caching import FunctionCache
 
@@ -75,6 +76,36 @@ class Cache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+def version(function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the compiled version of a function for arguments of the types of these.
+
+    It must be called with such arguments only: it does not look at their types again, which takes
+    most of the time of a short call with many arrays. A function that is not compiled stays itself.
+    """
+    if not hasattr(function, "compile"):
+        return function  # type: ignore[no-any-return]
+    key = function, form(arguments)
+    found = VERSIONS.get(key)
+    if found is None:
+        found = VERSIONS[key] = function.compile(tuple(map(typeof, arguments)))
+    return found
+
+
+VERSIONS: dict[Any, Callable[..., Any]] = {}
+"""The versions that were asked for, by function and form of the arguments."""
+
+FLAGS = 0x1 | 0x2 | 0x100 | 0x400
+"""The flags of arrays that are part of their types: in which order, aligned, writeable."""
+
+
+def form(value: Any) -> Any:
+    """Return what says of which type a value is, as a key; much faster than ``numba.typeof``."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype.str, value.ndim, value.flags.num & FLAGS
+    return (kind, *map(form, value)) if issubclass(kind, tuple) else kind
 
 
 def is_kept(function: Any) -> bool:

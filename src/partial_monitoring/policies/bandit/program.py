@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from partial_monitoring.policies.ids.program import (
     scratch_for,
     upkeep_of,
 )
-from partial_monitoring.policies.program import NotCompiled, Program
+from partial_monitoring.policies.program import NotCompiled, Program, Rounds, bound
 from partial_monitoring.validation import Indices
 
 KINDS = ("optimistic", "relative", "drawn", "greedy", "mixed", "decaying", "inverse gap")
@@ -32,13 +31,11 @@ class BanditProgram(LeastSquaresProgram):
 
     paired = False
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled.play_bandits import play
 
         own = self.actions, self.known, self.rule, self.scratch(), due
-        return lambda stop, *rows: play(world, totals, self.data, reached, stop, *rows, *own)
+        return bound(play, (world, totals, self.data, reached), own)
 
     def kernel(self, world: Any, totals: Any) -> Any:
         from partial_monitoring.numerics.cuda.play_bandits import kernel_for
@@ -59,15 +56,12 @@ class BanditProgram(LeastSquaresProgram):
 class CutProgram(BanditProgram):
     """Compiled rounds of policies that compare rewards at an estimate that Theta cuts."""
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled.play_bandits import play_cut
 
-        own = self.actions, self.known, self.rule, self.scratch(), *cut_of(self.estimate.design)
-        return lambda stop, *rows: play_cut(
-            world, totals, self.data, reached, stop, *rows, *own, due, unproven
-        )
+        room = self.scratch(), *cut_of(self.estimate.design), due, unproven
+        own = self.actions, self.known, self.rule, *room
+        return bound(play_cut, (world, totals, self.data, reached), own)
 
     def kernel(self, world: Any, totals: Any) -> Any:
         raise InvalidInput("Theta cuts the estimate; play this game on the processor.")

@@ -30,6 +30,9 @@ from partial_monitoring.policies.promise import (
 from partial_monitoring.policies.units import Units, units_of
 from partial_monitoring.validation import Array, Indices, positive_number, set_fields
 
+INDEX = AnticipatingIndex()
+"""The rule for signals."""
+
 
 @dataclass(frozen=True, eq=False)
 class CalibratedState:
@@ -46,7 +49,7 @@ class CalibratedState:
         Signals are counted in listed contexts only. When another one comes, what was counted
         becomes a least-squares estimate, and the rule for Gaussian feedback goes on from there.
         """
-        if not is_unlisted(context) or self.rule != AnticipatingIndex():
+        if not is_unlisted(context) or self.rule != INDEX:
             return self
         half_life = self.known.model.forgetting.half_life
         rule, counted = gaussian_rule(self.game, half_life), self.known.least_squares()
@@ -114,7 +117,7 @@ class Calibrated:
     def init(self, game: AnyGame, replicates: int) -> CalibratedState:
         refuse(self, game)
         signals = signal_model(game, Forgetting(self.half_life))
-        rule: Policy[Any] = AnticipatingIndex()
+        rule: Policy[Any] = INDEX
         if signals is None:
             rule = gaussian_rule(game, self.half_life)
         if self.guard is not None:

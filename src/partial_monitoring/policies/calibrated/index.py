@@ -37,6 +37,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.numerics import compiled
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
+from partial_monitoring.policies.program import ByThread, Rounds, bound
 from partial_monitoring.validation import Array, Indices, brief
 
 WEIGHT, ROUNDS, RATE = 0.03, 1000.0, 1.6
@@ -156,6 +157,7 @@ class IndexProgram:
         self.actions, self.known = state.model.table, state.known()
         self.rule = _rule(state.model.forgetting.half_life)
         self._shown = state.model.game.m
+        self._threads = ByThread()
 
     @property
     def states(self) -> tuple[Any, ...]:
@@ -186,7 +188,10 @@ class IndexProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
+        self._threads.of(self._bound, world, totals, reached)(stop, first, last)
+
+    def _bound(self, *run: Any) -> Rounds:
         from partial_monitoring.numerics.compiled import play_index
 
         own = self.actions, self.known, self.rule, self.scratch(), np.zeros(0, dtype=bool)
-        play_index.play(world, totals, reached, stop, first, last, *own)
+        return bound(play_index.play, run, own)

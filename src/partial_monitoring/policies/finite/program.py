@@ -66,6 +66,7 @@ class CBPProgram:
             found_observers=np.zeros((n, k), dtype=np.bool_),
         )
         play_cbp.begin(self.shape, self.state)
+        self._tabled: Any = None
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
@@ -74,8 +75,8 @@ class CBPProgram:
 
         state, own = self.state, reached[first:last]
         while (begin := int(own.min())) < stop:
-            end = min(stop, begin + ROUNDS)
-            rounds = self._rounds(begin, end)
+            rounds = self._rounds(begin)
+            end = min(stop, rounds.first + ROUNDS)
             while own.min() < end:
                 table = self.patterns.table
                 play_cbp.play(
@@ -86,10 +87,15 @@ class CBPProgram:
                     met = np.concatenate([state.signs[stopped], state.drawn[stopped]])
                     self.patterns.numbers(met)
 
-    def _rounds(self, begin: int, end: int) -> Any:
-        """Return the table of rounds from ``begin`` to before ``end`` (counted from 0)."""
+    def _rounds(self, t: int) -> Any:
+        """Return a table of rounds (counted from 0) with round t; the last one is kept."""
         from partial_monitoring.numerics.compiled import play_cbp
 
-        t = np.arange(begin + 1, end + 1)
-        bound = self.schedule.bound(t)
-        return play_cbp.Rounds(begin, bound, self.schedule.rate(t), *self.schedule.weights(bound))
+        known = self._tabled
+        if known is None or not known.first <= t < known.first + ROUNDS:
+            begin = t // ROUNDS * ROUNDS
+            each = np.arange(begin + 1, begin + ROUNDS + 1)
+            bound, rate = self.schedule.bound(each), self.schedule.rate(each)
+            known = play_cbp.Rounds(begin, bound, rate, *self.schedule.weights(bound))
+            self._tabled = known
+        return known

@@ -48,7 +48,7 @@ from partial_monitoring.policies.ids.program import (
 from partial_monitoring.policies.ids.sampling import Generalized
 from partial_monitoring.policies.needs import Needs, refuse
 from partial_monitoring.policies.policy import Choices
-from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.program import NotCompiled, Rounds, bound
 from partial_monitoring.policies.units import Units
 from partial_monitoring.validation import Array, Indices, one_of, positive_number
 
@@ -240,13 +240,11 @@ class AsymptoticProgram(LeastSquaresProgram):
         super().__post_init__()
         self.lead = self.state.lead
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled.asymptotic import play
 
         own = self.actions, self.known, self.lead, self.rule, self.scratch(), due
-        return lambda stop, *rows: play(world, totals, self.data, reached, stop, *rows, *own)
+        return bound(play, (world, totals, self.data, reached), own)
 
     def settle(self, rows: Indices) -> None:
         from partial_monitoring.numerics.compiled.asymptotic import settle_each

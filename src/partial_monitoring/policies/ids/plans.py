@@ -19,6 +19,7 @@ from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import Estimate
+from partial_monitoring.estimation.linear.through import through
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.game import Game
 from partial_monitoring.policies.ids.gaps import GapEstimate
@@ -68,5 +69,5 @@ def plans_of(game: ContextualGame, whole: Design) -> Plans:
     chances = game.context_distribution[possible]
     features = (chances[:, None] * game.features[possible[None, :], actions]).sum(axis=1)
     silent = np.zeros((count, 0, game.d))
-    design = whole.through(Game(features, silent, game.parameters, whole.noise_std))
+    design = through(whole, Game(features, silent, game.parameters, whole.noise_std))
     return Plans(possible, actions, chances, design)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -26,7 +25,7 @@ from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.context_program import ContextsProgram
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
-from partial_monitoring.policies.program import NotCompiled, Program
+from partial_monitoring.policies.program import ByThread, NotCompiled, Program, Rounds, bound
 from partial_monitoring.validation import Indices
 
 MOST_NUMBERS = 20_000
@@ -48,6 +47,7 @@ class LeastSquaresProgram:
     """The options, a ``Rule`` of the loops."""
 
     def __post_init__(self) -> None:
+        self._threads = ByThread()
         self.actions = actions_of(self.estimate.design, paired=self.paired)
         self.known, self.data = known_of(self.estimate)
 
@@ -94,21 +94,23 @@ class LeastSquaresProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        due, unproven = np.zeros((2, len(reached)), dtype=bool)
-        run = self.loops(world, totals, reached, due, unproven)
+        run, due, unproven = self._threads.of(self._prepared, world, totals, reached)
         while True:
             run(stop, first, last)
+            if not (np.count_nonzero(due) or np.count_nonzero(unproven)):
+                return
             if due.any():
                 self.settle(np.flatnonzero(due))
             for row in np.flatnonzero(unproven):
                 self.decide(world, totals, reached, int(row))
-            if not (due.any() or unproven.any()):
-                return
             due[:] = unproven[:] = False
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def _prepared(self, world: Any, totals: Any, reached: Indices) -> tuple[Rounds, Mask, Mask]:
+        """Return the loops of a thread, and what they mark."""
+        due, unproven = np.zeros((2, len(reached)), dtype=bool)
+        return self.loops(world, totals, reached, due, unproven), due, unproven
+
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         """Return a function that plays replicates from the first to before the last until a round.
 
         It marks those that are due to be refreshed, or whose next round is not proven.
@@ -116,9 +118,7 @@ class LeastSquaresProgram:
         from partial_monitoring.numerics.compiled import play_ids
 
         own = self.actions, self.known, self.rule, self.scratch(), due
-        return lambda stop, *rows: play_ids.play(
-            world, totals, self.data, reached, stop, *rows, *own
-        )
+        return bound(play_ids.play, (world, totals, self.data, reached), own)
 
     def settle(self, rows: Indices) -> None:
         """Compute anew what follows from the data of replicates that the loops leave to us."""
@@ -163,15 +163,12 @@ class LeastSquaresProgram:
 class CutProgram(LeastSquaresProgram):
     """Compiled rounds where Theta cuts E_t."""
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled.play_cut import play
 
-        own = self.actions, self.known, self.rule, self.scratch(), *cut_of(self.estimate.design)
-        return lambda stop, *rows: play(
-            world, totals, self.data, reached, stop, *rows, *own, due, unproven
-        )
+        room = self.scratch(), *cut_of(self.estimate.design), due, unproven
+        own = self.actions, self.known, self.rule, *room
+        return bound(play, (world, totals, self.data, reached), own)
 
     def kernel(self, world: Any, totals: Any) -> Any:
         raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
@@ -188,16 +185,12 @@ class ImprovementProgram(LeastSquaresProgram):
         counted = np.array(design.rivals[0])
         return self.actions, Rivals(counted, design.groups, np.ones(1), float(design.noise_std))
 
-    def loops(
-        self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask
-    ) -> Callable[[int, int, int], None]:
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled import improvement, play_improvement
 
         weights = improvement.scratch_for(*self.actions.maps.shape)
         own = *self.constants, self.known, self.rule, self.scratch(), weights, due
-        return lambda stop, *rows: play_improvement.play(
-            world, totals, self.data, reached, stop, *rows, *own
-        )
+        return bound(play_improvement.play, (world, totals, self.data, reached), own)
 
     def kernel(self, world: Any, totals: Any) -> Any:
         from partial_monitoring.numerics.cuda.play_improvement import kernel_for
