@@ -93,22 +93,17 @@ def passing(numbers, place):
 def wait_for_all(turn):
     """Wait until all blocks are here; what they wrote before is then visible.
 
-    ``turn`` (2,) counts the blocks that have come, and how often all have.
+    ``turn`` (1,) counts how often a block has come here, in all kernels.
     """
-    cuda.threadfence()
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        times = cuda.atomic.add(turn, 1, 0)
         cuda.threadfence()
-        if cuda.atomic.add(turn, 0, 1) == cuda.gridDim.x - 1:
-            turn[0] = 0
-            cuda.threadfence()
-            cuda.atomic.add(turn, 1, 1)
-        else:
-            while cuda.atomic.add(turn, 1, 0) == times:
-                pass
+        before = cuda.atomic.add(turn, 0, 1)
+        all_here = (before // cuda.gridDim.x + 1) * cuda.gridDim.x
+        while cuda.atomic.add(turn, 0, 0) < all_here:
+            pass
+        cuda.threadfence()
     cuda.syncthreads()
-    cuda.threadfence()
 
 
 @cuda.jit(device=True)
@@ -165,13 +160,30 @@ def least_of_all(out, row, place_row, tie, values, places):
 
 
 @cuda.jit(device=True)
-def least_value_of_all(out, row, values, places):
+def least_value_of_block(value, values):
+    """Return the least value of a block; ``values`` is shared, one entry per warp."""
+    t, value, apart = cuda.threadIdx.x, REAL(value), WARP // 2
+    while apart > 0:
+        value = min(value, cuda.shfl_xor_sync(ALL_LANES, value, apart))
+        apart //= 2
+    if t % WARP == 0:
+        values[t // WARP] = value
+    cuda.syncthreads()
+    value, apart = values[t % WARPS], WARP // 2
+    cuda.syncthreads()
+    while apart > 0:
+        value = min(value, cuda.shfl_xor_sync(ALL_LANES, value, apart))
+        apart //= 2
+    return value
+
+
+@cuda.jit(device=True)
+def least_value_of_all(out, row, values):
     """Return the least value of all blocks, from a row of theirs."""
     low = inf
     for b in range(cuda.threadIdx.x, cuda.gridDim.x, cuda.blockDim.x):
         low = min(low, out[row + b])
-    low, _ = least_of_block(low, 0, 0.0, values, places)
-    return low
+    return least_value_of_block(low, values)
 
 
 @cuda.jit(device=True)
