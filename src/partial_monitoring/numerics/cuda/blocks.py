@@ -15,7 +15,7 @@ from numba import config, cuda, float64, int64
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 """Whether there is no device: every thread is then one of Python, so there are few of them."""
 
-THREADS = 4 if SIMULATED else 1024
+THREADS = 4 if SIMULATED else 512
 """Threads of a block."""
 
 WARP = 2 if SIMULATED else 32
@@ -35,7 +35,7 @@ WARPS = THREADS // WARP
 
 ALL_LANES = 0xFFFFFFFF
 
-_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 64}
+_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 128}
 resident: Any = cuda.jit(**_LIMITS)
 """Compile a kernel whose blocks all run at the same time: one of them finds room anywhere."""
 

@@ -1,14 +1,14 @@
-"""The kernel that reads the features of all actions, once or twice.
+"""The kernel that reads the features of all actions, once or twice, and decides.
 
-A row is read by ``LANES`` neighbouring threads, eight bytes each, and several rows at once, so that
-much is under way. The inner products meet by exchanges between lanes that halve the number of sums
-each time: in the end every lane holds one of them.
+A row is read by ``LANES`` neighbouring threads, eight bytes each, and several rows at once; the
+next ones are on their way while the inner products meet by exchanges between lanes, which halve the
+number of sums each time: in the end every lane holds the products of one row.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf, sqrt
+from math import inf, isqrt, sqrt
 from typing import Any, NamedTuple
 
 import numba
@@ -60,12 +60,18 @@ GROUPS = THREADS // LANES
 STEPS = LANES.bit_length() - 1
 """Exchanges after which all lanes have met."""
 
-AT_ONCE = LANES // 4
-"""Rows that a group of lanes reads at once for all vectors: a lane is left with one product, or,
-every fourth, with none."""
+AT_ONCE = isqrt(LANES)
+"""Rows that a group of lanes reads at once for all vectors; after as many times every lane is left
+with the products of one row."""
+
+PRODUCTS = VECTORS * AT_ONCE
+"""Their sums."""
+
+HALF = STEPS // 2
+"""Exchanges after each of these times, and as many after the last."""
 
 TWICE = LANES // 2
-"""The same for two vectors."""
+"""Rows that it reads at once for two vectors: every lane is left with one product."""
 
 OWN = CROSS + 1
 """What is kept of the anchor: mean, variance, and the product with itself."""
@@ -133,11 +139,9 @@ class Reader(NamedTuple):
     fetch: Any
     """Read the first words of the rows."""
     multiply: Any
-    """Multiply these and all others with the vectors."""
-    meet: Any
-    """Add the products of all lanes."""
+    """Multiply these and all others with the vectors; lanes have sums of their own."""
     read: Any
-    """All of this, one after the other."""
+    """Do both, and add the sums of all lanes."""
 
 
 @lru_cache(maxsize=16)
@@ -147,9 +151,9 @@ def reads_for(name: str, d: int) -> Reads:
     word_type, _, held, _, number = words_of(name)
     width = -(-d // held)
     padded = width * held
-    fetch, multiply, meet, read_all = reader(name, width, VECTORS, AT_ONCE, DEPTH)
-    read_two = reader(name, width, 2, TWICE, DEPTH).read
-    read_one = reader(name, width, 1, LANES, 1).read
+    fetch, multiply, _ = reader(name, width, VECTORS, AT_ONCE, AT_ONCE, DEPTH)
+    read_two = reader(name, width, 2, TWICE, 1, DEPTH).read
+    read_one = reader(name, width, 1, LANES, 1, 1).read
 
     @cuda.jit(device=True)
     def beyond(mean, variance, cross, own, root, rule):
@@ -168,9 +172,21 @@ def reads_for(name: str, d: int) -> Reads:
         return gap, mean + reach
 
     @cuda.jit(device=True)
-    def updated(product, before, v, share):
-        """Return a product with vector v; of x, what the variance is after an observation."""
-        return max(before - share * product * product, real(0.0)) if v == VARIANCES else product
+    def read_rows(features, first, after, vectors, lane, words, sums, found):
+        """Multiply LANES rows from ``first`` on, fetched before, and fetch those from ``after`` on.
+
+        They are on their way while lanes exchange sums. ``found`` has the products of one row.
+        """
+        for j in range(AT_ONCE):
+            multiply(features, (first + j) * width, vectors, lane, words, sums)
+            following = first + j + 1 if j + 1 < AT_ONCE else after
+            fetch(features, following * width, 0, lane, words)
+            for s in range(HALF):
+                halved(sums, PRODUCTS >> (s + 1), lane, LANES >> (s + 1))
+            for v in range(VECTORS):
+                found[j * VECTORS + v] = sums[v]
+        for s in range(HALF):
+            halved(found, PRODUCTS >> (s + 1), lane, AT_ONCE >> (s + 1))
 
     @cuda.jit(device=True)
     def report(out, row, value, values):
@@ -192,7 +208,7 @@ def reads_for(name: str, d: int) -> Reads:
                 total += sent[SENT + (VECTORS + q) * d + p] * value
             vectors[1, p] = real(total)
         cuda.syncthreads()
-        first, own_row, crossing = g // TWICE * TWICE, lane % TWICE, lane >= TWICE
+        first, own_row, crossing = g // TWICE * TWICE, lane // 2, lane % 2 == 1
         read_two(features, first * width, vectors, lane, words, sums)
         if group == 0 and crossing and first + own_row == g:
             product[0] = sums[0]
@@ -203,7 +219,7 @@ def reads_for(name: str, d: int) -> Reads:
             first = start + group * TWICE
             read_two(features, first * width, vectors, lane, words, sums)
             row, value = first + own_row, sums[0]
-            mean = cuda.shfl_xor_sync(ALL_LANES, value, TWICE)
+            mean = cuda.shfl_xor_sync(ALL_LANES, value, 1)
             if crossing:
                 if rule != IMPROVEMENT:
                     value, reach = beyond(mean, table[VARIANCES, row], value, own, root, rule)
@@ -224,53 +240,50 @@ def reads_for(name: str, d: int) -> Reads:
         anchor = cuda.shared.array(OWN, real)
         values = cuda.shared.array(WARPS, REAL)
         places = cuda.shared.array(WARPS, WHOLE)
-        words, sums = cuda.local.array(LANES, word_type), cuda.local.array(LANES, real)
-        t, b, blocks, step = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, GROUPS * AT_ONCE
+        words = cuda.local.array(LANES, word_type)
+        sums, found = cuda.local.array(PRODUCTS, real), cuda.local.array(PRODUCTS, real)
+        t, b, blocks, step = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, GROUPS * LANES
         group, lane, share = t >> STEPS, t & (LANES - 1), real(sent[SHARE])
-        v, own_row, h = lane // AT_ONCE, lane % AT_ONCE, int(sent[ANCHOR])
-        root, rule = real(sqrt(sent[BETA])), int(sent[RULE])
+        root, rule, h = real(sqrt(sent[BETA])), int(sent[RULE]), int(sent[ANCHOR])
         for e in range(t, VECTORS * padded, THREADS):
             u, c = e // padded, e % padded
             vectors[u, c] = real(sent[SENT + u * d + c]) if c < d else real(0.0)
         cuda.syncthreads()
-        first = h // AT_ONCE * AT_ONCE
-        before = table[VARIANCES, first + own_row]
-        read_all(features, first * width, vectors, lane, words, sums)
-        if group == 0 and v < VECTORS and first + own_row == h:
-            anchor[v] = updated(sums[0], before, v, share)
-        start, offset = b * step, group * AT_ONCE + own_row
-        if start < k:
-            before = table[VARIANCES, uint64(start + offset)]
-            fetch(features, (start + group * AT_ONCE) * width, 0, lane, words)
+        start, first = b * step, h // LANES * LANES
+        after = start + group * LANES if start < k else first
+        before = table[VARIANCES, first + lane]
+        fetch(features, first * width, 0, lane, words)
+        read_rows(features, first, after, vectors, lane, words, sums, found)
+        if group == 0 and first + lane == h:
+            anchor[MEANS], anchor[CROSS] = found[0], found[2]
+            anchor[VARIANCES] = max(before - share * found[1] * found[1], real(0.0))
         wait_for_all(turn)  # then variances may change
         own = anchor[MEANS], anchor[VARIANCES], anchor[CROSS]
-        most, where, widest = real(-inf), 0, real(0.0)
-        stored = v in (VARIANCES, CROSS) or (v == MEANS and rule == IMPROVEMENT)
+        top, most, reach, widest, where = real(-inf), real(0.0), real(-inf), real(0.0), 0
         while start < k:
-            row, variance = start + offset, before
-            multiply(features, (start + group * AT_ONCE) * width, vectors, lane, words, sums)
+            first, row = start + group * LANES, uint64(start + group * LANES + lane)
+            before = table[VARIANCES, row]
             start += blocks * step
-            if start < k:  # on their way while lanes exchange their sums
-                before = table[VARIANCES, uint64(start + offset)]
-                fetch(features, (start + group * AT_ONCE) * width, 0, lane, words)
-            meet(sums, lane)
-            value = updated(sums[0], variance, v, share)
-            mean = cuda.shfl_xor_sync(ALL_LANES, value, 2 * AT_ONCE)
-            variance = cuda.shfl_xor_sync(ALL_LANES, value, 3 * AT_ONCE)
-            found = value
-            if v == CROSS and rule != IMPROVEMENT:
-                value, found = beyond(mean, variance, value, own, root, rule)
-                if row < k:
-                    widest = max(widest, value)
-            if stored:
-                table[uint64(v), uint64(row)] = value
-            if row < k and found > most:
-                most, where = found, row
-        low, g = least_of_block(-most if v == MEANS else inf, where, 0.0, values, places)
+            after = start + group * LANES if start < k else first
+            read_rows(features, first, after, vectors, lane, words, sums, found)
+            mean, product, value = found[0], found[1], found[2]
+            variance = max(before - share * product * product, real(0.0))
+            table[VARIANCES, row] = variance
+            far = real(-inf)
+            if rule == IMPROVEMENT:
+                table[MEANS, row] = mean
+            else:
+                value, far = beyond(mean, variance, value, own, root, rule)
+            table[CROSS, row] = value
+            if first + lane < k:
+                most, reach, widest = max(most, variance), max(reach, far), max(widest, value)
+                if mean > top:
+                    top, where = mean, first + lane
+        low, g = least_of_block(-top, where, 0.0, values, places)
         if t == 0:
             out[KEPT + TOP * blocks + b], out[KEPT + TOP_PLACE * blocks + b] = low, g
-        report(out, LARGE, -most if v == VARIANCES else inf, values)
-        report(out, LIFTS, -most if v == CROSS else inf, values)
+        report(out, LARGE, -most, values)
+        report(out, LIFTS, -reach, values)
         report(out, WIDE, -widest, values)
         wait_for_all(turn)
         row = KEPT + TOP * blocks
@@ -303,11 +316,11 @@ def reads_for(name: str, d: int) -> Reads:
     return Reads(sweep, stream)
 
 
-def reader(name: str, width: int, count: int, rows: int, depth: int) -> Reader:
-    """Return functions that multiply rows with vectors.
+def reader(name: str, width: int, count: int, rows: int, apart: int, depth: int) -> Reader:
+    """Return functions that multiply rows, so many ``apart``, with vectors.
 
-    The sums are ordered by vector, then by row; in the end the first of a lane's is the sum with
-    the number of the lane.
+    The sums are ordered by row, then by vector. If there are as many as lanes, the first of a lane
+    is in the end the sum with the number of the lane.
     """
     real, added = getattr(numba, name), words_of(name).added
     columns = -(-width // LANES)
@@ -320,11 +333,11 @@ def reader(name: str, width: int, count: int, rows: int, depth: int) -> Reader:
         for e in range(depth):
             if full or (c + e) * LANES + lane < width:
                 for r in range(rows):
-                    words[e * rows + r] = passing(own, e * LANES + r * width)
+                    words[e * rows + r] = passing(own, e * LANES + r * apart * width)
 
     @cuda.jit(device=True)
     def multiply(features, start, vectors, lane, words, sums):
-        for i in range(LANES):
+        for i in range(count * rows):
             sums[i] = real(0.0)
         for c in range(0, columns, depth):
             if c > 0:
@@ -334,18 +347,14 @@ def reader(name: str, width: int, count: int, rows: int, depth: int) -> Reader:
                 if full or place < width:
                     for r in range(rows):
                         for v in range(count):
-                            i = v * rows + r
+                            i = r * count + v
                             sums[i] = added(sums[i], words[e * rows + r], vectors, v, place)
-
-    @cuda.jit(device=True)
-    def meet(sums, lane):
-        for s in range(STEPS):
-            halved(sums, LANES >> (s + 1), lane, LANES >> (s + 1))
 
     @cuda.jit(device=True)
     def read(features, start, vectors, lane, words, sums):
         fetch(features, start, 0, lane, words)
         multiply(features, start, vectors, lane, words, sums)
-        meet(sums, lane)
+        for s in range(STEPS):
+            halved(sums, count * rows >> (s + 1), lane, LANES >> (s + 1))
 
-    return Reader(fetch, multiply, meet, read)
+    return Reader(fetch, multiply, read)
