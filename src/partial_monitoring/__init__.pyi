@@ -38,10 +38,10 @@ from .learner.decision import Decision as Decision
 from .learner.learner import Learner as Learner
 from .learner.learner import RemoteLearner as RemoteLearner
 from .learner.moved import Moved as Moved
-from .learner.off_policy import off_policy as off_policy
+from .learner.off_policy.estimating import off_policy as off_policy
+from .learner.off_policy.values import OffPolicy as OffPolicy
 from .learner.open import OpenDecision as OpenDecision
 from .learner.status import Status as Status
-from .learner.values import OffPolicy as OffPolicy
 from .learner.votes import Votes as Votes
 from .learner.window import Window as Window
 from .model.any_game import AnyGame as AnyGame

@@ -90,7 +90,12 @@ class SolverError(PartialMonitoringError, RuntimeError):
 
 
 class StorageError(PartialMonitoringError, RuntimeError):
-    """A database cannot be used now, or not by this process; nothing was changed."""
+    """A database cannot be used now, or not by this process; nothing was changed.
+
+    ``said`` is what others are told, who need not know where it is and what it said.
+    """
+
+    said = "the database cannot be used now; the log of the service says why."
 
 
 class DoubtfulInput(UserWarning):

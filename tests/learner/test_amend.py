@@ -10,7 +10,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.logged import read_log
+from partial_monitoring.learner.off_policy.logged import read_log
 from partial_monitoring.learner.session import snapshot
 from partial_monitoring.storage.memory import Memory
 from tests.oracles.learners import GAMES, fingerprint, refused

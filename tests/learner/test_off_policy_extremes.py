@@ -10,10 +10,10 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner import off_policy as route
-from partial_monitoring.learner.logged import read_log
-from partial_monitoring.learner.reweighted import Reweighting, Scores
-from partial_monitoring.learner.targets import logged_target, read_target
+from partial_monitoring.learner.off_policy import estimating as route
+from partial_monitoring.learner.off_policy.logged import read_log
+from partial_monitoring.learner.off_policy.reweighted import Reweighting, Scores
+from partial_monitoring.learner.off_policy.targets import logged_target, read_target
 
 GAME = pm.games.dynamic_pricing()
 YES = {"action": "$2", "probability": 0.5, "observation": "yes"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
-from partial_monitoring.learner.logged import read_log
+from partial_monitoring.learner.off_policy.logged import read_log
 from partial_monitoring.learner.session import snapshot
 from tests.oracles.learners import GAMES, fingerprint, refused
 

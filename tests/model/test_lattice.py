@@ -29,12 +29,13 @@ def machine(build: Any = pm.KernelBoxGame, **options: Any) -> Any:
     st.integers(1, 4),
     st.integers(0, 2**32),
     st.sampled_from([None, 2, 37]),
+    st.booleans(),
 )
 def test_no_two_points_have_the_same_label(
-    low: float, width: float, p: int, seed: int, levels: int | None
+    low: float, width: float, p: int, seed: int, levels: int | None, named: bool
 ) -> None:
-    names = [f"x (no. {i}), a.b" for i in range(p)]
-    own = Lattice.of([low] * p, [low + width] * p, 62, levels, names, ["%"] * p)
+    options = ([f"x (no. {i}), a.b" for i in range(p)], ["%"] * p) if named else ()
+    own = Lattice.of([low] * p, [low + width] * p, 62, levels, *options)
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, own.count, 10)
     near = np.unique(np.clip(np.concatenate([numbers, numbers + 1]), 0, own.count - 1))
@@ -42,6 +43,12 @@ def test_no_two_points_have_the_same_label(
     assert len(set(labels)) == len(labels)
     assert [own.number_called(label) for label in labels] == near.tolist()
     assert [own.number_at(point) for point in own.points_of(near)] == near.tolist()
+
+
+def test_all_points_of_a_box_without_names_can_be_named() -> None:
+    game = pm.KernelBoxGame(pm.kernels.SquaredExponential(), [0.0], [1.0])
+    last = range(game.k - 1000, game.k)  # six digits were not enough for them
+    assert [game.action_index(game.action_label(own)) for own in last] == list(last)
 
 
 def test_labels_and_settings_have_names_and_units() -> None:

@@ -131,7 +131,8 @@ def test_reports_show_policies_with_fewer_seeds(experiment: pm.Experiment, tmp_p
 
 
 def test_bad_numbers_of_seeds_are_refused() -> None:
-    for given, message in (({"cbp": 0}, "fewer_seeds"), ({"ibs": 1}, "ibs"), (3, "fewer_seeds")):
+    bad = (({"cbp": 0}, "fewer_seeds"), ({"ibs": 1}, "ibs"), (3, "fewer_seeds"))
+    for given, message in (*bad, (np.ones(2), "fewer_seeds"), ([], "fewer_seeds")):
         with pytest.raises(InvalidInput, match=message):
             pm.Experiment("apple_tasting", "cbp", horizon=5, fewer_seeds=given)  # type: ignore[arg-type]
 

@@ -162,6 +162,16 @@ def test_the_headline_names_nobody_whose_lead_is_not_proven() -> None:
     )
 
 
+def test_who_played_too_few_seeds_is_not_recommended() -> None:
+    played = [made_up({"a": 0.3, "b": 0.6, "few": 0.9}, seeds=60) for _ in range(2)]
+    for own in played:
+        own.regret["few"][20:] = np.nan
+    counted = sections([comparison(own, name=name) for own, name in zip(played, "xy", strict=True)])
+    said = headline(counted, rankings(counted))
+    assert "What to use: a on x and y." in said
+    assert said.endswith(" few played too few seeds to be recommended or not.")
+
+
 def test_the_advice_depends_on_the_truth_if_every_policy_loses_somewhere() -> None:
     counted = sections(
         [

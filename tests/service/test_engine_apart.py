@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import StorageError
 from partial_monitoring.service.engine.engine import Engine
+from partial_monitoring.service.study import apart as aparts
 from partial_monitoring.service.study import hosted as hosteds
 from partial_monitoring.service.study.apart import Apart
 from partial_monitoring.storage.opened import database_at
@@ -86,3 +88,30 @@ def test_a_process_ends_with_its_engine(engine: Engine) -> None:
     assert process is not None
     engine.close()
     assert process.poll() is not None
+
+
+@pytest.mark.parametrize("size", [1, 200_000])
+def test_a_process_that_hangs_is_killed(
+    engine: Engine, size: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether it reads nothing, or does not answer: the study decides in a thread then."""
+    engine.create({"name": "pricing", "game": PRICING, "seed": 5, "policy": "ids"})
+    own = started(engine)
+    assert own._process is not None
+    monkeypatch.setattr(aparts, "LIMIT", 0.5)
+    own._slowest = 0.0
+    message = own._message
+
+    def longer(*given: Any, **more: Any) -> Any:
+        return message(*given, **more) | {"more than a pipe holds": "x" * size}
+
+    monkeypatch.setattr(own, "_message", longer)
+    own._process.send_signal(signal.SIGSTOP)
+    begun = time.monotonic()
+    assert asked(engine)["number"] == 3
+    assert time.monotonic() - begun < 10
+    assert not own.ready
+    assert own._process.poll() == -signal.SIGKILL
+    assert "decides in a thread from now on" in caplog.text
+    assert asked(engine)["number"] == 4
+    assert replayed(engine, pm.IDS()).round == engine.hosted("pricing").round

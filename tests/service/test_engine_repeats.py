@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,3 +159,30 @@ def test_a_database_that_was_away_is_used_again(cluster: postgres.Cluster) -> No
         own = engine.submit("pricing", "ask", {"key": "lost"}).result(30)["decisions"][0]
         assert own["number"] == len(names)
         assert engine.ready
+
+
+def test_a_study_is_created_once(tmp_path: Path) -> None:
+    """Also by the same request after a restart, after an edit, or without a key."""
+    address, base = f"sqlite:///{tmp_path}/shop.db", {"name": "pricing", "game": PRICING}
+    with serving(address, key="first", settings={"max_open": 7}) as engine:
+        engine.submit("pricing", "ask", {}).result(9)
+    with serving(address) as engine:
+        again = engine.create(base | {"seed": 7, "key": "first"}, "another")
+        assert (again.version, again.settings["max_open"]) == (1, 7)
+        assert again.settings["created_by"] == ""
+        for same in ({"key": "second"}, {}):
+            assert engine.create(base | {"seed": 7, **same}) is again
+        for other, said in (
+            ({"seed": 8}, "there is a study 'pricing' already"),
+            ({"seed": 8, "key": "second"}, "there is a study 'pricing' already"),
+            ({"seed": 8, "key": "first"}, "key 'first' was used to create another study"),
+        ):
+            with pytest.raises(Problem, match=said) as found:
+                engine.create(base | other)
+            assert found.value.status == 409
+        engine.submit("pricing", "edit", {"policy": "random", "reason": "a test"}).result(9)
+    with serving(address) as engine:
+        edited = engine.create(base | {"seed": 7, "key": "first"})
+        assert edited.study.spec["policy"] == {"policy": "random"}
+        with pytest.raises(Problem, match="there is a study 'pricing' already"):
+            engine.create(base | {"seed": 7})

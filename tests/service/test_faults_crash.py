@@ -54,7 +54,8 @@ def check_away(client: Client) -> None:
         assert client("GET", f"/v1/studies/pricing{path}").status in (200, 503), path
     assert b"\npm_ready 0\n" in client("GET", "/metrics").body
     for text in (reply.body, ready.body):
-        assert b"postgres" in text  # whose database it is
+        assert b"PostgreSQL" in text  # whose database it is
+        assert b"postgresql:" not in text  # and not where
         assert b"password" not in text
 
 

@@ -200,6 +200,8 @@ def test_decisions_are_held_activated_and_cancelled(client: Client) -> None:
         *("status", "estimate", "trace", "events", "decisions", "alarms", "analysis", "advice"),
         *("regret", "off-policy?action=$2", "decisions/0", "decisions/0/why", "events?limit=1"),
         *("decisions?open=true&limit=2", "decisions?after=0"),
+        *("decisions?state=answered&before=9", "decisions?action=$2&state=open"),
+        *("decisions?since=2026-05-01&until=2026-05-01T12:00:00Z", "decisions?since=1000000000.5"),
     ],
 )
 def test_everything_can_be_read(client: Client, path: str) -> None:

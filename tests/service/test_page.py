@@ -60,6 +60,7 @@ def test_every_answer_forbids_what_is_not_this_servers(service):
     [
         *("/", "/new", "/new?from=file", "/new?from=name", "/new?from=name&game=survey"),
         *("/new?rows=4&columns=5", "/studies/pricing", "/studies/pricing?show=open"),
+        *("/studies/pricing?show=answered&after=3", "/studies/pricing?action=$2&since=2026-01-01"),
         *("/studies/pricing?before=10", "/studies/pricing/change", "/studies/pricing/history"),
         *(
             "/studies/pricing/decisions/7",
@@ -81,6 +82,24 @@ def test_pages_are_shown(service, path):
         labelled = re.search(r'type="hidden"|aria-label=|type="checkbox"', field)
         named = re.search(r'\sid="([^"]*)"', field)
         assert labelled or (named and f'for="{named[1]}"' in text), field
+
+
+def test_decisions_are_found_on_the_page(service):
+    def numbers(query):
+        text = request(service, "GET", f"/studies/pricing?{query}")[2]
+        return [int(own) for own in re.findall(r"<tr><td>(\d+)</td><td class=.left", text)]
+
+    every = numbers("")
+    assert every == sorted(every, reverse=True)
+    assert len(every) == 25
+    assert numbers(f"before={every[-1]}") == list(range(every[-1] - 1, -1, -1))[:25]
+    assert numbers(f"after={every[-1] - 1}") == every
+    assert numbers("show=cancelled") == numbers("until=2001-01-01") == []
+    dear, cheap = (set(numbers(f"action=%24{price}&show=answered")) for price in (2, 1))
+    assert dear & set(every) or cheap & set(every)
+    assert not dear & cheap
+    text = request(service, "GET", "/studies/pricing?since=noon")[2]
+    assert "Since must be seconds since 1970 or a date such as 2026-05-01" in text
 
 
 def test_what_is_not_there(service):

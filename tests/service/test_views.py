@@ -13,7 +13,11 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.service import views
+from partial_monitoring.service.engine.engine import Engine
 from partial_monitoring.service.problems import Problem
+from partial_monitoring.service.views import elsewhere
+from partial_monitoring.service.views.taken import close_reader
+from partial_monitoring.storage.opened import database_at
 from tests.service.studies import KINDS, learner_of, play
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -221,10 +225,48 @@ def test_off_policy_values_are_those_of_the_library(address: str) -> None:
 def test_a_long_log_is_evaluated_from_its_end(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partial_monitoring.service.views.evaluating.MOST_EVENTS", 60)
+    monkeypatch.setattr("partial_monitoring.service.views.evaluating.EVENTS", 60)
     learner: Any = learner_of("finite, probes", storage=address, name="study")
     play(learner, "finite, probes", 60)
     found = views.off_policy(learner, action="sell")
     assert 20 < found["decisions"] < 30
     assert found["notes"][0] == "Of the last 60 events of the log."
+    assert (found["events"], found["events_in_log"]) == (60, learner._session.seq)
+    every = views.off_policy(learner, action="sell", events=200)
+    assert every["events"] == every["events_in_log"]
+    assert every["decisions"] == pm.off_policy(learner, "sell").decisions
+    for wrong in (0, 200_001, 1.5):
+        with pytest.raises(InvalidInput, match=f"events must .*{wrong:,}".replace(",", ",?")):
+            views.off_policy(learner, action="sell", events=wrong)  # type: ignore[arg-type]
     assert found["values"][0]["possible"]
+
+
+def test_a_long_log_is_evaluated_in_a_process_of_its_own(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = database_at(address)
+    engine = Engine(database)
+    hosted = engine.create({"name": "x", "game": {"named": "apple_tasting"}, "probe": 0.3})
+    for _ in range(10):
+        for own in engine.submit("x", "ask", {"count": 5}).result(9)["decisions"]:
+            seen = str(hosted.game.signal(own["action"], 0))
+            told = {"decision": own["id"], "observation": seen}
+            engine.submit("x", "tell", told).result(9)
+    here = views.off_policy(hosted, action="sell", events=90)
+    given = {"action": "sell", "policy": None, "events": 90}
+    assert elsewhere.elsewhere(hosted, hosted.version, given) == here
+    monkeypatch.setattr("partial_monitoring.service.views.evaluating.EVENTS", 50)
+    there = views.off_policy(hosted, action="sell", events=91)
+    assert there["events"] == 91
+    assert there["values"][0]["possible"]
+    monkeypatch.setattr(elsewhere, "PATIENCE", 0.01)
+    with pytest.raises(InvalidInput, match="events must be fewer: 92 were not evaluated"):
+        views.off_policy(hosted, action="sell", events=92)
+    with elsewhere._busy, pytest.raises(Problem, match="another evaluation") as found:
+        views.off_policy(hosted, action="sell", events=93)
+    assert found.value.status == 503
+    monkeypatch.undo()
+    assert views.off_policy(hosted, action="sell", events=91) == there
+    close_reader(database)
+    engine.close()
+    database.close()

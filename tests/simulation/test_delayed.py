@@ -155,6 +155,7 @@ def test_seeds_wait_by_themselves() -> None:
         ({"delay": [0.5, 0.6]}, "add up to 1"),
         ({"delay": [1.5, -0.5]}, "add up to 1"),
         ({"delay": lambda uniforms: "no"}, "delay must return"),
+        ({"delay": [[1], [2, 3]]}, "delay must"),
         ({"delay": lambda uniforms: uniforms - 2}, "at least 0"),
         ({"delay": stats.norm()}, "below 0"),
         ({"delay": stats.geom}, "delay must be a distribution whose parameters are given"),

@@ -104,6 +104,7 @@ def export(address: str, study: str, file: Path, form: str | None, what: str | N
     from partial_monitoring import disk
     from partial_monitoring.errors import InvalidInput
     from partial_monitoring.storage.copying import found
+    from partial_monitoring.storage.editions import editions
     from partial_monitoring.storage.exporting import exported_rows
     from partial_monitoring.storage.opened import database_at
 
@@ -111,8 +112,11 @@ def export(address: str, study: str, file: Path, form: str | None, what: str | N
     if form not in FORMATS:
         raise InvalidInput(f"file must end with one of {', '.join(FORMATS)}; got {file.name!r}.")
     what = what or ("events" if form == "ndjson" else "decisions")
-    own, counts = found(database_at(address, writes=False), study), list[int]()
+    database, counts = database_at(address, writes=False), list[int]()
+    own = found(database, study)
     if file.exists():
         raise InvalidInput(f"{file}: exists already.")
-    disk.write_parts(file, exported_rows(own, what, form, count=counts.append))
+    disk.write_parts(
+        file, exported_rows(own, what, form, before=editions(database, study), count=counts.append)
+    )
     click.echo(f"{file}: {sum(counts):,} {what}.")

@@ -121,7 +121,7 @@ class Experiment(Plan):
             seeds=numbers,
             checkpoints=checkpoint_rounds(checkpoints, rounds),
             noise=noise,
-            fewer=_fewer(fewer_seeds or {}, chosen),
+            fewer=_fewer({} if fewer_seeds is None else fewer_seeds, chosen),
             late=late,
         )
 

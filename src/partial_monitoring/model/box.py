@@ -52,8 +52,7 @@ class KernelBoxGame(GameOverBox):
         The number of points along each axis, or one for all, if a coarser lattice is wanted.
     names, units
         Of the coordinates, p each. ``decision.settings`` is a table by these names, and labels show
-        both, with as many digits as distinguish all points. Without names and levels they have
-        six digits.
+        both, with as many digits as distinguish all points.
 
     Examples
     --------
@@ -81,7 +80,7 @@ class KernelBoxGame(GameOverBox):
         names: Iterable[object] | None = None,
         units: Iterable[object] | None = None,
     ) -> None:
-        lattice = Lattice.of(low, high, BITS, levels, names, units, short=True)
+        lattice = Lattice.of(low, high, BITS, levels, names, units)
         self._fill(kernel, lattice, noise_std, norm_bound, noise)
         warn_of_scales(self.computed.kernel, self.low, self.high, lattice.axes)
 

@@ -43,8 +43,6 @@ class Lattice:
     """Of the coordinates; none if they have no names."""
     units: tuple[str, ...] = ()
     """In which they are measured; none if they have no units, and "" for one that has none."""
-    distinct: bool = True
-    """Whether no two points have the same label."""
     asked: int | list[int] | None = None
     """The levels that were asked for."""
 
@@ -57,14 +55,8 @@ class Lattice:
         levels: int | Iterable[int] | None = None,
         names: Iterable[object] | None = None,
         units: Iterable[object] | None = None,
-        *,
-        short: bool = False,
     ) -> Lattice:
-        """Return the lattice of a box whose points have numbers of at most ``bits`` bits.
-
-        ``short``: labels have six digits, as in files of earlier versions, where neither names nor
-        levels are given.
-        """
+        """Return the lattice of a box whose points have numbers of at most ``bits`` bits."""
         lower, upper = box(low, high)
         if (p := len(lower)) > MOST_DIMENSIONS:
             raise InvalidInput(f"low must have at most {MOST_DIMENSIONS} coordinates; got {p}.")
@@ -79,8 +71,7 @@ class Lattice:
         along = tuple(validation.whole_number("levels", own, **limits) for own in each)
         called = () if names is None else validation.labels("names", names, p)
         measured = () if units is None else tuple(map(_unit, _each("units", units, p)))
-        distinct = not short or bool(called) or levels is not None
-        return cls(lower, upper, along, called, measured, distinct, asked)
+        return cls(lower, upper, along, called, measured, asked)
 
     @property
     def count(self) -> int:
@@ -158,36 +149,38 @@ class Lattice:
     def _digits(self) -> Indices:
         """Number of significant digits of each coordinate in a label, shape (p,).
 
-        Six of them within the box, or as many as give all points different labels.
+        As many as give all points different labels, and at least six.
         """
-        width, largest = self.high - self.low, np.maximum(np.abs(self.low), np.abs(self.high))
-        leading = np.maximum(np.floor(-np.log10(width / largest)), 0)
-        if self.distinct:
-            apart = width / (np.array(self.along) - 1)
-            needed = np.floor(np.log10(largest)) + 1 + np.ceil(-np.log10(apart / 2))
-            return np.asarray(np.maximum(needed, LABEL_DIGITS), dtype=np.int64)
-        return np.asarray(LABEL_DIGITS + leading, dtype=np.int64)
+        apart = (self.high - self.low) / (np.array(self.along) - 1)
+        needed = np.floor(np.log10(self._largest)) + 1 + np.ceil(-np.log10(apart / 2))
+        return np.asarray(np.maximum(needed, LABEL_DIGITS), dtype=np.int64)
+
+    @property
+    def _largest(self) -> Array:
+        """The largest absolute value of each coordinate, shape (p,)."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def label(self, number: int) -> str:
         """Return the coordinates of a point in words."""
         return self._written(self.points_of(number), self._digits)
 
     def labels_of(self, numbers: Indices) -> list[str]:
-        """Return labels of some points (n,), with as many digits as distinguish them."""
-        points, found = self.points_of(numbers), [self.label(int(a)) for a in numbers]
-        for more in range(1, MOST_DIGITS):
-            if len(set(found)) == len(found):
-                break
-            found = [self._written(point, self._digits + more) for point in points]
-        return found
+        """Return the labels of some points (n,)."""
+        return [self.label(int(a)) for a in numbers]
 
     def is_called(self, number: int, label: str) -> bool:
-        """Whether a point has a label, or had it in older files, with 6 digits."""
-        old = self._written(self.points_of(number), np.full(len(self.low), LABEL_DIGITS))
-        return label in (self.label(number), old)
+        """Whether a point has a label, or had it in older files, with six digits.
+
+        They were counted from the first digit of a coordinate, or from the first in which points
+        of the box differ.
+        """
+        same = np.maximum(np.floor(-np.log10((self.high - self.low) / self._largest)), 0)
+        point, p = self.points_of(number), len(self.low)
+        older = [LABEL_DIGITS + own for own in (np.zeros(p, dtype=np.int64), same.astype(np.int64))]
+        return label == self.label(number) or any(self._written(point, x) == label for x in older)
 
     def number_called(self, label: str) -> int | None:
-        """Return the number of the point with a label; None if there is none, or several."""
+        """Return the number of the point with a label; None if there is none."""
         found = self._pattern.fullmatch(label)
         try:
             read = [float(text) for text in found.groups()] if found else None
@@ -196,7 +189,7 @@ class Lattice:
         if read is None or not np.isfinite(read).all():
             return None
         number = int(self.nearest([read])[0])
-        return number if self.distinct and self.label(number) == label else None
+        return number if self.label(number) == label else None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

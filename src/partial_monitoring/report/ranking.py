@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from partial_monitoring.report.significance import LEVEL, betting_test, difference, holm
+from partial_monitoring.report.significance import LEVEL, betting_test, difference, holm, too_few
 from partial_monitoring.report.summary import Section
 from partial_monitoring.simulation.result import Result
 from partial_monitoring.validation import Array
@@ -67,6 +67,16 @@ class Ranking:
     def undecided(self) -> bool:
         """Whether the seeds of every instance are too few to prove an order."""
         return all(section.undecided for section in self.sections)
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The policies that played too few seeds to be proven worse than others."""
+        results = [section.comparison.result for section in self.sections if not section.undecided]
+        return [
+            own.policy
+            for own in self.standings
+            if any(too_few(np.isfinite(x.regret[own.policy][:, -1]).sum()) for x in results)
+        ]
 
 
 def rankings(sections: Sequence[Section]) -> list[Ranking]:

@@ -47,18 +47,22 @@ def advice(rankings: Sequence[Ranking]) -> str:
     """Say in one sentence which policies to use on which games."""
     if all(ranking.undecided for ranking in rankings):
         return f"Recommending a policy takes at least {FEWEST} seeds."
-    return "What to use: " + "; ".join(map(_use, rankings)) + "."
+    few = list(dict.fromkeys(name for ranking in rankings for name in ranking.unjudged))
+    note = f" {name_list(few)} played too few seeds to be recommended or not." if few else ""
+    return "What to use: " + "; ".join(map(_use, rankings)) + f".{note}"
 
 
 def _use(ranking: Ranking) -> str:
-    names = [standing.policy for standing in ranking.standings]
-    never_worse = [s.policy for s in ranking.standings if s.clear_losses == 0]
+    unjudged = ranking.unjudged
+    judged = [own for own in ranking.standings if own.policy not in unjudged]
+    names = [standing.policy for standing in judged]
+    never_worse = [s.policy for s in judged if s.clear_losses == 0]
     games = ranking.games[:3]
     rest = len(ranking.games) - len(games)
     where = "on " + name_list([*games, with_noun(rest, "other")] if rest else games)
-    if len(names) == 1:
-        return f"{names[0]} was played alone {where}"
-    if ranking.undecided:
+    if len(ranking.standings) == 1:
+        return f"{ranking.standings[0].policy} was played alone {where}"
+    if ranking.undecided or len(names) < 2:
         return f"{where} more seeds are needed to say"
     if not never_worse:
         return f"{where} it depends on θ"

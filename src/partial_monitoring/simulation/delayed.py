@@ -32,7 +32,15 @@ from partial_monitoring.policies.policy import (
     uniform_stream,
 )
 from partial_monitoring.simulation.environment import Environment
-from partial_monitoring.validation import Array, Indices, brief, one_of, real_array, whole_number
+from partial_monitoring.validation import (
+    Array,
+    Indices,
+    brief,
+    is_ragged,
+    one_of,
+    real_array,
+    whole_number,
+)
 
 MOST_DELAY = 10**12
 """Largest delay."""
@@ -99,7 +107,7 @@ def read_delay(delay: Any) -> int | tuple[float, ...] | Callable[[Array], ArrayL
         return _listed(delay)
     if callable(delay):
         return delay  # type: ignore[no-any-return]
-    if np.ndim(delay) == 0:
+    if not is_ragged(delay) and np.ndim(delay) == 0:
         return whole_number("delay", delay, at_least=0, at_most=MOST_DELAY)
     chances = real_array("delay", delay, ("rounds",))
     if not len(chances) or (chances < 0).any() or abs(chances.sum() - 1.0) > RARE:

@@ -130,7 +130,7 @@ class Database(ABC):
 
     def _refuse_known(self, name: str) -> None:
         if read_study(self.handle, study_name(name)) is not None:
-            raise InvalidInput(f"{self.address}: has a study {brief(name)} already.")
+            raise InvalidInput(f"the database has a study {brief(name)} already.")
 
     def _know(self, study: Study, name: str) -> None:
         """Find a study by another name from now on."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from itertools import islice
 from typing import Any, NamedTuple
 
+from partial_monitoring.storage.finding import Carried, Pair, carried_pairs
 from partial_monitoring.storage.formats import FORMATS, WHAT
 from partial_monitoring.storage.log import Log
 from partial_monitoring.storage.rows import EventRow
@@ -44,11 +45,16 @@ class Table(NamedTuple):
 
     columns: dict[str, str]
     """Their kinds."""
-    batches: Callable[[Log], Batches]
+    batches: Callable[[Log, Sequence[Log]], Batches]
 
 
 def exported_rows(
-    study: Log, what: str, format: str, *, count: Callable[[int], None] = lambda _: None
+    study: Log,
+    what: str,
+    format: str,
+    *,
+    before: Sequence[Log] = (),
+    count: Callable[[int], None] = lambda _: None,
 ) -> Iterator[bytes]:
     """Yield a file with all decisions or events of a study, piece by piece.
 
@@ -61,6 +67,9 @@ def exported_rows(
     format
         "parquet", "csv" or "ndjson". Times are seconds since 1970, in Parquet timestamps. Events as
         "ndjson" are a log that a learner can go on with, without times.
+    before
+        The logs of the study before it was edited, the latest first: they know more of decisions
+        that were open then.
     count
         Is called with the number of rows of each piece.
     """
@@ -70,7 +79,7 @@ def exported_rows(
         table, write = Table({}, _plain_events), _ndjson
 
     def counted() -> Batches:
-        for rows in table.batches(study):
+        for rows in table.batches(study, before):
             count(len(rows))
             yield rows
 
@@ -80,26 +89,34 @@ def exported_rows(
 # -- rows --------------------------------------------------------------------------------------
 
 
-def _plain_events(study: Log) -> Batches:
+def _plain_events(study: Log, before: Sequence[Log]) -> Batches:
     events = study.after()
     while rows := list(islice(events, BATCH)):
         yield rows
 
 
-def _events(study: Log) -> Batches:
+def _events(study: Log, before: Sequence[Log]) -> Batches:
     rows = study.rows_after()
     while found := list(islice(rows, BATCH)):
         yield [{name: getattr(row, name) for name in EVENTS} for row in found]
 
 
-def _decisions(study: Log) -> Batches:
+def _decisions(study: Log, before: Sequence[Log]) -> Batches:
+    asks = Carried.of(study).asks
+    for start in range(0, len(asks), BATCH):
+        pairs = carried_pairs(study, before, asks[start : start + BATCH])
+        yield _rows(study, pairs, study.rows_of([str(asked.decision) for asked, _ in pairs]))
     last = -1
     while pairs := study.decision_rows(last, BATCH):
         first, last = pairs[0][0].number or 0, pairs[-1][0].number or 0
-        others: dict[str | None, list[EventRow]] = {}
-        for row in study.rows_about(first, last):
-            others.setdefault(row.decision, []).append(row)
-        yield [_decision(study, *pair, others.get(pair[0].decision, ())) for pair in pairs]
+        yield _rows(study, pairs, study.rows_about(first, last))
+
+
+def _rows(study: Log, pairs: list[Pair], about: list[EventRow]) -> list[Row]:
+    others: dict[str | None, list[EventRow]] = {}
+    for row in about:
+        others.setdefault(row.decision, []).append(row)
+    return [_decision(study, *pair, others.get(pair[0].decision, ())) for pair in pairs]
 
 
 def _decision(study: Log, asked: EventRow, closed: EventRow | None, others: Any) -> Row:

@@ -18,9 +18,19 @@ READ = 1000
 _SELECT = f"SELECT {COLUMNS} FROM pm_event WHERE study_id = ?"
 _BOTH = ", ".join(f"{own}.{name}" for own in "ab" for name in EventRow._fields)
 
+PAIRS = (
+    f"SELECT {_BOTH} FROM pm_event a LEFT JOIN pm_event b ON b.study_id = a.study_id "
+    f"AND b.decision = a.decision AND b.slot = 1 WHERE a.study_id = ?"
+)
+"""The rows in which decisions of a study were made (a), and closed (b)."""
+
 
 class DamagedEvent(StorageError):
     """An event that is stored cannot be read; others can."""
+
+    def __init__(self, where: str, row: EventRow) -> None:
+        super().__init__(f"{where}: event {row.seq} is damaged; its body is {brief(row.body)}.")
+        self.said = f"event {row.seq} is damaged."
 
 
 class DecisionRow(NamedTuple):
@@ -113,14 +123,27 @@ class Log(Turns):
     def about(self, decision: object, *, at: bool = False) -> list[Event]:
         """Return all events about a decision, in order; ``at``, with their times."""
         name = str(decision)
-        stored = f"{_SELECT} AND decision = ? AND slot"
-        by_index = f"pm_event{self._handle.indexed.format('pm_event_about')}"
-        sql = f"{stored} IN (0, 1) UNION ALL {stored.replace('pm_event', by_index)} IS NULL"
-        found = self._handle.rows(sql, (self._number, name, self._number, name))
-        rows = sorted(map(EventRow._make, found), key=lambda row: row.seq)
+        rows = self.rows_of([name])
         if self._mine:
             rows += [row for row in self._rows if row.decision == name]
         return [self.event(row, at=at) for row in rows]
+
+    def rows_of(self, decisions: Sequence[str]) -> list[EventRow]:
+        """Return all stored events about decisions, in order."""
+        found, most = list[EventRow](), 1 if self.dialect == "sqlite" else READ
+        by_index = f"pm_event{self._handle.indexed.format('pm_event_about')}"
+        for first in range(0, len(decisions), most):
+            some = decisions[first : first + most]
+            stored = f"{_SELECT} AND decision IN ({', '.join('?' * len(some))}) AND slot"
+            sql = f"{stored} IN (0, 1) UNION ALL {stored.replace('pm_event', by_index)} IS NULL"
+            rows = self._handle.rows(sql, (self._number, *some, self._number, *some))
+            found += map(EventRow._make, rows)
+        return sorted(found, key=lambda row: row.seq)
+
+    @property
+    def dialect(self) -> str:
+        """What SQL it is read with."""
+        return self._handle.dialect
 
     def of_kind(
         self, kind: str, after: int = 0, limit: int = READ, *, at: bool = False
@@ -151,15 +174,15 @@ class Log(Turns):
     ) -> list[tuple[EventRow, EventRow | None]]:
         """Return the rows in which the first decisions after one were made, and closed."""
         rest = " AND b.seq IS NULL" if open_only else ""
-        sql = (
-            f"SELECT {_BOTH} FROM pm_event a LEFT JOIN pm_event b ON b.study_id = a.study_id "
-            f"AND b.decision = a.decision AND b.slot = 1 WHERE a.study_id = ? "
-            f"AND a.number > ?{rest} ORDER BY a.number LIMIT ?"
-        )
+        sql = f"{PAIRS} AND a.number > ?{rest} ORDER BY a.number LIMIT ?"
+        return self.pairs(sql, (after_number, limit))
+
+    def pairs(self, sql: str, values: Sequence[Any]) -> list[tuple[EventRow, EventRow | None]]:
+        """Return the rows in which decisions were made and closed; ``sql`` begins with PAIRS."""
         width = len(EventRow._fields)
-        found = self._handle.rows(sql, (self._number, after_number, limit))
-        pairs = ((EventRow._make(row[:width]), row[width:]) for row in found)
-        return [(a, None if b[0] is None else EventRow._make(b)) for a, b in pairs]
+        rows = self._handle.rows(sql, (self._number, *values))
+        found = ((EventRow._make(row[:width]), row[width:]) for row in rows)
+        return [(a, None if b[0] is None else EventRow._make(b)) for a, b in found]
 
     def rows_about(self, first: int, last: int) -> list[EventRow]:
         """Return what else is about decisions with numbers in a range, in order."""
@@ -184,6 +207,4 @@ class Log(Turns):
         try:
             return event_of(row, at=at)
         except (ValueError, TypeError, RecursionError):
-            raise DamagedEvent(
-                f"{self._where}: event {row.seq} is damaged; its body is {brief(row.body)}."
-            ) from None
+            raise DamagedEvent(self._where, row) from None

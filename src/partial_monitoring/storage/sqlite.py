@@ -11,7 +11,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from secrets import token_hex
 from threading import RLock
@@ -35,6 +42,9 @@ SYNCHRONOUS = ("full", "normal")
 """Whether a commit waits for the disk; with "normal", a power failure may lose the last ones."""
 
 
+PATIENCE = 10.0
+"""Seconds that another process may take to write."""
+
 MOVE = "UPDATE pm_study SET version = ? WHERE id = ? AND version = ?"
 
 INSERT = f"INSERT INTO pm_event (study_id, {COLUMNS}) VALUES (?{', ?' * len(EventRow._fields)})"
@@ -57,7 +67,7 @@ class Connection(Handle):
                 uri=True,
                 isolation_level=None,
                 check_same_thread=False,
-                timeout=10.0,
+                timeout=PATIENCE,
             )
             try:
                 self._own.execute("PRAGMA foreign_keys = ON")
@@ -111,6 +121,19 @@ class Connection(Handle):
             finally:
                 self._depth = 0
                 self._roll_back()
+
+    @contextmanager
+    def at_once(self, studies: Sequence[Study]) -> Iterator[bool]:
+        """Take the locks that turns of some studies need, if nobody has them; say whether they are.
+
+        Until the end, another process that writes is not waited for, either.
+        """
+        with ExitStack() as held:
+            taken = all(_taken(own, held) for own in (self.group, *studies, self))
+            if taken:
+                self._own.execute("PRAGMA busy_timeout = 0")
+                held.callback(self._own.execute, f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+            yield taken
 
     def _roll_back(self) -> None:
         if self._own.in_transaction:  # SQLite has ended it already if the disk is full
@@ -312,6 +335,14 @@ def parsed(given: str) -> tuple[Path, str]:
             f"storage must have no option but synchronous=full or normal; got {brief(query)}."
         )
     return file_path(place), synchronous.lower() or SYNCHRONOUS[0]
+
+
+def _taken(own: Any, held: ExitStack) -> bool:
+    """Take a lock if nobody has it, until something ends."""
+    if not own._lock.acquire(blocking=False):
+        return False
+    held.callback(own._lock.release)
+    return True
 
 
 def _place(path: Path) -> str:

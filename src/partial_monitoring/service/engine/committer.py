@@ -26,7 +26,7 @@ from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
 from partial_monitoring.storage.log import DamagedEvent
 
 MOST = 256
-"""Largest number of requests that share a commit."""
+"""Largest number of decisions and answers that share a commit."""
 
 MOST_HERE = 64
 """The same, in the thread that received them."""
@@ -43,6 +43,8 @@ class Waiting(NamedTuple):
     verb: Verb
     heavy: bool
     """Whether it may take long, so that others do not wait for it."""
+    size: int
+    """How many decisions, answers or rows it is about."""
     arguments: dict[str, Any]
     actor: str
     future: Any
@@ -54,6 +56,10 @@ class Answer(NamedTuple):
     future: Any
     result: dict[str, Any] | None
     problem: Problem | None
+
+
+class NotNow(Exception):
+    """What was decided cannot be stored without waiting."""
 
 
 class Archived(Exception):
@@ -92,20 +98,31 @@ class Committer:
     def run_here(self, chosen: list[Hosted]) -> None:
         """Run the requests of some studies in this thread, if they are quick; else wake the other.
 
-        The other thread may be at work for others: nobody waits for it here.
+        This thread waits for nobody: neither for the other one, nor for a lock or the file.
         """
-        quick = [own for own in chosen if own.is_quick and self._seconds < SLOW_DISK]
-        if not self.shared or not quick or not self._running.acquire(blocking=False):
-            quick = []
-        try:
-            for own in chosen:
-                if own not in quick:
-                    self.wake(own)
-            if quick:
-                self._safely(quick, MOST_HERE)
-        finally:
-            if quick:
+        quick, done = self._quick(chosen), False
+        if quick and self._running.acquire(blocking=False):
+            try:
+                with self._engine.database.handle.at_once([own.study for own in quick]) as taken:
+                    done = taken and self._safely(quick, MOST_HERE, here=True)
+            finally:
                 self._running.release()
+        ran = set(quick) if done else set()
+        for own in chosen:
+            if own not in ran:
+                self.wake(own)
+
+    def _quick(self, chosen: list[Hosted]) -> list[Hosted]:
+        """Return some of the studies whose requests together take no time."""
+        if not self.shared or self._seconds > SLOW_DISK or self._engine.why_not:
+            return []
+        left, found = MOST_HERE, list[Hosted]()
+        for own in chosen:
+            sizes = [request.size for request in list(own.waiting)]
+            if own.is_quick and sizes and sizes[0] <= left:
+                left -= sum(sizes)
+                found.append(own)
+        return found
 
     def stop(self, patience: float) -> None:
         """End after all that is waiting."""
@@ -135,24 +152,33 @@ class Committer:
             if last:
                 return
 
-    def _safely(self, chosen: list[Hosted], most: int) -> None:
-        """Run some of the requests of some studies, and go on whatever happens."""
+    def _safely(self, chosen: list[Hosted], most: int, *, here: bool = False) -> bool:
+        """Run some of the requests of some studies, and go on whatever happens.
+
+        Return whether they were run: ``here``, those that cannot be stored are left for the other
+        thread, which can wait.
+        """
         try:
-            self._batch(chosen, most)
+            return self._batch(chosen, most, here=here)
         except Exception:
             log.exception("a committer failed after a commit")
+        return True
 
-    def _batch(self, chosen: list[Hosted], most: int) -> None:
+    def _batch(self, chosen: list[Hosted], most: int, *, here: bool) -> bool:
         """Run some of the requests of some studies."""
         left, taken = most, list[tuple[Hosted, list[Waiting]]]()
         for hosted in chosen:
-            found = self._taken(hosted, max(left, 1))
-            left -= len(found)
+            found = self._taken(hosted, left)
+            left -= sum(request.size for request in found)
             if found:
                 taken.append((hosted, found))
         stored, begun = list[Draft](), perf_counter()
         try:
-            answers = self._committed(taken, stored)
+            answers = self._committed(taken, stored, here=here)
+        except NotNow:
+            for hosted, requests in taken:
+                hosted.waiting.extendleft(reversed(requests))
+            return False
         except Exception as error:
             answers = [x for _, own in taken for x in _refused_all(problem_of(error), own)]
         for hosted in chosen:
@@ -161,9 +187,14 @@ class Committer:
         self._engine.timed(perf_counter() - begun)
         for draft in stored:
             self._engine.announce(draft.hosted, draft.steps)
+        return True
 
     def _committed(
-        self, taken: list[tuple[Hosted, list[Waiting]]], stored: list[Draft]
+        self,
+        taken: list[tuple[Hosted, list[Waiting]]],
+        stored: list[Draft],
+        *,
+        here: bool = False,
     ) -> list[Answer]:
         """Run requests, store what they did with one commit, and publish it."""
         answers, drafts = list[Answer](), list[Draft]()
@@ -172,17 +203,20 @@ class Committer:
                 for hosted, requests in taken:
                     self._study(hosted, requests, answers, drafts)
                 begun = perf_counter()
-            self._seconds += (perf_counter() - begun - self._seconds) / 8
+            if any(draft.steps for draft in drafts):
+                self._seconds += (perf_counter() - begun - self._seconds) / 8
+                self._engine.stored()
         except Exception as error:  # nothing is stored, or nobody knows
             for hosted, _ in taken:
                 hosted.lost()
+            if here and isinstance(error, StorageError):
+                raise NotNow from error
             single = [(hosted, [own]) for hosted, requests in taken for own in requests]
             if not isinstance(error, StorageError) and len(single) > 1:  # one of them is to blame
                 return [answer for own in single for answer in self._committed([own], stored)]
             self._engine.failed(error)
             problem = _failed(error)
             return [answer for _, own in taken for answer in _refused_all(problem, own)]
-        self._engine.stored()
         for draft in drafts:
             draft.hosted.published(draft)
             if draft.successor is not None:
@@ -193,7 +227,7 @@ class Committer:
     def _taken(self, hosted: Hosted, most: int) -> list[Waiting]:
         """Take requests that can be run together; a heavy one is run apart, and alone."""
         found: list[Waiting] = []
-        while hosted.waiting and len(found) < most:
+        while hosted.waiting and (most > 0 or not found):
             if hosted.waiting[0].heavy:
                 hosted.apart = True
                 if self.shared or found:
@@ -201,6 +235,7 @@ class Committer:
                 hosted.apart = False  # for those that follow
                 return [hosted.waiting.popleft()]
             found.append(hosted.waiting.popleft())
+            most -= found[-1].size
         return found
 
     def _study(

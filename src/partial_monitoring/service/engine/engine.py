@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any
@@ -18,11 +19,12 @@ from partial_monitoring.service.engine.committer import Answer, Committer, Verb,
 from partial_monitoring.service.engine.timer import Timer
 from partial_monitoring.service.problems import Problem, later, log, problem_of
 from partial_monitoring.service.study.clock import Clock
-from partial_monitoring.service.study.hosted import ARCHIVED, Hosted, editions
+from partial_monitoring.service.study.hosted import ARCHIVED, Hosted
 from partial_monitoring.service.verbs import changing, clearing, editing, managing, playing
 from partial_monitoring.service.verbs.creating import created
 from partial_monitoring.service.verbs.editing import Successor
 from partial_monitoring.storage.database import Database
+from partial_monitoring.storage.editions import editions
 from partial_monitoring.storage.study import read_study, study_name
 
 MOST_WAITING = 2000
@@ -173,10 +175,13 @@ class Engine:
                 if following is None or following is hosted:
                     if self.database._known.get(hosted.name) is hosted.study:
                         del self.database._known[hosted.name]
-                    following = self._loaded(hosted.name)  # until then, requests go to the old one
+                    try:
+                        following = self._loaded(hosted.name)  # until then, this one has requests
+                    except Exception:
+                        self._studies.pop(hosted.name, None)  # who needs it next reads it again
+                        raise
                 self._hand_over(hosted, following, requests)
         except Exception as error:
-            self._studies.pop(hosted.name, None)  # who asks it for anything next reads it
             return problem_of(error)
         return None
 
@@ -223,7 +228,9 @@ class Engine:
         do = VERBS.get(verb) or OWN.get(verb)
         if do is None:
             raise Problem(404, str(unknown_name("verb", verb, VERBS)))
-        request = Waiting(do, _is_heavy(verb, arguments), arguments, actor, self.new_future())
+        size = _size(arguments)
+        heavy = verb in HEAVY or size > MANY
+        request = Waiting(do, heavy, size, arguments, actor, self.new_future())
         hosted = self._studies.get(name)
         if hosted is not None:
             self._enter(hosted, request)
@@ -287,8 +294,10 @@ class Engine:
                 listener(hosted, made)
             except Exception:
                 log.exception("a listener failed after a commit of study %r", hosted.name)
-        if hosted.is_due and not self._closed:
-            self._loading.submit(self._keep, hosted)
+        if hosted.is_due and not hosted.keeping:
+            hosted.keeping = True
+            with suppress(RuntimeError):  # the service ends, which keeps one anyway
+                self._loading.submit(self._keep, hosted)
 
     def _keep(self, hosted: Hosted) -> None:
         """Keep a snapshot, for which nobody waits."""
@@ -296,6 +305,7 @@ class Engine:
             hosted.kept()
         except Exception:
             log.exception("no snapshot of study %r", hosted.name)
+        hosted.keeping = False
 
     # -- how it is -----------------------------------------------------------------------------
 
@@ -356,13 +366,11 @@ def delivered(answers: list[Answer]) -> None:
             future.set_exception(problem)
 
 
-def _is_heavy(verb: str, arguments: Any) -> bool:
-    """Whether a request may take long."""
-    if verb in HEAVY or not isinstance(arguments, dict):
-        return verb in HEAVY
-    for name in ("rows", "answers", "decisions"):
-        own = arguments.get(name)
-        if isinstance(own, list) and len(own) > MANY:
-            return True
+def _size(arguments: Any) -> int:
+    """Return how many decisions, answers or rows a request is about."""
+    if not isinstance(arguments, dict):
+        return 1
+    lists = (arguments.get(name) for name in ("rows", "answers", "decisions"))
+    sizes = [len(own) for own in lists if isinstance(own, list)]
     count = arguments.get("count", 1)
-    return type(count) is int and count > MANY
+    return max([1, *sizes, count if type(count) is int else 1])

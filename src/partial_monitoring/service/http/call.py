@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -111,6 +112,18 @@ def a_word(name: str, text: str) -> str:
     if not 0 < len(text) <= 200 or not text.isprintable():
         raise Problem(422, f"{name} must be a text of 1 to 200 letters; got {brief(text)}.")
     return text
+
+
+def a_time(name: str, text: str) -> float:
+    """Read a time as seconds since 1970, which a date may stand for; UTC unless it says else."""
+    try:
+        if text.replace(".", "", 1).isdigit():
+            return float(text)
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        said = f"{name} must be seconds since 1970 or a date such as 2026-05-01"
+        raise Problem(422, f"{said}; got {brief(text)}.") from None
 
 
 def one_of(*words: str) -> Reader:

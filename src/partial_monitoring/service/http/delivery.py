@@ -155,8 +155,10 @@ class Delivery:
         loop.call_later(TICK, self._sweep)
 
     def close(self) -> None:
-        """Begin nothing any more."""
-        for committer, studies in self._gathered.items():
+        """Begin nothing any more; the loop has ended, or does nothing else before it does."""
+        self._thread = 0
+        gathered, self._gathered = self._gathered, {}
+        for committer, studies in gathered.items():
             for hosted in studies:
                 committer.wake(hosted)
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -16,6 +16,7 @@ from partial_monitoring.service.http.call import (
     Reader,
     Route,
     a_flag,
+    a_time,
     a_whole,
     a_word,
     one_of,
@@ -31,6 +32,12 @@ FORMATS: Final = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+
+SOUGHT: Final[dict[str, Reader]] = {
+    **{"before": a_whole(2**62), "open": a_flag, "action": a_word, "since": a_time},
+    **{"until": a_time, "state": one_of("open", "answered", "late", "lapsed", "cancelled")},
+}
+"""Which decisions are listed."""
 
 PAGE: Final[dict[str, Reader]] = {"after": a_whole(2**62), "limit": a_whole(MOST, 1)}
 
@@ -155,11 +162,14 @@ async def _streamed(service: Any, first: bytes, rest: Iterator[bytes]) -> AsyncI
 
 async def off_policy(service: Any, call: Call) -> Answer:
     """Estimate what an action or a policy would have earned."""
-    query = call.query({"action": a_word, "policy": a_word})
-    if len(query) != 1:
+    query = call.query({"action": a_word, "policy": a_word, "events": a_whole(200_000, 1)})
+    if ("action" in query) == ("policy" in query):
         raise Problem(422, "the query must have either action or policy.")
     hosted = await service.study(call)
-    return data(await service.delivery.called(lambda: view("off_policy")(hosted, **query)))
+    found = await service.delivery.called(
+        lambda: view("off_policy")(hosted, **query), longer="events" in query
+    )
+    return data(found)
 
 
 def _read(name: str, **known: Reader) -> Route:
@@ -174,7 +184,7 @@ READS: Final[tuple[Route, ...]] = (
         f"{STUDY}/decisions",
         "read",
         "decisions",
-        of_study("decisions", {**PAGE, "open": a_flag}),
+        of_study("decisions", {**PAGE, **SOUGHT}),
     ),
     Route("GET", f"{STUDY}/decisions/{{decision}}", "read", "decision", of_study("decision", {})),
     Route("GET", f"{STUDY}/decisions/{{decision}}/why", "read", "why", of_study("why", {})),

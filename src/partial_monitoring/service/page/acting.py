@@ -216,6 +216,8 @@ async def create(site: Site, request: Request) -> Response:
         else:
             game = {"named": form["game"], "options": forms.options_of(form)}
         given = _created(form) | {"game": game}
+        if given["name"] in await site.called(site.engine.names):
+            raise Problem(409, f"there is a study {given['name']!r} already.")
         await site.called(site.engine.create, given, user.token.id)
     except REFUSED as error:
         typed = Again(form.typed())

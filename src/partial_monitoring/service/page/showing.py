@@ -21,6 +21,7 @@ from partial_monitoring.service.page.guard import User, form_of, logged_in, logg
 from partial_monitoring.service.page.render import HEADERS
 from partial_monitoring.service.page.site import Site
 from partial_monitoring.service.problems import Problem, problem_of
+from partial_monitoring.service.words import in_words
 
 MOST_STUDIES = 200
 """Largest number of studies in the list."""
@@ -258,7 +259,7 @@ async def classify(site: Site, request: Request) -> Response:
     try:
         found = await site.called(gaming.classified, forms.table_of(form))
     except (PartialMonitoringError, Problem) as error:
-        found = {"problem": forms.capital(str(error))}
+        found = {"problem": forms.capital(in_words(str(error)))}
     return Response(render.text_of("found", found=found), 200, HEADERS, "text/html")
 
 

@@ -12,13 +12,11 @@ from partial_monitoring.service import views
 from partial_monitoring.service.engine.engine import VERBS
 from partial_monitoring.service.page import gaming, words
 from partial_monitoring.service.page.drawing import OTHER, bars, chart_of, colored, lanes_of
+from partial_monitoring.service.page.listing import add_decisions
 from partial_monitoring.service.page.render import query
 from partial_monitoring.service.page.rows import path_of, sheet_of, shown_row
 from partial_monitoring.service.page.words import sentence
 from partial_monitoring.service.study.watched import watching
-
-PAGE = 25
-"""Number of decisions on a page."""
 
 MOST_ROWS = 12
 """Largest number of actions in the table of what is known."""
@@ -79,18 +77,12 @@ def full(hosted: Any, asked: Mapping[str, str]) -> SimpleNamespace:
     own = basis(hosted)
     chosen = asked.get("context") if own.contexts else None
     own.context = chosen or (own.contexts[0] if own.contexts else None)
-    own.filter = "open" if asked.get("show") == "open" else ""
     own.query = f"?{query(context=chosen)}" if chosen else ""
-    page = {"context": chosen, "show": own.filter, "before": asked.get("before")}
-    here = query(**page)
-    own.here = f"{own.path}?{here}" if here else own.path
-    own.filtered = lambda show: query(context=chosen, show=show)
-    own.paged = lambda before: query(**(page | {"before": before}))
     _counts(own)
     _known(own, hosted)
     _alarms(own, hosted)
     _last(own, hosted)
-    _decisions(own, hosted, asked)
+    add_decisions(own, hosted, asked, chosen)
     own.picture = gaming.has_picture(hosted)
     earlier = [before.name for before in hosted.before]
     own.earlier = [{"name": name, "path": path_of(name)} for name in earlier]
@@ -237,27 +229,6 @@ def _last(own: SimpleNamespace, hosted: Any) -> None:
         why = views.last(hosted)["decision"] if here else {}
         known = {"reason": why.get("reason", "").rstrip("."), "sheet": sheet_of(why)}
         own.last = shown_row(row, own) | known
-
-
-def _decisions(own: SimpleNamespace, hosted: Any, asked: Mapping[str, str]) -> None:
-    """Add one page of decisions, the latest first; of open ones, those that wait longest."""
-    given = asked.get("before", "")
-    place = int(given) if given.isdecimal() and len(given) < 16 else None
-    count = own.summary["decisions"]
-    own.newer = own.older = None
-    if own.filter == "open":
-        page = views.decisions(hosted, after=place, limit=PAGE, open=True)
-        rows, own.older = page["decisions"], page["next"]
-    else:
-        end = count if place is None else min(place, count)
-        first = max(end - PAGE, 0)
-        rows = []
-        if end > first:
-            page = views.decisions(hosted, after=first - 1, limit=end - first)
-            rows = page["decisions"][::-1]
-        own.older = first if first > 0 else None
-        own.newer = min(end + PAGE, count) if end < count else None
-    own.decisions = [shown_row(row, own) for row in rows]
 
 
 def chart(hosted: Any) -> dict[str, Any]:

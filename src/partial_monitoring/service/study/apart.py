@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
+from time import monotonic
 from typing import Any
 
 from partial_monitoring.errors import InvalidInput
@@ -29,6 +30,12 @@ MOST_EVENTS = 1000
 
 MOST = max(1, (os.cpu_count() or 1) - 1)
 """Largest number of processes; other studies decide in threads."""
+
+LIMIT = 30.0
+"""Seconds after which a process that does not answer is ended, at least."""
+
+SLACK = 20.0
+"""How many times as long as its slowest answer so far a process may take beyond that."""
 
 PATIENCE = 2.0
 """Seconds that a process has to end by itself."""
@@ -52,6 +59,8 @@ class Apart:
         self._process: subprocess.Popen[str] | None = None
         self._ready = self._ended = False
         self._stored = self._seen = 0
+        self._slowest = 0.0
+        """Seconds of an answer."""
         with _lock:
             if _running < MOST:
                 _running += 1
@@ -67,17 +76,17 @@ class Apart:
     def _start(self) -> None:
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "partial_monitoring.service.study.worker"],
+                command("partial_monitoring.service.study.worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=environment(),
             )
             if self._ended:  # in the meantime
                 self._end(self._process)
                 return
             self._said(self._spec.to_dict())
-            self._ready = True
+            self._slowest, self._ready = 0.0, True
         except Exception:
             if not self._ended:
                 log.exception("no process for a slow study")
@@ -129,16 +138,25 @@ class Apart:
         self._seen = self._stored
 
     def _said(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Write a line and read another one."""
+        """Write a line and read another one; a process that hangs is killed, which ends both."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(f"{json.dumps(message)}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        begun, limit = monotonic(), LIMIT + SLACK * self._slowest
+        killing = Timer(limit, process.kill)
+        killing.start()
+        try:
+            process.stdin.write(f"{json.dumps(message)}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            killing.cancel()
+        seconds = monotonic() - begun
         if not line:
-            raise OSError("the process has ended.")
+            late = f" because it did not answer within {limit:.3g} s" if seconds > limit else ""
+            raise OSError(f"the process has ended{late}.")
+        self._slowest = max(self._slowest, seconds)
         found: dict[str, Any] = json.loads(line)
         if "failed" in found:
             raise RuntimeError(found["failed"])
@@ -165,3 +183,31 @@ class Apart:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def command(module: str) -> list[str]:
+    """Return what starts a process that runs a module."""
+    return [sys.executable, "-m", module]
+
+
+def environment() -> dict[str, str]:
+    """Return its environment, in which it finds what this process does."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def answered_apart(module: str, asked: Any, seconds: float) -> Any:
+    """Return what a process answers that runs a module, reads one object and writes another."""
+    try:
+        done = subprocess.run(
+            command(module),
+            input=json.dumps(asked),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env=environment(),
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)

@@ -168,13 +168,10 @@ class Draft:
             else:
                 hosted.note_pace(seconds)
                 return step
-        if hosted.is_quick:  # which is noted of all requests that were made together
-            step = steps.decide(self.spec, session, request)
-        else:
-            begun = thread_time()
-            step = steps.decide(self.spec, session, request)
-            hosted.note_pace(thread_time() - begun)
+        begun = thread_time()
+        step = steps.decide(self.spec, session, request)
         step.event.update(more)
+        hosted.note_pace(thread_time() - begun)
         return step
 
     def settled(self, session: Session, time: float, made: list[Step]) -> Session:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 import partial_monitoring
-from partial_monitoring.errors import InvalidInput
+from partial_monitoring.errors import InvalidInput, StorageError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.learner import Learner
@@ -83,7 +83,9 @@ class Hosted(Learner):
         self.process: Apart | None = None
         """Where it decides, if it is slow."""
         self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
-        self._in_a_row = 0
+        self._in_a_row, self._stumbled = 0, False
+        self.keeping = False
+        """Whether a snapshot is about to be kept."""
         self.read_row()
 
     def read_row(self) -> None:
@@ -131,6 +133,7 @@ class Hosted(Learner):
 
     def note_pace(self, seconds: float) -> None:
         """Note how long a decision took, to decide apart from others if it takes long."""
+        self._stumbled = self._stumbled or seconds > SLOW
         if (seconds > SLOW) == self.slow:
             self._otherwise = 0
             return
@@ -142,7 +145,8 @@ class Hosted(Learner):
 
     def note_cost(self, seconds: float, requests: int) -> None:
         """Note how long some requests took that were made together."""
-        self._in_a_row = self._in_a_row + requests if seconds <= QUICK * requests else 0
+        quick = seconds <= QUICK * requests and not self._stumbled
+        self._in_a_row, self._stumbled = self._in_a_row + requests if quick else 0, False
 
     @property
     def is_quick(self) -> bool:
@@ -209,21 +213,9 @@ def quarantined(spec: Spec, study: Study, error: BaseException) -> Exception:
             session = steps.advance(spec, session, steps.event_step(spec, session, event))
     except Exception as found:
         error = found
+    why = error.said if isinstance(error, StorageError) else str(error)
     return later(
         f"study {study.name!r} cannot be used: its event {session.seq + 1} cannot be read "
-        f"({str(error).rstrip('.')}).",
+        f"({why.rstrip('.')}).",
         60,
     )
-
-
-def edition(study: Study) -> int:
-    """Return the number of a study that was edited, from its name, such as ``pricing~1``."""
-    digits = study.name.rpartition("~")[2]
-    return int(digits) if digits.isascii() and digits.isdecimal() else 0
-
-
-def editions(database: Database, name: str) -> tuple[Study, ...]:
-    """Return what a study was before it was edited, the latest first."""
-    names = (own for own in database.names() if own.rpartition("~")[0] == name)
-    found = [study for study in map(database.study, names) if study is not None and edition(study)]
-    return tuple(sorted(found, key=edition, reverse=True))

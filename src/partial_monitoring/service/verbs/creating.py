@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from partial_monitoring import games, policies
@@ -34,7 +35,11 @@ GAME = ("file", "named", "table", "options")
 
 
 def created(database: Database, given: dict[str, Any], actor: str) -> None:
-    """Create a study; one that is there is refused unless it was created by the same request."""
+    """Create a study, once.
+
+    One that is there is the same if it was created with the same key, whatever became of it since
+    then, or if the same plays there; otherwise it is refused.
+    """
     only("create", given, CREATE, ("name", "game"))
     name = given["name"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -42,16 +47,27 @@ def created(database: Database, given: dict[str, Any], actor: str) -> None:
             f"name must be 1 to 60 of the letters A-Z, a-z, 0-9, '.', '_' and '-', the first "
             f"neither '.', '_' nor '-'; got {brief(name)}."
         )
-    key_of(given)
-    spec = spec_from(given)
+    key, spec = key_of(given), spec_from(given)
     settings = checked_settings(given.get("settings", {}), spec.game)
     written = json.loads(json.dumps(spec.to_dict()))
-    new = name not in database.names()
     study = database.study(name, written)
-    if study is None or study.spec != written or not (new or given.get("key") is not None):
+    assert study is not None
+    before = study.row.settings
+    begun = study.version or "created_by" in before
+    if not begun and study.spec == written:  # it is new, or who created it got no further
+        origin = {"key": key, "spec": _digest(written)}
+        study.set(settings=before | settings | {"created_by": actor, "created": origin})
+        return
+    origin = before.get("created", {})
+    if key is not None and origin.get("key") == key:
+        if origin["spec"] != _digest(written):
+            raise Problem(409, f"key {brief(key)} was used to create another study {name!r}.")
+    elif study.spec != written:
         raise Problem(409, f"there is a study {name!r} already.")
-    if not study.version:  # also for the same request again, as long as nothing has happened
-        study.set(settings=settings | {"created_by": actor})
+
+
+def _digest(written: Any) -> str:
+    return sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
 
 
 def spec_from(given: Mapping[str, Any]) -> Spec:

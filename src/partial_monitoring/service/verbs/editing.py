@@ -17,9 +17,10 @@ from partial_monitoring.policies.probing import Probing
 from partial_monitoring.service.arguments import key_of, only, reason_of
 from partial_monitoring.service.problems import Problem
 from partial_monitoring.service.study.draft import Draft
-from partial_monitoring.service.study.hosted import ARCHIVED, edition
+from partial_monitoring.service.study.hosted import ARCHIVED
 from partial_monitoring.service.verbs.creating import game_from, policy_from
 from partial_monitoring.storage.base import Event, plain
+from partial_monitoring.storage.editions import edition
 from partial_monitoring.storage.study import study_name
 from partial_monitoring.validation import boolean, whole_number
 

@@ -16,8 +16,9 @@ from partial_monitoring.service.views.knowledge import (
     status,
     summary,
 )
+from partial_monitoring.service.views.listing import decisions
 from partial_monitoring.service.views.reasons import last, why
-from partial_monitoring.service.views.rows import decision, decisions, events
+from partial_monitoring.service.views.rows import decision, events
 from partial_monitoring.service.views.theory import advice, analysis, classify
 from partial_monitoring.service.views.tracing import trace
 

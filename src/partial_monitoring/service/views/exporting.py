@@ -19,4 +19,5 @@ def export(hosted: LearnerBase, what: str = "decisions", format: str = "ndjson")
     format
         "parquet", "csv" or "ndjson".
     """
-    return exported_rows(taken(hosted).storage, what, format)
+    own = taken(hosted)
+    return exported_rows(own.storage, what, format, before=own.before)

@@ -19,6 +19,7 @@ from partial_monitoring.service.views.believed import Cost, Overview, Place, ove
 from partial_monitoring.service.views.plainly import plain_row
 from partial_monitoring.service.views.taken import remembered, taken
 from partial_monitoring.service.views.theory import theory_of
+from partial_monitoring.service.words import in_words
 
 MOST_NAMED = 200
 """Largest number of actions, contexts or entries of theta that are listed."""
@@ -137,7 +138,9 @@ def status(hosted: LearnerBase, context: Any = None) -> dict[str, Any]:
     rows = found.to_dict()
     table = rows.pop("table")
     noun = {"noun": found.table.noun, "more": found.table.more, "against": found.table.against}
-    words = {"actions": table, "sentences": found.sentences(), "notes": found.table.notes}
+    words = {"actions": table, "notes": found.table.notes}
+    words |= {"sentences": [in_words(own) for own in found.sentences()]}
+    words |= {"warnings": [in_words(own) for own in found.warnings]}
     return plain_row(rows | known | noun | words | {"why": ""})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partial_monitoring.errors import PartialMonitoringError
+from partial_monitoring.errors import PartialMonitoringError, StorageError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner import snapshots
 from partial_monitoring.learner.amending import has_amendments
@@ -40,6 +40,8 @@ def _why(own: Taken, asked: Event) -> dict[str, Any]:
     known = _known(asked)
     try:
         computed = recomputed(own, asked)
+    except StorageError:
+        raise  # it may be over soon
     except PartialMonitoringError as error:
         return plain_row(known | {"verified": None, "note": str(error)})
     decision, event = computed

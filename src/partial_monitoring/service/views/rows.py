@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from collections.abc import Iterable
 from typing import Any
 
 from partial_monitoring.learner.base import LearnerBase
@@ -19,9 +19,6 @@ MOST = 1000
 
 LARGEST = 2**53
 """Largest number of an event or a decision that is looked for."""
-
-MOST_AMENDED = 10_000
-"""Largest number of corrections that are read for a page."""
 
 CLOSED = {"tell": "told", "lapse": "closed", "cancel": "cancelled"}
 """What has become of a decision, by the event that closed it."""
@@ -46,56 +43,7 @@ def events(hosted: LearnerBase, after: int = 0, limit: int = 100) -> Row:
     return {"events": rows, "next": found[-1]["seq"] if more else None, "last": own.session.seq}
 
 
-def decisions(
-    hosted: LearnerBase, after: int | None = None, limit: int = 100, open: bool = False
-) -> Row:
-    """Return a page of decisions in the order of their numbers.
-
-    Parameters
-    ----------
-    after
-        The number of the last decision before the page; unless given, the page is the last one (of
-        open decisions, the first).
-    limit
-        The largest number of decisions.
-    open
-        Only those that wait for their answers.
-    """
-    own = taken(hosted)
-    whole_number("limit", limit, at_least=1, at_most=MOST)
-    if after is not None:
-        whole_number("after", after, at_least=-1, at_most=LARGEST)
-    if open:
-        return _open(own, -1 if after is None else after, limit)
-    asked = own.session.asked
-    first = max(asked - 1 - limit, -1) if after is None else after
-    rows = own.storage.decisions(first, limit)
-    right = _amendments(own, rows[0].asked["seq"]) if rows else {}
-    found = []
-    for row in rows:
-        if row.number < asked:
-            shown = _shown(own, row.asked, row.asked_at)
-            found.append(shown | _end(own, row.asked, row.closed, row.closed_at, right))
-    return _page(found, asked)
-
-
-def _open(own: Taken, after: int, limit: int) -> Row:
-    waiting = (name for name in own.session.open if decision_number(name) > after)
-    names = nsmallest(limit, waiting, key=decision_number)
-    rows = []
-    for name in names:
-        asked = own.session.open[name].event
-        rows.append(_shown(own, asked, asked.get("time")) | _end(own, asked, None, None, {}))
-    return _page(rows, own.session.asked, more=len(rows) == limit)
-
-
-def _page(rows: list[Row], asked: int, *, more: bool = True) -> Row:
-    last = rows[-1]["number"] if rows and more else None
-    following = last if last is not None and last < asked - 1 else None
-    return {"decisions": plainly(rows), "next": following, "count": asked}
-
-
-def _shown(own: Taken, asked: Event, at: float | None) -> Row:
+def shown(own: Taken, asked: Event, at: float | None) -> Row:
     """Return what was decided."""
     name = asked["decision"]
     found: Row = {"id": name, "number": decision_number(name), "asked_at": asked.get("time", at)}
@@ -107,12 +55,17 @@ def _shown(own: Taken, asked: Event, at: float | None) -> Row:
     return found
 
 
-def _end(
-    own: Taken, asked: Event, closed: Event | None, at: float | None, right: dict[Any, Event]
+def ended(
+    own: Taken, asked: Event, closed: Event | None = None, others: Iterable[Event] = ()
 ) -> Row:
-    """Return what has become of a decision; a correction counts, whatever was told."""
+    """Return what has become of a decision; a correction counts, whatever was told.
+
+    ``closed`` is the event that has closed it, with its time, and ``others`` are all else about it.
+    """
     waiting = own.session.open.get(asked["decision"])
-    if closed is None or (waiting is not None and asked["decision"] not in right):
+    by_kind = {event["kind"]: event for event in others}
+    amendment = by_kind.get("amend")
+    if closed is None or (waiting is not None and amendment is None):
         found: Row = {"state": "open", "observation": None}
         if waiting is not None and waiting.answer is not None:
             found = {"state": "waits", "observation": waiting.answer["observation"]}
@@ -120,27 +73,15 @@ def _end(
             found["state"] = "held"
         return found
     found = {"state": CLOSED[closed["kind"]], "observation": closed.get("observation")}
-    found |= {"closed_at": at, "due": closed.get("due", False)}
+    found |= {"closed_at": closed["at"], "due": closed.get("due", False)}
     if closed.get("unanswered"):
         found["state"] = "unanswered"
-    amendment = right.get(asked["decision"])
+    if "late" in by_kind:
+        found["late"] = by_kind["late"].get("observation")
     if amendment is not None:
         state = "told" if "observation" in amendment else "closed"
         found |= {"state": state, "observation": amendment.get("observation"), "amended": True}
         found |= {"reason": amendment["reason"]} if "reason" in amendment else {}
-    return found
-
-
-def _amendments(own: Taken, after: int) -> dict[Any, Event]:
-    """Return the last correction of each decision, of those that were made after an event."""
-    found: dict[Any, Event] = {}
-    seq = after
-    while len(found) < MOST_AMENDED:
-        rows = own.storage.of_kind("amend", seq, MOST)
-        found |= {event["decision"]: event for event in rows if event["seq"] <= own.session.seq}
-        if len(rows) < MOST:
-            break
-        seq = rows[-1]["seq"]
     return found
 
 
@@ -151,10 +92,8 @@ def decision(hosted: LearnerBase, decision: Any) -> Row:
     name = asked["decision"]
     rows = [row for log in (*now.before[::-1], now.storage) for row in log.about(name, at=True)]
     closed = next((row for row in rows if row["kind"] in CLOSED), None)
-    right = {row["decision"]: row for row in rows if row["kind"] == "amend"}
     at = next((row["at"] for row in rows if row["kind"] == "ask"), None)
-    found = _shown(own, asked, at)
-    found |= _end(own, asked, closed, None if closed is None else closed["at"], right)
+    found = shown(own, asked, at) | ended(own, asked, closed, rows)
     return plain_row(found | {"events": rows})
 
 

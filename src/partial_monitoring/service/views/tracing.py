@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from partial_monitoring.learner.base import LearnerBase
+from partial_monitoring.learner.spec import Session
 from partial_monitoring.service.study.watched import Watching, watching
+from partial_monitoring.service.views.believed import Overview, overview
 from partial_monitoring.service.views.knowledge import costs, known_of
 from partial_monitoring.service.views.plainly import plainly
 from partial_monitoring.service.views.taken import taken
@@ -20,9 +22,21 @@ MOST_ACTIONS = 30
 
 def point(hosted: LearnerBase, watching: Watching | None = None) -> dict[str, Any]:
     """Return the point of a study as it is now; its actions are those that earn most."""
-    own, known = taken(hosted), known_of(hosted)
-    session = own.session
     counts = {} if watching is None else watching.counts
+    return _point(hosted, taken(hosted).session, known_of(hosted), counts)
+
+
+def point_after(
+    hosted: LearnerBase, session: Session, watching: Watching, counts: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the point of a study as it was, from what was known then and had been counted."""
+    own, past = taken(hosted)._replace(session=session), dict(watching.watch.past)
+    return _point(hosted, session, overview(own, past), counts)
+
+
+def _point(
+    hosted: LearnerBase, session: Session, known: Overview, counts: Mapping[str, int]
+) -> dict[str, Any]:
     rows = known.beliefs[:MOST_ACTIONS]
     numbers = {name: _short(x) for name, x in costs(hosted, known.cost).items()}
     found: dict[str, Any] = plainly(

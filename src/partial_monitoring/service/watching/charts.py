@@ -3,17 +3,20 @@
 There are about fifty for each decade of decisions and one a minute while something happens, at most
 five hundred: those that are closest to their neighbours are left out. A point may carry what the
 watch of the study knew, see ``study/watched.py``.
+
+While many decisions are made at once, what is known after some of them is remembered in ``Marks``,
+and drawn when there is time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import log
+from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from partial_monitoring.learner.spec import Spec
+from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.service.study.hosted import Hosted
 from partial_monitoring.service.study.watched import Watching
 from partial_monitoring.service.views.tracing import MOST_POINTS, point
@@ -22,6 +25,12 @@ KEPT = 400
 """How many points are kept when there are too many."""
 
 PER_DECADE = 50
+
+GROWN = log(10) / PER_DECADE
+"""Difference of the logarithms of the numbers of decisions of two points."""
+
+MOST_MARKS = 64
+"""Largest number of sessions that are remembered for points."""
 
 MINUTE = 60.0
 
@@ -41,6 +50,42 @@ class Point(NamedTuple):
     seq: int
     at: float
     decisions: int
+
+
+class Mark:
+    """A session of which a point is to be drawn."""
+
+    def __init__(self, session: Session, at: float) -> None:
+        self.session, self.at = session, at
+        self.counts: Mapping[str, int] | None = None
+        """What the watch had counted by then, as soon as it has come there."""
+
+
+class Marks:
+    """Sessions of which points are to be drawn, by the numbers of their last events."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, Mark] = {}
+        self._asked = 0
+        """The number of decisions of the last one."""
+
+    def remember(self, session: Session, at: float) -> None:
+        """Remember a session, if there are many more decisions than in the last one."""
+        if session.asked > self._asked * exp(GROWN):
+            self._asked = session.asked
+            self.waiting[session.seq] = Mark(session, at)
+            if len(self.waiting) > MOST_MARKS:
+                self.waiting = dict(list(self.waiting.items())[1::2])
+
+    def reached(self, seq: int, counts: Mapping[str, int]) -> None:
+        """Note what was counted up to an event, if one of them is after it."""
+        own = self.waiting.get(seq)
+        if own is not None:
+            own.counts = dict(counts)
+
+    def taken(self) -> Mark | None:
+        """Return the first one, which is forgotten."""
+        return self.waiting.pop(next(iter(self.waiting))) if self.waiting else None
 
 
 class Chart:
@@ -74,7 +119,7 @@ class Chart:
             return seq > 0
         if seq == last.seq:
             return False
-        grown = log(max(decisions, 1) / max(last.decisions, 1)) >= log(10) / PER_DECADE
+        grown = log(max(decisions, 1) / max(last.decisions, 1)) >= GROWN
         return (grown and decisions > last.decisions) or now >= last.at + MINUTE
 
     def draw(self, hosted: Hosted, watching: Watching, now: float, *, save: bool) -> bool:
@@ -97,6 +142,19 @@ class Chart:
             self._strip(seq)
         self._thin()
         return True
+
+    def store(self, points: list[tuple[float, dict[str, Any]]]) -> None:
+        """Store points of a time before, each with its time."""
+        assert self._points is not None
+        known = {own.seq for own in self._points}
+        with self._study.turn():
+            for at, body in points:
+                seq = body.pop("seq")
+                if seq not in known:
+                    self._study.trace(seq, at, body)
+                    self._points.append(Point(seq, at, body["decisions"]))
+        self._points.sort()
+        self._thin()
 
     def _strip(self, latest: int) -> None:
         """Leave out what the watch knew at earlier points."""

@@ -3,8 +3,9 @@
 The engine hands over the steps that were stored; a thread of its own moves the watch of each study
 on by them. At times that grow by a fiftieth it looks at the evidence and stores an alarm, once; and
 it stores points of the charts. Neither happens more than once a second for a study, or takes more
-than a fiftieth of the time. What the watch knows is stored with a point from time to time, so that
-a service that starts again reads only the events since then.
+than a fiftieth of the time; what is known in between is remembered, and drawn then. What the watch
+knows is stored with a point from time to time, so that a service that starts again reads only the
+events since then.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from partial_monitoring.service.study.hosted import Hosted
 from partial_monitoring.service.study.watched import Watching, watched_by
 from partial_monitoring.service.views.taken import close_reader, taken
 from partial_monitoring.service.views.theory import theory_of
-from partial_monitoring.service.watching.charts import Chart
+from partial_monitoring.service.views.tracing import point_after
+from partial_monitoring.service.watching.charts import Chart, Marks
 
 OFTEN = 1.0
 """Seconds between looks at a study, and between points of its charts."""
@@ -51,6 +53,12 @@ WATCHER = "watcher"
 PATIENCE = 5.0
 """Seconds that it has to end."""
 
+SHORT = 0.02
+"""Seconds in which points of earlier sessions are drawn at a look."""
+
+ANEW = {"history", "reset", "amend"}
+"""Kinds of events after which a session that was remembered does not fit the watch."""
+
 REST = 5.0
 """Seconds after which a study is tried again that could not be watched."""
 
@@ -66,6 +74,7 @@ class Beside:
         self.waiting: list[Step] = []
         self.watching = Watching(hosted._spec)
         self.chart = Chart(hosted.study)
+        self.marks = Marks()
         self.begun = self.current = self.analysed = False
         self.saved = 0
         """The number of the event with which the watch was stored."""
@@ -115,6 +124,9 @@ class Watcher:
             if len(own.waiting) > MOST_WAITING:
                 own.waiting.clear()
             own.waiting += steps
+            if not ANEW.isdisjoint(step.event["kind"] for step in steps):
+                own.marks = Marks()
+            own.marks.remember(hosted._session, self._clock())
             own.current = False
             self._changed.notify()
 
@@ -179,6 +191,7 @@ class Watcher:
                 return False  # the others are read from the log, too
             if seq == watching.seq + 1:
                 watching.note(step)
+                own.marks.reached(seq, watching.counts)
         if watching.seq < own.hosted.version and not self._read(watching, study):
             return False
         if watching.amended:
@@ -209,8 +222,22 @@ class Watcher:
         save = now or watching.seq - own.saved >= SAVED_EVERY
         if own.chart.draw(hosted, watching, self._clock(), save=save) and save:
             own.saved = watching.seq
+        self._draw_marks(own, now=now)
         own.looks = clock + max(self._often, SELDOM * (time.thread_time() - begun))
-        return True
+        return not own.marks.waiting
+
+    def _draw_marks(self, own: Beside, *, now: bool) -> None:
+        """Draw what was remembered, as much of it as there is time for."""
+        begun, found = time.thread_time(), list[Any]()
+        while now or time.thread_time() < begun + SHORT:
+            with self._changed:
+                mark = own.marks.taken()
+            if mark is None:
+                break
+            counts = mark.counts or own.watching.counts
+            found.append((mark.at, point_after(own.hosted, mark.session, own.watching, counts)))
+        if found:
+            own.chart.store(found)
 
     def _raise(self, own: Beside, found: Alarm) -> None:
         """Store an alarm; that of another process is enough."""

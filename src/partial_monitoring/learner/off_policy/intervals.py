@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.reweighted import Scores
+from partial_monitoring.learner.off_policy.reweighted import Scores
 from partial_monitoring.validation import Array
 
 INTERVALS = ("normal", "bernstein")

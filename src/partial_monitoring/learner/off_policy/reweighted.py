@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.learner.logged import CERTAIN, Log, Place
+from partial_monitoring.learner.off_policy.logged import CERTAIN, Log, Place
 from partial_monitoring.validation import Array, Indices
 
 GROWTH = 1.1

@@ -10,8 +10,8 @@ import numpy as np
 
 from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.logged import Log, Place
-from partial_monitoring.learner.reweighted import Rewards, weights_of
+from partial_monitoring.learner.off_policy.logged import Log, Place
+from partial_monitoring.learner.off_policy.reweighted import Rewards, weights_of
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.policies import name_of
 from partial_monitoring.policies.needs import initial_state_of

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.learner.intervals import INTERVALS, interval_of
-from partial_monitoring.learner.logged import Log, read_log
-from partial_monitoring.learner.reweighted import (
+from partial_monitoring.learner.off_policy.intervals import INTERVALS, interval_of
+from partial_monitoring.learner.off_policy.logged import Log, read_log
+from partial_monitoring.learner.off_policy.reweighted import (
     METHODS,
     Blind,
     Difference,
@@ -19,8 +19,13 @@ from partial_monitoring.learner.reweighted import (
     Scores,
     kind_of,
 )
-from partial_monitoring.learner.targets import Target, logged_target, own_rewards, read_target
-from partial_monitoring.learner.values import OffPolicy, Value
+from partial_monitoring.learner.off_policy.targets import (
+    Target,
+    logged_target,
+    own_rewards,
+    read_target,
+)
+from partial_monitoring.learner.off_policy.values import OffPolicy, Value
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.validation import Array, brief, items, one_of, real_number
 
