@@ -107,9 +107,9 @@ def reads(device: Any, k: int, d: int) -> Iterator[tuple[str, float]]:
 
 def kernels(device: Any, gaps: str) -> Iterator[tuple[str, float]]:
     """Yield the times of the kernels of a decision."""
-    launches = {f"sweep, {gaps}": device._sweep, f"pair, {gaps}": device._pair}
+    launches = {f"sweep, {gaps}": device._sweep}
     if gaps == "default":
-        names = ("squares", "middle", "quadratic")
+        names = ("squares", "middle", "quadratic", "pair")
         launches |= dict(zip(names, device._improvements(), strict=True))
         launches["refresh"] = device._refresh()
     for name, launch in launches.items():

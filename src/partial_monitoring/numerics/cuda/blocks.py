@@ -15,7 +15,7 @@ from numba import config, cuda, float64, int64
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 """Whether there is no device: every thread is then one of Python, so there are few of them."""
 
-THREADS = 4 if SIMULATED else 1024
+THREADS = 4 if SIMULATED else 512
 """Threads of a block."""
 
 WARP = 2 if SIMULATED else 32
@@ -35,7 +35,7 @@ WARPS = THREADS // WARP
 
 ALL_LANES = 0xFFFFFFFF
 
-_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 64}
+_LIMITS: dict[str, Any] = {} if SIMULATED else {"max_registers": 128}
 resident: Any = cuda.jit(**_LIMITS)
 """Compile a kernel whose blocks all run at the same time: one of them finds room anywhere."""
 
@@ -93,22 +93,17 @@ def passing(numbers, place):
 def wait_for_all(turn):
     """Wait until all blocks are here; what they wrote before is then visible.
 
-    ``turn`` (2,) counts the blocks that have come, and how often all have.
+    ``turn`` (1,) counts how often a block has come here, in all kernels.
     """
-    cuda.threadfence()
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        times = cuda.atomic.add(turn, 1, 0)
         cuda.threadfence()
-        if cuda.atomic.add(turn, 0, 1) == cuda.gridDim.x - 1:
-            turn[0] = 0
-            cuda.threadfence()
-            cuda.atomic.add(turn, 1, 1)
-        else:
-            while cuda.atomic.add(turn, 1, 0) == times:
-                pass
+        before = cuda.atomic.add(turn, 0, 1)
+        all_here = (before // cuda.gridDim.x + 1) * cuda.gridDim.x
+        while cuda.atomic.add(turn, 0, 0) < all_here:
+            pass
+        cuda.threadfence()
     cuda.syncthreads()
-    cuda.threadfence()
 
 
 @cuda.jit(device=True)
@@ -165,13 +160,30 @@ def least_of_all(out, row, place_row, tie, values, places):
 
 
 @cuda.jit(device=True)
-def least_value_of_all(out, row, values, places):
+def least_value_of_block(value, values):
+    """Return the least value of a block; ``values`` is shared, one entry per warp."""
+    t, value, apart = cuda.threadIdx.x, REAL(value), WARP // 2
+    while apart > 0:
+        value = min(value, cuda.shfl_xor_sync(ALL_LANES, value, apart))
+        apart //= 2
+    if t % WARP == 0:
+        values[t // WARP] = value
+    cuda.syncthreads()
+    value, apart = values[t % WARPS], WARP // 2
+    cuda.syncthreads()
+    while apart > 0:
+        value = min(value, cuda.shfl_xor_sync(ALL_LANES, value, apart))
+        apart //= 2
+    return value
+
+
+@cuda.jit(device=True)
+def least_value_of_all(out, row, values):
     """Return the least value of all blocks, from a row of theirs."""
     low = inf
     for b in range(cuda.threadIdx.x, cuda.gridDim.x, cuda.blockDim.x):
         low = min(low, out[row + b])
-    low, _ = least_of_block(low, 0, 0.0, values, places)
-    return low
+    return least_value_of_block(low, values)
 
 
 @cuda.jit(device=True)

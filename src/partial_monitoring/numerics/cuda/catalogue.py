@@ -120,7 +120,7 @@ class Catalogue:
 
 
 class _Device:
-    """The arrays on the device, and what is launched: two kernels, five for improvements."""
+    """The arrays on the device, and what is launched: one kernel, five for improvements."""
 
     def __init__(self, features: Array, precision: str, counted: Any) -> None:
         k, d = features.shape
@@ -147,13 +147,11 @@ class _Device:
         outbox = cuda.to_device(np.zeros(layout.KEPT + layout.BLOCK_ROWS * blocks))
         self.outbox = outbox[: layout.KEPT + 2 * blocks]
         self.found = cuda.pinned_array(self.outbox.shape)
-        turn = cuda.to_device(np.zeros(2, dtype=np.int32))
+        turn = cuda.to_device(np.zeros(1, dtype=np.int64))
         reads, products = reads_for(precision, d), products_for(precision, d)
+        pair = passes_for(precision).pair
         self._sweep = prepared(
             reads.sweep, blocks, THREADS, self.features, table, self.inbox, outbox, turn, k
-        )
-        self._pair = prepared(
-            passes_for(precision).pair, blocks, THREADS, table, self.inbox, outbox, turn, k
         )
         tile = tile_of(precision)
         pairs, many = (-(-d // tile)) ** 2, blocks * PRODUCTS_EACH
@@ -170,13 +168,14 @@ class _Device:
                 prepared(products.squares, grid, SQUARED, self.features, table, outbox, parts, k),
                 prepared(products.middle, blocks, THREADS, parts, self.inbox, total, turn),
                 forms(total[1], layout.GAINS),
+                prepared(pair, blocks, THREADS, table, self.inbox, outbox, turn, k),
             ]
 
         self._refresh = cache(lambda: forms(inverse, layout.VARIANCES))
         self._improvements = cache(improvements)
         self._round = cache(self._recorded_round)
         self.known: object = None
-        self.shortlist: Indices = np.zeros(1, dtype=np.int64)
+        self.shortlist: Indices = np.zeros(min(SHORTLIST, blocks) + 2, dtype=np.int64)
 
     def decide(self, known: object, step: Step | None, now: Round) -> Answer:
         fresh = self.known is not known and (step is None or self.known is not step.before)
@@ -193,16 +192,15 @@ class _Device:
             *([self._refresh()] if fresh else []),
             self._sweep,
             *(self._improvements() if improving else []),
-            self._pair,
             lambda stream: self.outbox.copy_to_host(self.found, stream),
         )
 
     def _send(self, now: Round, step: Step | None) -> None:
-        """Send the numbers of a round, with the vectors of the actions that may be greedy."""
+        """Send the numbers of a round, with the vector of the action that may be greedy."""
         sent, d = self.sent, len(now.theta)
-        means = self.host[self.shortlist] @ now.theta
-        anchors = self.shortlist[np.argsort(-means, kind="stable")[: layout.ANCHORS]]
-        sent[: layout.ANCHORED] = (
+        likely = self.host[self.shortlist]
+        best = (likely @ now.theta).argmax()
+        sent[: layout.SENT] = (
             0.0 if step is None else step.share,
             now.beta,
             now.ceiling,
@@ -212,24 +210,20 @@ class _Device:
             now.number,
             sqrt(2.0 * log(now.number)),
             ROUNDING[self.precision],
+            self.shortlist[best],
         )
-        sent[layout.ANCHORED : layout.SENT] = -1.0
-        sent[layout.ANCHORED : layout.ANCHORED + len(anchors)] = anchors
-        vectors = sent[layout.SENT : layout.SENT + VECTORS * d].reshape(VECTORS, d)
+        vectors = sent[layout.SENT :].reshape(VECTORS + d, d)
         vectors[0], vectors[1] = now.theta, 0.0 if step is None else step.x
-        vectors[2 : 2 + len(anchors)] = self.host[anchors] @ now.inverse
-        sent[layout.SENT + VECTORS * d :] = now.inverse.ravel()
+        vectors[2], vectors[VECTORS:] = likely[best] @ now.inverse, now.inverse
 
     def _answer(self, found: Array, now: Round, fresh: bool) -> Answer:
         tops, best = found[layout.KEPT :].reshape(2, -1)
-        most = min(SHORTLIST, len(tops))
-        places = best[np.argpartition(tops, most - 1)[:most]].astype(np.int64).tolist()
-        kept = found[: layout.KEPT].tolist()
+        most, kept = len(self.shortlist) - 2, found[: layout.KEPT].tolist()
+        self.shortlist[:most] = best[tops.argpartition(most - 1)[:most]]
         first, second = int(kept[layout.FIRST]), int(kept[layout.SECOND])
-        likely = {first, second, *(a for a in places if a < len(self.host))}  # not of empty blocks
-        self.shortlist = np.array(sorted(likely))
-        reads = 1 + int(kept[layout.SLOT] == layout.ANCHORS)
-        reads += 2 * (now.rule == layout.IMPROVEMENT)
+        self.shortlist[most:] = first, second
+        self.shortlist.sort()  # the first of equal ones is greedy
+        reads = 1 + int(kept[layout.AGAIN]) + 2 * (now.rule == layout.IMPROVEMENT)
         return Answer(
             first,
             second,

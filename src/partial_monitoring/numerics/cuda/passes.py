@@ -26,11 +26,13 @@ from partial_monitoring.numerics.cuda.blocks import (
     least_of_all,
     least_of_block,
     least_value_of_all,
+    least_value_of_block,
     resident,
     sum_of_block,
     wait_for_all,
 )
 from partial_monitoring.numerics.cuda.layout import (
+    AGAIN,
     CEILING,
     COUNTED,
     CROSS,
@@ -44,7 +46,6 @@ from partial_monitoring.numerics.cuda.layout import (
     GAP_2,
     GAPS,
     GREEDY,
-    IMPROVEMENT,
     KAPPA,
     KEPT,
     LARGE,
@@ -63,11 +64,9 @@ from partial_monitoring.numerics.cuda.layout import (
     REACH,
     ROUND,
     ROUNDING,
-    RULE,
     SECOND,
     SLOPE,
     SLOPED,
-    SLOT,
     TIE,
     VARIANCES,
     WIDE,
@@ -82,7 +81,7 @@ TINY = 1e-300
 
 MOST_PASSES = 10_000
 
-AHEAD = 4
+AHEAD = 8
 """Actions of a thread whose numbers are read before the first of them is used; the last action is
 read again where there are no more."""
 
@@ -92,8 +91,10 @@ class Passes(NamedTuple):
 
     worths: Any
     """A function of a block: what its rivals are worth, and their weights."""
+    best_pair: Any
+    """A function of a block: the pair with the least ratio, from gaps and variances."""
     pair: Any
-    """The kernel that finds the best pair."""
+    """The kernel that finds it from improvements."""
 
 
 @lru_cache(maxsize=2)
@@ -102,9 +103,9 @@ def passes_for(name: str) -> Passes:
     real = getattr(numba, name)
 
     @cuda.jit(device=True)
-    def worths(sent, table, g, slot, k, out, values):
+    def worths(sent, table, g, k, out, values):
         """Write the weights delta_b / |u_b|^2 of rivals, and the share of a block in their sum."""
-        means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS + slot]
+        means, variances, cross = table[MEANS], table[VARIANCES], table[CROSS]
         counted, weights = table[COUNTED], table[GAINS]
         noise, reach, now, total = sent[NOISE], sent[REACH], sent[ROUND], 0.0
         for a in range(cuda.grid(1), k, cuda.gridsize(1)):
@@ -121,7 +122,7 @@ def passes_for(name: str) -> Passes:
             out[KEPT + LIFTS * cuda.gridDim.x + cuda.blockIdx.x] = total
 
     @cuda.jit(device=True)
-    def improvements(table, g, k, out, turn, values, places):
+    def improvements(table, g, k, out, turn, values):
         """Write gaps beyond LIFT and information, which was phi' Q phi before.
 
         Returned are LIFT, the largest gap beyond it, and the largest information.
@@ -138,64 +139,75 @@ def passes_for(name: str) -> Passes:
                 gap = inf
             gaps[a], gains[a] = gap, gain
             widest, most = max(widest, REAL(gap)), max(most, REAL(gain))
-        widest, _ = least_of_block(-widest, 0, 0.0, values, places)
-        most, _ = least_of_block(-most, 0, 0.0, values, places)
+        widest = least_value_of_block(-widest, values)
+        most = least_value_of_block(-most, values)
         if t == 0:
             out[KEPT + WIDE * blocks + b], out[KEPT + LARGE * blocks + b] = widest, most
         wait_for_all(turn)
-        widest = -least_value_of_all(out, KEPT + WIDE * blocks, values, places)
-        return lift, widest, -least_value_of_all(out, KEPT + LARGE * blocks, values, places)
+        widest = -least_value_of_all(out, KEPT + WIDE * blocks, values)
+        return lift, widest, -least_value_of_all(out, KEPT + LARGE * blocks, values)
+
+    @cuda.jit(device=True)
+    def best_pair(table, sent, out, turn, k, g, mean, again, values, places):
+        """Find the pair with the least ratio, if g with this mean is the greedy action."""
+        blocks = cuda.gridDim.x
+        lift = max(-least_value_of_all(out, KEPT + LIFTS * blocks, values) - mean, 0.0)
+        widest = -least_value_of_all(out, KEPT + WIDE * blocks, values)
+        most = information(real(-least_value_of_all(out, KEPT + LARGE * blocks, values)), False)
+        gaps, variances, largest = table[CROSS], table[VARIANCES], (lift, widest, most)
+        search(sent, gaps, variances, out, turn, k, False, g, again, largest, values, places)
 
     @resident
     def pair(table, sent, out, turn, k):
-        """Find the pair with the least ratio."""
-        answer = cuda.shared.array(KEPT, REAL)
+        """Find the pair with the least ratio, from improvements."""
         values = cuda.shared.array(WARPS, REAL)
         places = cuda.shared.array(WARPS, WHOLE)
-        t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
-        g, slot, ceiling = int(out[GREEDY]), int(out[SLOT]), sent[CEILING]
-        improving = sent[RULE] == IMPROVEMENT
-        if improving:
-            lift, widest, most = improvements(table, g, k, out, turn, values, places)
-        else:
-            lift = -least_value_of_all(out, KEPT + (LIFTS + slot) * blocks, values, places)
-            lift = max(lift - table[MEANS, g], 0.0)
-            widest = -least_value_of_all(out, KEPT + (WIDE + slot) * blocks, values, places)
-            most = -least_value_of_all(out, KEPT + LARGE * blocks, values, places)
-            most = information(real(most), False)
-        beyond = table[GAPS if improving else CROSS + slot]
-        shown = table[GAINS if improving else VARIANCES]
-        if t == 0:
-            for e in range(KEPT):
-                answer[e] = 0.0
-            answer[GREEDY], answer[SLOT], answer[LIFT] = g, slot, lift
-            answer[WIDEST], answer[MOST] = min(lift + widest, ceiling), most
-            first = 0 if lift >= ceiling else g  # the first of all if all are the same
-            gap, gain = min(lift + beyond[first], ceiling), information(shown[first], improving)
-            answer[FIRST], answer[GAP_1], answer[GAIN_1] = first, gap, gain
-            answer[SECOND], answer[GAP_2], answer[GAIN_2] = first, gap, gain
-            begin(sent[KAPPA], widest < inf, answer)
-        cuda.syncthreads()
-        for turns in range(MOST_PASSES):
-            if answer[MODE] == DONE:
-                break
-            low, where = look(sent, beyond, shown, k, improving, answer)
-            low, where = least_of_block(low, where, answer[TIE], values, places)
-            row = KEPT + (FOUND + 2 * (turns % 2)) * blocks  # others may still read what was before
-            if t == 0:
-                out[row + b], out[row + blocks + b] = low, where
-            wait_for_all(turn)
-            low, where = least_of_all(out, row, row + blocks, answer[TIE], values, places)
-            if t == 0:
-                gap = min(lift + beyond[where], ceiling)
-                gain = information(shown[where], improving)
-                follow(sent[KAPPA], low, where, gap, gain, answer)
-            cuda.syncthreads()
-        if b == 0:
-            for e in range(t, KEPT, THREADS):
-                out[e] = answer[e]
+        g, again = int(out[GREEDY]), out[AGAIN]
+        largest = improvements(table, g, k, out, turn, values)
+        gaps, gains = table[GAPS], table[GAINS]
+        search(sent, gaps, gains, out, turn, k, True, g, again, largest, values, places)
 
-    return Passes(worths, pair)
+    return Passes(worths, best_pair, pair)
+
+
+@cuda.jit(device=True)
+def search(sent, beyond, shown, out, turn, k, improving, g, again, largest, values, places):
+    """Find the pair with the least ratio, from gaps beyond LIFT and what actions show.
+
+    ``largest`` are LIFT, the largest gap beyond it, and the largest information.
+    """
+    answer = cuda.shared.array(KEPT, REAL)
+    t, b, blocks, ceiling = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, sent[CEILING]
+    lift, widest, most = largest
+    if t == 0:
+        for e in range(KEPT):
+            answer[e] = 0.0
+        answer[GREEDY], answer[AGAIN], answer[LIFT] = g, again, lift
+        answer[WIDEST], answer[MOST] = min(lift + widest, ceiling), most
+        first = 0 if lift >= ceiling else g  # the first of all if all are the same
+        gap, gain = min(lift + beyond[first], ceiling), information(shown[first], improving)
+        answer[FIRST], answer[GAP_1], answer[GAIN_1] = first, gap, gain
+        answer[SECOND], answer[GAP_2], answer[GAIN_2] = first, gap, gain
+        begin(sent[KAPPA], widest < inf, answer)
+    cuda.syncthreads()
+    for turns in range(MOST_PASSES):
+        if answer[MODE] == DONE:
+            break
+        low, where = look(sent, beyond, shown, k, improving, answer)
+        low, where = least_of_block(low, where, answer[TIE], values, places)
+        row = KEPT + (FOUND + 2 * (turns % 2)) * blocks  # others may still read what was before
+        if t == 0:
+            out[row + b], out[row + blocks + b] = low, where
+        wait_for_all(turn)
+        low, where = least_of_all(out, row, row + blocks, answer[TIE], values, places)
+        if t == 0:
+            gap = min(lift + beyond[where], ceiling)
+            gain = information(shown[where], improving)
+            follow(sent[KAPPA], low, where, gap, gain, answer)
+        cuda.syncthreads()
+    if b == 0:
+        for e in range(t, KEPT, THREADS):
+            out[e] = answer[e]
 
 
 @cuda.jit(device=True)

@@ -1,14 +1,14 @@
-"""The kernel that reads the features of all actions, once or twice.
+"""The kernel that reads the features of all actions, once or twice, and decides.
 
-A row is read by ``LANES`` neighbouring threads, eight bytes each, and several rows at once, so that
-much is under way. The inner products meet by exchanges between lanes that halve the number of sums
-each time: in the end every lane holds one of them.
+A row is read by ``LANES`` neighbouring threads, eight bytes each, and several rows at once; the
+next ones are on their way while the inner products meet by exchanges between lanes, which halve the
+number of sums each time: in the end every lane holds the products of one row.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf, sqrt
+from math import inf, isqrt, sqrt
 from typing import Any, NamedTuple
 
 import numba
@@ -26,13 +26,14 @@ from partial_monitoring.numerics.cuda.blocks import (
     halved,
     least_of_all,
     least_of_block,
+    least_value_of_block,
     passing,
     resident,
     wait_for_all,
 )
 from partial_monitoring.numerics.cuda.layout import (
-    ANCHORED,
-    ANCHORS,
+    AGAIN,
+    ANCHOR,
     BETA,
     CROSS,
     GREEDY,
@@ -45,8 +46,6 @@ from partial_monitoring.numerics.cuda.layout import (
     RULE,
     SENT,
     SHARE,
-    SLOT,
-    SPARE,
     TOP,
     TOP_PLACE,
     VARIANCES,
@@ -61,11 +60,21 @@ GROUPS = THREADS // LANES
 STEPS = LANES.bit_length() - 1
 """Exchanges after which all lanes have met."""
 
-AT_ONCE = LANES // VECTORS
-"""Rows that a group of lanes reads at once for all vectors: every lane is left with one product."""
+AT_ONCE = isqrt(LANES)
+"""Rows that a group of lanes reads at once for all vectors; after as many times every lane is left
+with the products of one row."""
+
+PRODUCTS = VECTORS * AT_ONCE
+"""Their sums."""
+
+HALF = STEPS // 2
+"""Exchanges after each of these times, and as many after the last."""
+
+TWICE = LANES // 2
+"""Rows that it reads at once for two vectors: every lane is left with one product."""
 
 OWN = CROSS + 1
-"""What is kept of an anchor: mean, variance, and the product with itself."""
+"""What is kept of the anchor: mean, variance, and the product with itself."""
 
 DEPTH = 2
 """Words of each of these rows that a lane reads at once."""
@@ -124,15 +133,27 @@ class Reads(NamedTuple):
     """The products with one vector, in one read, for the limit that benchmarks show."""
 
 
+class Reader(NamedTuple):
+    """How a group of lanes multiplies rows with vectors."""
+
+    fetch: Any
+    """Read the first words of the rows."""
+    multiply: Any
+    """Multiply these and all others with the vectors; lanes have sums of their own."""
+    read: Any
+    """Do both, and add the sums of all lanes."""
+
+
 @lru_cache(maxsize=16)
 def reads_for(name: str, d: int) -> Reads:
     """Return the kernels for features "float32" or "float64" of length d."""
-    real, worths = getattr(numba, name), passes_for(name).worths
-    _, _, held, _, number = words_of(name)
+    real, (worths, best_pair, _) = getattr(numba, name), passes_for(name)
+    word_type, _, held, _, number = words_of(name)
     width = -(-d // held)
-    columns, padded = -(-width // LANES), width * held
-    read_all = reader(name, width, VECTORS, AT_ONCE, min(DEPTH, columns))
-    read_one = reader(name, width, 1, LANES, 1)
+    padded = width * held
+    fetch, multiply, _ = reader(name, width, VECTORS, AT_ONCE, AT_ONCE, DEPTH)
+    read_two = reader(name, width, 2, TWICE, 1, DEPTH).read
+    read_one = reader(name, width, 1, LANES, 1, 1).read
 
     @cuda.jit(device=True)
     def beyond(mean, variance, cross, own, root, rule):
@@ -151,128 +172,137 @@ def reads_for(name: str, d: int) -> Reads:
         return gap, mean + reach
 
     @cuda.jit(device=True)
-    def read_rows(features, table, vectors, share, first, lane, sums):
-        """Return the product of one row with one vector, both by lane; of x, the variance."""
-        before = table[VARIANCES, uint64(first + lane % AT_ONCE)]
-        read_all(features, uint64(first * width), vectors, lane, sums)
-        if lane // AT_ONCE == VARIANCES:
-            return max(before - share * sums[0] * sums[0], real(0.0))
-        return sums[0]
+    def read_rows(features, first, after, vectors, lane, words, sums, found):
+        """Multiply LANES rows from ``first`` on, fetched before, and fetch those from ``after`` on.
+
+        They are on their way while lanes exchange sums. ``found`` has the products of one row.
+        """
+        for j in range(AT_ONCE):
+            multiply(features, (first + j) * width, vectors, lane, words, sums)
+            following = first + j + 1 if j + 1 < AT_ONCE else after
+            fetch(features, following * width, 0, lane, words)
+            for s in range(HALF):
+                halved(sums, PRODUCTS >> (s + 1), lane, LANES >> (s + 1))
+            for v in range(VECTORS):
+                found[j * VECTORS + v] = sums[v]
+        for s in range(HALF):
+            halved(found, PRODUCTS >> (s + 1), lane, AT_ONCE >> (s + 1))
 
     @cuda.jit(device=True)
-    def report(out, row, value, values, places):
+    def report(out, row, value, values):
         """Store the least value of a block."""
-        low, _ = least_of_block(value, 0, 0.0, values, places)
+        low = least_value_of_block(value, values)
         if cuda.threadIdx.x == 0:
             out[KEPT + row * cuda.gridDim.x + cuda.blockIdx.x] = low
 
     @cuda.jit(device=True)
-    def read_again(features, table, sent, out, vectors, product, g, k, group, lane, values, places):
+    def read_again(features, table, sent, out, vectors, g, highest, k, group, lane, values):
         """Read all rows once more, for gaps beyond LIFT if g, no anchor, is the greedy action."""
-        sums = cuda.local.array(LANES, real)
+        product = cuda.shared.array(1, real)
+        words, sums = cuda.local.array(LANES, word_type), cuda.local.array(LANES, real)
         t, root, rule = cuda.threadIdx.x, real(sqrt(sent[BETA])), int(sent[RULE])
         for p in range(t, d, THREADS):
             total = 0.0
             for q in range(d):
                 value = number(features[g * width + q // held], q % held)
                 total += sent[SENT + (VECTORS + q) * d + p] * value
-            vectors[0, p] = real(total)
+            vectors[1, p] = real(total)
         cuda.syncthreads()
-        first = g // LANES * LANES
-        read_one(features, uint64(first * width), vectors, lane, sums)
-        if group == 0 and first + lane == g:
+        first, own_row, crossing = g // TWICE * TWICE, lane // 2, lane % 2 == 1
+        read_two(features, first * width, vectors, lane, words, sums)
+        if group == 0 and crossing and first + own_row == g:
             product[0] = sums[0]
         cuda.syncthreads()
-        own = table[MEANS, g], table[VARIANCES, g], product[0]
-        most, widest, step = real(-inf), real(0.0), GROUPS * LANES
+        own = real(highest), table[VARIANCES, g], product[0]
+        most, widest, step = real(-inf), real(0.0), GROUPS * TWICE
         for start in range(cuda.blockIdx.x * step, k, cuda.gridDim.x * step):
-            first = start + group * LANES
-            read_one(features, uint64(first * width), vectors, lane, sums)
-            row, value = first + lane, sums[0]
-            if rule != IMPROVEMENT:
-                mean, variance = table[MEANS, row], table[VARIANCES, row]
-                gap, reach = beyond(mean, variance, value, own, root, rule)
-                value = gap
-                if row < k:
-                    most, widest = max(most, reach), max(widest, gap)
-            table[SPARE, row] = value
-        report(out, LIFTS + ANCHORS, -most, values, places)
-        report(out, WIDE + ANCHORS, -widest, values, places)
+            first = start + group * TWICE
+            read_two(features, first * width, vectors, lane, words, sums)
+            row, value = first + own_row, sums[0]
+            mean = cuda.shfl_xor_sync(ALL_LANES, value, 1)
+            if crossing:
+                if rule != IMPROVEMENT:
+                    value, reach = beyond(mean, table[VARIANCES, row], value, own, root, rule)
+                    if row < k:
+                        most, widest = max(most, reach), max(widest, value)
+                table[CROSS, row] = value
+        report(out, LIFTS, -most, values)
+        report(out, WIDE, -widest, values)
 
     @resident
     def sweep(features, table, sent, out, turn, k):
-        """Read every row once: its mean, its variance after an observation, gaps beyond LIFT.
+        """Read every row once, and find the pair with the least ratio, except from improvements.
 
-        ``sent`` has theta, x = W_t^-1 w and W_t^-1 phi_h of the anchors h: the variance loses
-        share <phi, x>^2. If the greedy action is no anchor, all rows are read once more.
+        ``sent`` has theta, x = W_t^-1 w and W_t^-1 phi_h of the anchor h: the variance loses
+        share <phi, x>^2. If the greedy action is not h, all rows are read once more.
         """
         vectors = cuda.shared.array((VECTORS, padded), real)
-        anchors = cuda.shared.array((ANCHORS, OWN), real)
-        product = cuda.shared.array(1, real)
+        anchor = cuda.shared.array(OWN, real)
         values = cuda.shared.array(WARPS, REAL)
         places = cuda.shared.array(WARPS, WHOLE)
-        sums = cuda.local.array(LANES, real)
-        t, b, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+        words = cuda.local.array(LANES, word_type)
+        sums, found = cuda.local.array(PRODUCTS, real), cuda.local.array(PRODUCTS, real)
+        t, b, blocks, step = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x, GROUPS * LANES
         group, lane, share = t >> STEPS, t & (LANES - 1), real(sent[SHARE])
-        v, root, rule = lane // AT_ONCE, real(sqrt(sent[BETA])), int(sent[RULE])
-        anchor = max(v - CROSS, 0)
+        root, rule, h = real(sqrt(sent[BETA])), int(sent[RULE]), int(sent[ANCHOR])
         for e in range(t, VECTORS * padded, THREADS):
             u, c = e // padded, e % padded
             vectors[u, c] = real(sent[SENT + u * d + c]) if c < d else real(0.0)
         cuda.syncthreads()
-        for j in range(ANCHORS):
-            h = max(int(sent[ANCHORED + j]), 0)
-            first = h // AT_ONCE * AT_ONCE
-            value = read_rows(features, table, vectors, share, first, lane, sums)
-            if group == 0 and first + lane % AT_ONCE == h and (v < CROSS or v == CROSS + j):
-                anchors[j, min(v, CROSS)] = value
+        start, first = b * step, h // LANES * LANES
+        after = start + group * LANES if start < k else first
+        before = table[VARIANCES, first + lane]
+        fetch(features, first * width, 0, lane, words)
+        read_rows(features, first, after, vectors, lane, words, sums, found)
+        if group == 0 and first + lane == h:
+            anchor[MEANS], anchor[CROSS] = found[0], found[2]
+            anchor[VARIANCES] = max(before - share * found[1] * found[1], real(0.0))
         wait_for_all(turn)  # then variances may change
-        own = anchors[anchor, MEANS], anchors[anchor, VARIANCES], anchors[anchor, CROSS]
-        most, where, widest, step = real(-inf), k, real(0.0), GROUPS * AT_ONCE
-        for start in range(b * step, k, blocks * step):
-            first = start + group * AT_ONCE
-            row = first + lane % AT_ONCE
-            value = read_rows(features, table, vectors, share, first, lane, sums)
-            other = cuda.shfl_xor_sync(ALL_LANES, value, 2 * AT_ONCE)
-            another = cuda.shfl_xor_sync(ALL_LANES, other, AT_ONCE)
-            found = value
-            if v >= CROSS and rule != IMPROVEMENT:
-                mean, variance = (other, another) if anchor == 0 else (another, other)
-                value, found = beyond(mean, variance, value, own, root, rule)
-                if row < k:
-                    widest = max(widest, value)
-            table[uint64(v), uint64(row)] = value
-            if row < k and found > most:
-                most, where = found, row
-        low, g = least_of_block(-most if v == MEANS else inf, where, 0.0, values, places)
+        own = anchor[MEANS], anchor[VARIANCES], anchor[CROSS]
+        top, most, reach, widest, where = real(-inf), real(0.0), real(-inf), real(0.0), 0
+        while start < k:
+            first, row = start + group * LANES, uint64(start + group * LANES + lane)
+            before = table[VARIANCES, row]
+            start += blocks * step
+            after = start + group * LANES if start < k else first
+            read_rows(features, first, after, vectors, lane, words, sums, found)
+            mean, product, value = found[0], found[1], found[2]
+            variance = max(before - share * product * product, real(0.0))
+            table[VARIANCES, row] = variance
+            far = real(-inf)
+            if rule == IMPROVEMENT:
+                table[MEANS, row] = mean
+            else:
+                value, far = beyond(mean, variance, value, own, root, rule)
+            table[CROSS, row] = value
+            if first + lane < k:
+                most, reach, widest = max(most, variance), max(reach, far), max(widest, value)
+                if mean > top:
+                    top, where = mean, first + lane
+        low, g = least_of_block(-top, where, 0.0, values, places)
         if t == 0:
             out[KEPT + TOP * blocks + b], out[KEPT + TOP_PLACE * blocks + b] = low, g
-        report(out, LARGE, -most if v == VARIANCES else inf, values, places)
-        for j in range(ANCHORS):
-            report(out, LIFTS + j, -most if v == CROSS + j else inf, values, places)
-            report(out, WIDE + j, -widest if v == CROSS + j else inf, values, places)
+        report(out, LARGE, -most, values)
+        report(out, LIFTS, -reach, values)
+        report(out, WIDE, -widest, values)
         wait_for_all(turn)
         row = KEPT + TOP * blocks
         low, g = least_of_all(out, row, row + blocks, 0.0, values, places)
-        slot = ANCHORS
-        for j in range(ANCHORS):
-            if sent[ANCHORED + j] == g:
-                slot = j
-        if t == 0 and b == 0:
-            out[GREEDY], out[SLOT] = g, slot
-        if slot == ANCHORS:
-            read_again(
-                features, table, sent, out, vectors, product, g, k, group, lane, values, places
-            )
-        if rule == IMPROVEMENT:
+        if g != h:
+            read_again(features, table, sent, out, vectors, g, -low, k, group, lane, values)
             wait_for_all(turn)
-            worths(sent, table, g, slot, k, out, values)
+        if rule != IMPROVEMENT:
+            best_pair(table, sent, out, turn, k, g, -low, g != h, values, places)
+        else:
+            worths(sent, table, g, k, out, values)
+            if t == 0 and b == 0:
+                out[GREEDY], out[AGAIN] = g, g != h
 
     @resident
     def stream(features, table, k):
-        """Fill the spare row with the sum of the features of every action."""
+        """Write the sum of the features of every action."""
         vectors = cuda.shared.array((1, padded), real)
-        sums = cuda.local.array(LANES, real)
+        words, sums = cuda.local.array(LANES, word_type), cuda.local.array(LANES, real)
         t, step = cuda.threadIdx.x, GROUPS * LANES
         group, lane = t >> STEPS, t & (LANES - 1)
         for e in range(t, padded, THREADS):
@@ -280,44 +310,51 @@ def reads_for(name: str, d: int) -> Reads:
         cuda.syncthreads()
         for start in range(cuda.blockIdx.x * step, k, cuda.gridDim.x * step):
             first = start + group * LANES
-            read_one(features, uint64(first * width), vectors, lane, sums)
-            table[SPARE, first + lane] = sums[0]
+            read_one(features, first * width, vectors, lane, words, sums)
+            table[CROSS, first + lane] = sums[0]
 
     return Reads(sweep, stream)
 
 
-def reader(name: str, width: int, count: int, rows: int, depth: int) -> Any:
-    """Return a function that multiplies rows with vectors; afterwards lanes hold shares of sums.
+def reader(name: str, width: int, count: int, rows: int, apart: int, depth: int) -> Reader:
+    """Return functions that multiply rows, so many ``apart``, with vectors.
 
-    Of the sums, vector by vector and for each row by row, a lane holds count rows / LANES: the
-    first of ``sums`` are those that begin with number lane count rows / LANES.
+    The sums are ordered by row, then by vector. If there are as many as lanes, the first of a lane
+    is in the end the sum with the number of the lane.
     """
-    real = getattr(numba, name)
-    word_type, _, _, added, _ = words_of(name)
+    real, added = getattr(numba, name), words_of(name).added
     columns = -(-width // LANES)
-    size = depth * rows
+    depth = min(depth, columns)
     full = width % (LANES * depth) == 0
 
     @cuda.jit(device=True)
-    def read(features, start, vectors, lane, sums):
-        # ``start`` is unsigned, so that places are not tested for being negative
-        words = cuda.local.array(size, word_type)
+    def fetch(features, start, c, lane, words):
+        own = features[start + c * LANES + lane :]  # so that other places are known when compiled
+        for e in range(depth):
+            if full or (c + e) * LANES + lane < width:
+                for r in range(rows):
+                    words[e * rows + r] = passing(own, e * LANES + r * apart * width)
+
+    @cuda.jit(device=True)
+    def multiply(features, start, vectors, lane, words, sums):
         for i in range(count * rows):
             sums[i] = real(0.0)
         for c in range(0, columns, depth):
-            for e in range(depth):
-                place = (c + e) * LANES + lane
-                if full or place < width:
-                    for r in range(rows):
-                        words[e * rows + r] = passing(features, start + uint64(place + r * width))
+            if c > 0:
+                fetch(features, start, c, lane, words)
             for e in range(depth):
                 place = (c + e) * LANES + lane
                 if full or place < width:
                     for r in range(rows):
                         for v in range(count):
-                            i = v * rows + r
+                            i = r * count + v
                             sums[i] = added(sums[i], words[e * rows + r], vectors, v, place)
+
+    @cuda.jit(device=True)
+    def read(features, start, vectors, lane, words, sums):
+        fetch(features, start, 0, lane, words)
+        multiply(features, start, vectors, lane, words, sums)
         for s in range(STEPS):
             halved(sums, count * rows >> (s + 1), lane, LANES >> (s + 1))
 
-    return read
+    return Reader(fetch, multiply, read)
