@@ -31,7 +31,7 @@ def test_a_saved_learner_goes_on_as_it_would_have(name):
     for t, (label, probability) in enumerate(expected["next"]):
         given = {} if contexts is None else {"context": t % len(contexts)}
         decision = learner.ask(**given)
-        assert decision.label == label
+        assert decision.label == label or learner.game.is_called(decision.action, label)
         assert decision.probability == pytest.approx(probability, abs=1e-9)
         learner.tell(decision, runs.answer(learner.game, decision, rng, **given))
     assert learner.round == expected["round"]
