@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -10,14 +11,17 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("httptools")
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: E402
+from uvicorn.protocols.http.httptools_impl import (  # noqa: E402
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState  # noqa: E402
 
 from partial_monitoring.service.http.answer import Answer, data, page, refusal  # noqa: E402
 from partial_monitoring.service.http.app import _sent  # noqa: E402
-from partial_monitoring.service.http.call import Call  # noqa: E402
+from partial_monitoring.service.http.call import WHOLE, Call  # noqa: E402
 from partial_monitoring.service.http.limits import Limits  # noqa: E402
-from partial_monitoring.service.http.protocol import WHOLE, protocol  # noqa: E402
+from partial_monitoring.service.http.protocol import protocol  # noqa: E402
 from partial_monitoring.service.problems import Problem, later  # noqa: E402
 
 ANSWERS = {
@@ -101,6 +105,17 @@ def test_both_ways_write_the_same(kind: str, method: str, more: str) -> None:
     assert one.closed == two.closed == bool(more)
     if method == "GET" and kind != "unchanged":
         assert len(one.written) == 1
+
+
+def test_nothing_is_left_for_the_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        written(data({"a": 1}), head=head(), whole=True, requests=3)
+        left = [own for own in gc.get_objects() if isinstance(own, RequestResponseCycle)]
+    finally:
+        gc.enable()
+    assert len(left) <= 1  # the last one, which its connection knows
 
 
 def test_requests_that_wait_for_each_other_are_answered_in_order() -> None:

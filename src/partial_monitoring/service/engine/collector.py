@@ -13,7 +13,7 @@ import sys
 YOUNG, MIDDLE, OLD = 20_000, 20, 1_000_000
 """Thresholds: young objects are collected as usual, old ones not by themselves."""
 
-SWITCH = 0.001
+SWITCH = 0.0002
 """Seconds that a thread computes before others have a turn."""
 
 _before: list[tuple[tuple[int, int, int], float]] = []

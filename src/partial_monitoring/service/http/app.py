@@ -28,7 +28,6 @@ from partial_monitoring.service.http.limits import (
     check_origin,
 )
 from partial_monitoring.service.http.metrics import Metrics
-from partial_monitoring.service.http.protocol import WHOLE
 from partial_monitoring.service.http.routes import ROUTES
 from partial_monitoring.service.http.tokens import Token, Tokens, check_form, text_of
 from partial_monitoring.service.http.warm import warm
@@ -244,8 +243,7 @@ async def _sent(answer: Answer, call: Call, send: Send) -> None:
         await send({"type": "http.response.body", "body": b""})
         return
     headers, has_body = answer.headers, answer.status != 304 and call.scope["method"] != "HEAD"
-    whole = call.scope.get(WHOLE)
-    if has_body and whole is not None and whole(answer):
+    if has_body and call.write is not None and call.write(answer):
         return
     if answer.status != 304:
         headers = [(b"content-length", b"%d" % length), *headers]

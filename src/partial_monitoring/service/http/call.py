@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from partial_monitoring.errors import brief, listed
@@ -13,6 +13,9 @@ from partial_monitoring.service.http.answer import Answer
 from partial_monitoring.service.http.body import Receive
 from partial_monitoring.service.http.tokens import Token
 from partial_monitoring.service.problems import Problem
+
+WHOLE: Final = "partial_monitoring.whole"
+"""The entry of a scope with what writes a whole answer; it says whether it could."""
 
 Scope = MutableMapping[str, Any]
 Handler = Callable[[Any, "Call"], Awaitable[Answer]]
@@ -44,10 +47,11 @@ class Route:
 class Call:
     """A request."""
 
-    __slots__ = ("headers", "item", "receive", "route", "scope", "study", "token")
+    __slots__ = ("headers", "item", "receive", "route", "scope", "study", "token", "write")
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope, self.receive = scope, receive
+        self.write = scope.pop(WHOLE, None)  # which knows the scope: it would wait for a collection
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.study: str | None = None
         self.item = ""

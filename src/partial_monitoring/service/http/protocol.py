@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from partial_monitoring.service.http.answer import Answer, refusal
+from partial_monitoring.service.http.call import WHOLE
 from partial_monitoring.service.http.limits import Limits
 from partial_monitoring.service.problems import Problem, later
 
@@ -26,9 +27,6 @@ DROPPED: Final = 16 * 1024 * 1024
 
 TICK: Final = 0.5
 """Seconds between two looks at all connections."""
-
-WHOLE: Final = "partial_monitoring.whole"
-"""The entry of a scope with what writes a whole answer; it says whether it could."""
 
 PHRASES: Final = {own.value: own.phrase.encode() for own in HTTPStatus}
 
