@@ -72,7 +72,7 @@ def in_process(folder: Path, own: Any) -> Table:
         shown = "" if bar is None else f"{bar:g}"
         table.add_row(name, f"{1 / own[0]:,.0f}", show(own[1]), *ratios, shown, last)
     table.caption = (
-        f"The fastest of {BLOCKS} blocks of {PAIRS} pairs, rows in turn. Five prices, default "
+        f"The fastest of {BLOCKS} blocks of {PAIRS} pairs, rows in turn. Three prices, default "
         f"policy; Optuna with its RandomSampler, which learns nothing. SQLite with "
         f"synchronous=FULL, PostgreSQL with fsync, all on one machine. Processor: time of this "
         f"process, which others that share the machine change less. Bar against the journal: "

@@ -35,7 +35,7 @@ class Cluster(cluster.Cluster):
 
 
 def game() -> pm.AnyGame:
-    """Five prices, as in all tables of the service."""
+    """Three prices, the default, as in all tables of the service."""
     return pm.games.dynamic_pricing()
 
 
