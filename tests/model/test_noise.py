@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
 from partial_monitoring.model import game as game_module
 from partial_monitoring.model.files import game_to_dict
 
@@ -60,3 +63,19 @@ def test_a_learner_that_was_saved_with_equal_noise_in_a_list_goes_on(tmp_path, m
     again.tell_past([row["action"] for row in rows], [row["observation"] for row in rows])
     assert loaded.round == again.round == 4
     np.testing.assert_array_equal(loaded.ask().estimate, again.ask().estimate)
+
+
+@pytest.mark.parametrize("given", [[0.25], 0.25, np.array([0.25]), np.float64(0.25), (0.25,)])
+def test_an_observation_may_be_a_number_a_list_or_an_array(given: Any) -> None:
+    game = pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]])
+    learner, other = (pm.Learner(game, seed=1) for _ in range(2))
+    learner.tell(learner.ask(), given)
+    other.tell(other.ask(), [0.25])
+    assert np.ravel(learner.events[1]["observation"]).tolist() == [0.25]
+    known = [own.confidence_set().center.tolist() for own in (learner, other)]
+    assert known[0] == known[1]
+    for bad in (np.array([np.nan]), np.inf, np.array(["a"]), np.array([True]), np.array([1j])):
+        decision = learner.ask()
+        with pytest.raises(InvalidInput, match="observation"):
+            learner.tell(decision, bad)
+        learner.cancel(decision)

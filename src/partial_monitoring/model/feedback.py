@@ -96,8 +96,9 @@ class Feedback(ABC):
         It is a vector with the rows of the action, or one with m entries whose padding is ignored.
         """
         rows = game.row_count(action)
-        if rows == length and are_floats(observed, rows):  # as most programs report it
-            return np.array(observed)
+        given = _listed(observed, rows)
+        if rows == length and are_floats(given, rows):  # as most programs report it
+            return np.array(given)
         if isinstance(observed, str):
             observed = game.in_numbers(action, observed)
         vector = np.zeros(length)
@@ -247,6 +248,15 @@ class Generators:
     def at(self, t: int) -> list[np.random.Generator]:
         """Return one generator per seed for round t (counted from 0)."""
         return [randomness.generator(int(seed), randomness.NOISE, t) for seed in self.seeds]
+
+
+def _listed(observed: Any, rows: int) -> Any:
+    """Return a number or a vector as a list; what is neither stays itself."""
+    if type(observed) is float:
+        return [observed]
+    if type(observed) is np.ndarray and observed.shape == (rows,):
+        return observed.tolist()
+    return observed
 
 
 def usable(symbol: Any) -> bool:
