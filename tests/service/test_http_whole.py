@@ -112,7 +112,7 @@ def test_nothing_is_left_for_the_collector() -> None:
     gc.disable()
     try:
         written(data({"a": 1}), head=head(), whole=True, requests=3)
-        left = [own for own in gc.get_objects() if isinstance(own, RequestResponseCycle)]
+        left = [own for own in gc.get_objects() if type(own) is RequestResponseCycle]
     finally:
         gc.enable()
     assert len(left) <= 1  # the last one, which its connection knows

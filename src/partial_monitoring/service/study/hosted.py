@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 import partial_monitoring
@@ -37,9 +36,6 @@ SLOW = 0.005
 
 OFTEN, RARELY = 3, 100
 """How many decisions in a row must be slow until it is slow, and fast until it is not."""
-
-AGAIN = 2.0
-"""Seconds between two snapshots, which take some milliseconds each."""
 
 QUICK, SETTLED = 0.001, 50
 """Seconds of a request, and requests in a row that take no longer until it is quick."""
@@ -86,8 +82,7 @@ class Hosted(Learner):
         """Whether it is slow to decide, so that others do not wait for it."""
         self.process: Apart | None = None
         """Where it decides, if it is slow."""
-        self._kept, self._kept_at = 0, -AGAIN  # an old snapshot may be of no use
-        self._otherwise = 0
+        self._kept, self._otherwise = 0, 0  # an old snapshot may be of no use
         self._in_a_row, self._stumbled = 0, False
         self.keeping = False
         """Whether a snapshot is about to be kept."""
@@ -179,15 +174,14 @@ class Hosted(Learner):
     def is_due(self) -> bool:
         """Whether there are events enough since the last snapshot."""
         session = self._session
-        enough = session.seq - self._kept >= max(snapshots.EVERY, len(session.open))
-        return enough and monotonic() >= self._kept_at + AGAIN
+        return session.seq - self._kept >= max(snapshots.EVERY, len(session.open))
 
     def kept(self, *, anyway: bool = False) -> None:
         """Keep a snapshot if it is due, or ``anyway``."""
         session = self._session
         if self.is_due or (anyway and session.seq > self._kept):
             before = session._replace(seq=session.seq - snapshots.EVERY)
-            self._kept, self._kept_at = session.seq, monotonic()
+            self._kept = session.seq
             snapshots.keep(self._spec, before, session, self.study)
 
     def _catch_up(self) -> None:
