@@ -11,9 +11,10 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.linear.design import MOST_IN_COLUMNS, Design, design, leverage_of
-from partial_monitoring.estimation.linear.least_squares import initial, updated_by_rows
+from partial_monitoring.estimation.linear.least_squares import initial
 from partial_monitoring.estimation.linear.observed import taken_in, updated_in
 from partial_monitoring.estimation.linear.through import through
+from partial_monitoring.estimation.linear.updating import updated_by_rows
 from partial_monitoring.numerics.linalg import in_basis
 
 READ_LATER = ("observed_features", "shows_own_reward", "features_by_coordinate", "rivals")

@@ -18,12 +18,8 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.linear.design import MOST_PAIRED, Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import (
-    Estimate,
-    affine_estimate,
-    initial,
-    updated_by_rows,
-)
+from partial_monitoring.estimation.linear.least_squares import Estimate, affine_estimate, initial
+from partial_monitoring.estimation.linear.updating import updated_by_rows
 from partial_monitoring.estimation.state import Context, Prior
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import equal_rows

@@ -21,15 +21,11 @@ from partial_monitoring.estimation.forgetting import REMEMBERING
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_rows
-from partial_monitoring.estimation.linear.least_squares import (
-    ALL,
-    Estimate,
-    initial,
-    updated_by_rows,
-)
+from partial_monitoring.estimation.linear.least_squares import ALL, Estimate, initial
 from partial_monitoring.estimation.linear.observed import taken_in, updated_in
 from partial_monitoring.estimation.linear.state import linear_design
 from partial_monitoring.estimation.linear.through import through
+from partial_monitoring.estimation.linear.updating import updated_by_rows
 from partial_monitoring.estimation.linear.weighted import (
     Rows,
     updated_by_rows_often,

@@ -282,7 +282,7 @@ def filled(kind: type[Any], **values: object) -> Any:
     Its ``__init__`` sets them one by one, which takes a few microseconds.
     """
     instance = object.__new__(kind)
-    instance.__dict__.update(values)
+    object.__setattr__(instance, "__dict__", values)
     return instance
 
 

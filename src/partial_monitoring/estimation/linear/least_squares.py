@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.estimation.linear.design import Design, filled
-from partial_monitoring.estimation.linear.weights import forgotten, weighed, weighed_triangle
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric
@@ -302,79 +301,6 @@ def _prior_rows(design: Design) -> Array:
     """Return what the regularisation adds to the data: rows that show zero, shape (r, r + 1)."""
     rows: Array = np.sqrt(design.regularization) * np.eye(design.rank, design.rank + 1)
     return rows
-
-
-def updated(estimate: Estimate, action: Indices, observation: Array) -> Estimate:
-    """Return the estimate after observations (n, m) of actions (n,), in the user's units.
-
-    Entries beyond the rows of an action are ignored. Cost O(k (r + m^2) + r^2) per row.
-    """
-    design = estimate.design
-    own = design.maps, design.counts, design.whitening, design.expected
-    known = estimate.plays, estimate.sums
-    rows, residual, plays, sums = compiled.linear.take_in(action, observation, *own, *known)
-    return _moved(estimate, rows, residual, plays, sums)
-
-
-def updated_by_rows(estimate: Estimate, rows: Array, residual: Array) -> Estimate:
-    """Return the estimate after rows (n, m, r) were seen with residuals (n, m) from theta_0."""
-    return _moved(estimate, rows, residual, estimate.plays, estimate.sums)
-
-
-def _moved(
-    estimate: Estimate, rows: Array, residual: Array, plays: Indices, sums: Array
-) -> Estimate:
-    """Return the estimate after rows (n, m, r) and residuals (n, m), with its plays and sums."""
-    design, before = estimate.design, estimate
-    if design.forgetting.active:
-        gram, vector = forgotten(design, before.round, before.gram, before.vector)
-        estimate = replace(estimate, gram=gram, vector=vector)
-    triangle = estimate.triangle
-    if triangle.size and not design.forgetting.active:
-        triangle = compiled.linear.rotate_in(triangle, rows, residual)
-    # Of actions that show their own reward the variances say it all.
-    shown = 0 if design.shows_own_reward else design.maps.shape[1]
-    moved = compiled.linear.update(
-        rows,
-        residual,
-        design.maps[:, :shown],
-        design.observed_features,
-        design.features_by_coordinate,
-        estimate.gram,
-        estimate.inverse,
-        estimate.vector,
-        estimate.coordinates,
-        estimate.means,
-        estimate.variances,
-        estimate.signals[:, :, :shown, :shown],
-        estimate.log_det,
-        estimate.round,
-        refresh_period(design),
-    )
-    gram, inverse, vector, x, means, variances, signals, log_det, rounds, due = moved
-    if design.shows_own_reward:
-        signals = variances[:, :, None, None]
-    if design.forgetting.active:
-        rounds = np.minimum(rounds, design.forgetting.memory)
-        gram, vector = weighed(design, rounds, gram, vector)
-        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
-    known: Estimate = filled(
-        Estimate,
-        design=design,
-        round=rounds,
-        gram=gram,
-        inverse=inverse,
-        log_det=log_det,
-        vector=vector,
-        coordinates=x,
-        means=means,
-        variances=variances,
-        signals=signals,
-        plays=plays,
-        sums=sums,
-        triangle=triangle,
-    )
-    return refresh_some(known, due) if np.count_nonzero(due) else known
 
 
 def refresh_period(design: Design) -> int:

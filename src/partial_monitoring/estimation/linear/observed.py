@@ -9,8 +9,8 @@ from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
     refresh_period,
     refresh_some,
-    updated_by_rows,
 )
+from partial_monitoring.estimation.linear.updating import updated_by_rows
 from partial_monitoring.numerics import compiled
 from partial_monitoring.validation import Array, Indices
 

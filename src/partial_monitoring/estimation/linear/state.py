@@ -15,13 +15,9 @@ from partial_monitoring.estimation.forgetting import Forgetting
 from partial_monitoring.estimation.linear.design import Design, design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.expected import expecting_actions, expecting_rows
-from partial_monitoring.estimation.linear.least_squares import (
-    Estimate,
-    initial,
-    updated,
-    updated_by_rows,
-)
+from partial_monitoring.estimation.linear.least_squares import Estimate, initial
 from partial_monitoring.estimation.linear.through import through
+from partial_monitoring.estimation.linear.updating import updated, updated_by_rows
 from partial_monitoring.estimation.linear.weighted import (
     Rows,
     updated_by_rows_often,

@@ -14,11 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE
-from partial_monitoring.estimation.linear.least_squares import (
-    Estimate,
-    orthogonal_factor,
-    updated_by_rows,
-)
+from partial_monitoring.estimation.linear.least_squares import Estimate, orthogonal_factor
+from partial_monitoring.estimation.linear.updating import updated_by_rows
 from partial_monitoring.validation import Array, Indices
 
 NEGLIGIBLE = 1e-9

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement
     from partial_monitoring.numerics.compiled import index as index
+    from partial_monitoring.numerics.compiled import learning as learning
     from partial_monitoring.numerics.compiled import linear as linear
     from partial_monitoring.numerics.compiled import live_index as live_index
     from partial_monitoring.numerics.compiled import patience as patience

@@ -31,8 +31,9 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import paper
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
-from partial_monitoring.estimation.linear.least_squares import Estimate, initial, updated
+from partial_monitoring.estimation.linear.least_squares import Estimate, initial
 from partial_monitoring.estimation.linear.state import linear_design
+from partial_monitoring.estimation.linear.updating import updated
 from partial_monitoring.estimation.state import Prior
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.card import Card
