@@ -39,6 +39,12 @@ def counted_once(copies: Indices, offered: NDArray[np.bool_]) -> NDArray[np.bool
     return counted
 
 
+def first_of(mask: NDArray[np.bool_]) -> int | None:
+    """Return the first place in a mask (k,), None if there is none."""
+    first = int(mask.argmax())
+    return first if mask[first] else None
+
+
 class ConfidenceSet(ABC):
     """E_t of n replicates, seen through k actions in groups."""
 
@@ -73,6 +79,11 @@ class ConfidenceSet(ABC):
         return self.data.variances.shape[1]  # type: ignore[no-any-return]
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of replicates and of actions, (n, k)."""
+        return self.data.variances.shape  # type: ignore[no-any-return]
+
+    @property
     def round(self) -> Indices:
         """t, shape (n,)."""
         return self.data.round  # type: ignore[no-any-return]
@@ -101,6 +112,11 @@ class ConfidenceSet(ABC):
     def always_best(self) -> NDArray[np.bool_]:
         """Actions that are best in their group whatever the parameter in Theta, shape (k,)."""
         return self.data.design.always_best  # type: ignore[no-any-return]
+
+    @property
+    def dominant(self) -> int | None:
+        """The first of these actions, None if there are none."""
+        return self.data.design.dominant  # type: ignore[no-any-return]
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.confidence_set import counted_once
+from partial_monitoring.estimation.confidence_set import counted_once, first_of
 from partial_monitoring.estimation.linear.design import LARGEST_LEVERAGE, MOST_PAIRED
 from partial_monitoring.kernels.gram import Gram, inner, weighted_columns
 from partial_monitoring.model.kernel import KernelGame
@@ -130,6 +130,11 @@ class KernelDesign:
         """Actions that are best whatever the function, shape (k,): all or none."""
         size = max(float(self.spread.max()), 1e-300)
         return np.full(self.game.k, bool((self.distances(0) <= 1e-12 * size).all()))
+
+    @cached_property
+    def dominant(self) -> int | None:
+        """The first of these actions, if there are any."""
+        return first_of(self.always_best)
 
 
 def refuse_leverage(largest: float) -> None:

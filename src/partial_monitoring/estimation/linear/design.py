@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from partial_monitoring.analysis.cells import ParetoActions
 from partial_monitoring.errors import InvalidInput
+from partial_monitoring.estimation.confidence_set import first_of
 from partial_monitoring.estimation.forgetting import REMEMBERING, Forgetting, checked_half_life
 from partial_monitoring.model.game import Game
 from partial_monitoring.numerics.linalg import equal_rows, in_basis, null_space
@@ -224,6 +225,11 @@ class Design:
                 return np.zeros(len(features), dtype=bool)
         return np.asarray(parameters.support(-away) <= 1e-12 * np.abs(away).max(axis=1))
 
+    @cached_property
+    def dominant(self) -> int | None:
+        """The first of these actions, if there are any."""
+        return first_of(self.always_best)
+
     def reach(self, directions: Array) -> float:
         """Return the largest <c, theta> over Theta, or within B of the prior mean if unbounded."""
         if np.isfinite(self.game.parameters.diameter()):
@@ -274,16 +280,6 @@ class Design:
             whitening=self.whitening[actions],
             groups=np.array([0, len(actions)]),
         )
-
-
-def filled(kind: type[Any], **values: object) -> Any:
-    """Return an instance of a frozen dataclass with values of its fields, as they are.
-
-    Its ``__init__`` sets them one by one, which takes a few microseconds.
-    """
-    instance = object.__new__(kind)
-    object.__setattr__(instance, "__dict__", values)
-    return instance
 
 
 def checked_options(policy: object, parts: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
-from partial_monitoring.estimation.later import Later, attribute
+from partial_monitoring.estimation.later import Later, attribute, filled
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied
@@ -65,7 +65,8 @@ class Ellipsoid(ConfidenceSet):
         known = schedule, design, estimate.round, estimate.log_det
         beta = partial(squared_radius, *known)
         forgot = design.forgetting.active and bool((estimate.round > 1).any())
-        return cls(estimate, design.cut, beta, schedule=None if forgot else schedule)
+        own = {"data": estimate, "cut": design.cut, "beta": beta}
+        return filled(cls, **own, schedule=None if forgot else schedule)  # type: ignore[no-any-return]
 
     # -- what is known ---------------------------------------------------------------------------
 

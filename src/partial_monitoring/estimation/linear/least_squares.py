@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from partial_monitoring.estimation.linear.design import Design, filled
+from partial_monitoring.estimation.later import filled
+from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied, is_ill_conditioned
 from partial_monitoring.parameter_sets.cut import Metric

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from partial_monitoring.estimation.linear.design import Design, filled
+from partial_monitoring.estimation.later import filled
+from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
     refresh_period,

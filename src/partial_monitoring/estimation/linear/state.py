@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any, Self
 
 import numpy as np
@@ -86,13 +86,20 @@ class LinearState:
         return [offered(self.confidence(schedule), available)]
 
     def confidence(self, schedule: Schedule, context: Context | None = None) -> ConfidenceSet:
-        return confidence_around(schedule, self.estimate)
+        kind: Any = type(schedule)
+        return _kind_of_set(kind)(schedule, self.estimate)
 
 
 @singledispatch
 def confidence_around(schedule: Any, estimate: Estimate) -> ConfidenceSet:
     """Return E_t of an estimate: an ellipsoid, unless the kind of schedule makes another set."""
     return Ellipsoid.around(estimate, schedule)
+
+
+@cache
+def _kind_of_set(schedule: Any) -> Callable[[Any, Estimate], ConfidenceSet]:
+    """Return what ``confidence_around`` selects for a kind of schedule, looked up once."""
+    return confidence_around.dispatch(schedule)
 
 
 @dataclass(frozen=True, eq=False)

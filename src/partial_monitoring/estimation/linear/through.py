@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from partial_monitoring.estimation.later import filled
 from partial_monitoring.estimation.linear.design import (
     MOST_IN_COLUMNS,
     Design,
     checked_leverage,
-    filled,
     leverage_of,
 )
 from partial_monitoring.model.game import Game
@@ -89,7 +89,7 @@ def _made(whole: Design, game: Game) -> Design:
         if apart:
             known["rivals"] = blank.rivals
         if not same and whole.cut.whole and whole.basis.shape[1]:
-            known["always_best"] = blank.none
+            known["always_best"], known["dominant"] = blank.none, None
     made: Design = filled(
         Design,
         game=game,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from partial_monitoring.estimation.linear.design import filled
+from partial_monitoring.estimation.later import filled
 from partial_monitoring.estimation.linear.least_squares import (
     Estimate,
     refresh_period,

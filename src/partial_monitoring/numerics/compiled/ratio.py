@@ -211,3 +211,14 @@ def spread_rows(first, second, share, k):
 def play_rows(first, second, share, uniforms, k):
     """Return the actions that are drawn (n,) and the distributions (n, k) on pairs of actions."""
     return draw_rows(first, second, share, uniforms), spread_rows(first, second, share, k)
+
+
+@compiled
+def solve_rows(gaps, information, kappa, exact, zero, uniforms):
+    """Return the actions that are drawn (n,), the distributions (n, k) and their ratios (n,).
+
+    Then whether all rows can be solved, see ``minimize_rows``.
+    """
+    first, second, share, value, usable = minimize_rows(gaps, information, kappa, exact, zero)
+    action, spread = play_rows(first, second, share, uniforms, gaps.shape[1])
+    return action, spread, value, usable

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from partial_monitoring.estimation import confidence as schedules
 from partial_monitoring.estimation.confidence import Schedule
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
-from partial_monitoring.estimation.later import attribute
+from partial_monitoring.estimation.later import attribute, filled
 from partial_monitoring.estimation.linear.design import checked_options
 from partial_monitoring.estimation.state import View
 from partial_monitoring.model.any_game import AnyGame
@@ -105,19 +105,25 @@ class IDS(EstimatingPolicy):
         confidence, rule = view.confidence, as_rule(self.sampling)
         information = asked("information", self.information, confidence)
         gaps = self._gaps(confidence, information, rule)
-        best, k = confidence.always_best, gaps.shape[1]
-        first = best.argmax()
-        if best[first]:
-            gaps = np.where(best, 0.0, gaps)
-        if best[first] and (view.alone or not rule.explores_for_others):
-            action = np.full(len(gaps), first)
-            distribution, ratio = point_mass(action, k), np.zeros(len(gaps))
+        dominant = confidence.dominant
+        if dominant is not None:
+            gaps = np.where(confidence.always_best, 0.0, gaps)
+        if dominant is not None and (view.alone or not rule.explores_for_others):
+            action = np.full(len(gaps), dominant)
+            distribution, ratio = point_mass(action, gaps.shape[1]), np.zeros(len(gaps))
         else:
-            answer = rule.solve(gaps, information, confidence)
-            action, distribution = answer.play(uniforms, k)
-            ratio = answer.ratio
-        later = attribute(confidence, "beta"), attribute(confidence, "estimate")
-        return Choices(action, distribution, gaps, information, ratio, *later)
+            action, distribution, ratio = rule.play(gaps, information, confidence, uniforms)
+        choices: Choices = filled(
+            Choices,
+            action=action,
+            distribution=distribution,
+            gaps=gaps,
+            information=information,
+            ratio=ratio,
+            beta=attribute(confidence, "beta"),
+            estimate=attribute(confidence, "estimate"),
+        )
+        return choices
 
     def program(self, state: Any) -> Any:
         """Return the compiled rounds of this policy, or say why there are none."""
@@ -176,4 +182,4 @@ class IDS(EstimatingPolicy):
 def asked(name: str, function: Callable[[Any, Any], Array], confidence: Any) -> Array:
     """Return what a gap estimate or an information gain says, if it has the right shape (n, k)."""
     values = function(confidence.game, confidence)
-    return right_shape(name, values, (len(confidence.round), confidence.k))
+    return right_shape(name, values, confidence.shape)

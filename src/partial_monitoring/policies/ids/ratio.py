@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.validation import Array, axes, brief, real_array, real_number
 
+FLOAT = np.dtype(np.float64)
+
 ZERO_GAP = 1e-9
 """A gap below this fraction of the largest one is solver noise and counts as zero."""
 
@@ -32,7 +34,7 @@ def information_ratio(
 
 def right_shape(name: str, values: Any, shape: tuple[int, ...]) -> Array:
     """Return what a function of the user's gave, if it has the right shape."""
-    if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == np.float64:
+    if isinstance(values, np.ndarray) and values.shape == shape and values.dtype == FLOAT:
         return values
     return real_array(f"what {name} returns", values, shape)
 

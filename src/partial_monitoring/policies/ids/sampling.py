@@ -82,6 +82,13 @@ class Rule(ABC):
         """Return the distributions of n problems, shape (n, k), given E_t."""
         return Mixture.of(self(gaps, information), gaps, information)
 
+    def play(
+        self, gaps: Array, information: Array, confidence: ConfidenceSet, uniforms: Array
+    ) -> tuple[Indices, Array, Array]:
+        """Draw one action each (n,); return the distributions (n, k) and their ratios (n,), too."""
+        answer = self.solve(gaps, information, confidence)
+        return *answer.play(uniforms, gaps.shape[1]), answer.ratio
+
 
 @dataclass(frozen=True)
 class PairRule(Rule):
@@ -103,14 +110,26 @@ class PairRule(Rule):
     def solve(self, gaps: Array, information: Array, confidence: ConfidenceSet) -> Mixture | Pairs:
         return self.pairs(gaps, information)
 
+    def play(
+        self, gaps: Array, information: Array, confidence: ConfidenceSet, uniforms: Array
+    ) -> tuple[Indices, Array, Array]:
+        known = *self._problem(gaps, information), uniforms
+        action, distribution, ratio, usable = compiled.ratio.solve_rows(*known)
+        if not usable:
+            ratios.refuse_misfits(gaps, information)
+        return action, distribution, ratio
+
     def pairs(self, gaps: Array, information: Array) -> Pairs:
         """Return the best pair of each row of gaps and information, shape (n, k)."""
-        rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
-        options = self.kappa, self.minimizes_ratio, ratios.ZERO_GAP
-        *answer, usable = compiled.ratio.minimize_rows(*rows, *options)
+        *answer, usable = compiled.ratio.minimize_rows(*self._problem(gaps, information))
         if not usable:
             ratios.refuse_misfits(gaps, information)
         return Pairs(*answer)
+
+    def _problem(self, gaps: Array, information: Array) -> tuple[Array, Array, float, bool, float]:
+        """Return what compiled loops are handed."""
+        rows = np.ascontiguousarray(gaps), np.ascontiguousarray(information)
+        return *rows, self.kappa, self.minimizes_ratio, ratios.ZERO_GAP
 
 
 @dataclass(frozen=True)
