@@ -11,7 +11,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.decision import Decision
 from partial_monitoring.learner.identity import DecisionId, decision_number, was_given_out
 from partial_monitoring.learner.observations import from_log, log_form, symbols
-from partial_monitoring.learner.several import fields_of, logged_probability, several_of
+from partial_monitoring.learner.several import fields_of, logged_probability, shown_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Request, Step
 from partial_monitoring.learner.votes import Votes
@@ -38,9 +38,9 @@ def observe(spec: Spec, session: Session, request: Request) -> Step:
         event["context"] = spec.logged(context)
     vector = told_vector(spec, context, action, request["observation"])
     event["observation"] = log_form(request["observation"], signal=spec.signals)
-    several = several_of(request, request["observation"], vector)
+    shown = shown_of(request, request["observation"], vector)
     drawn = logged_probability(request)
-    return Step(event | fields_of(request), context, action, vector, None, drawn, several)
+    return Step(event | fields_of(request), context, action, shown, None, drawn)
 
 
 def told(spec: Spec, session: Session, request: Request) -> Step:
@@ -67,8 +67,8 @@ def told(spec: Spec, session: Session, request: Request) -> Step:
     event = {"seq": session.seq + 1, "kind": "tell", "decision": own.event["decision"]}
     vector = told_vector(spec, own.context, own.action, seen)
     event["observation"] = log_form(seen, signal=spec.signals)
-    several, drawn = several_of({}, seen, vector), own.event["probability"]
-    return Step(event, own.context, own.action, vector, None, drawn, several)
+    shown, drawn = shown_of({}, seen, vector), own.event["probability"]
+    return Step(event, own.context, own.action, shown, None, drawn)
 
 
 def answered(spec: Spec, seq: int, own: Waiting, observation: Any) -> Step:

@@ -51,7 +51,7 @@ def decide(spec: Spec, session: Session, request: Request) -> Step:
     now = request.get("now")
     if now is not None:  # clocks may go backwards, decisions do not
         event["time"] = now if session.time is None else max(now, session.time)
-    return Step(event, context, decision.action, None, decision)
+    return Step(event, context, decision.action, (), decision)
 
 
 def deciding(spec: Spec, session: Session) -> Any:

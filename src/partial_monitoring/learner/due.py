@@ -10,7 +10,7 @@ from __future__ import annotations
 from partial_monitoring.learner.answers import closed, encoded, shows_unanswered, waits
 from partial_monitoring.learner.identity import decision_number, id_of
 from partial_monitoring.learner.observations import from_log
-from partial_monitoring.learner.several import several_of
+from partial_monitoring.learner.several import shown_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.learner.waiting import Waiting
@@ -75,5 +75,5 @@ def due(spec: Spec, session: Session, own: Waiting) -> Step:
         return closed(session, own, "lapse", due=True)
     seen = from_log(own.context.game, own.action, event["observation"])
     vector = encoded(spec, own.context, own.action, seen)
-    several, drawn = several_of({}, seen, vector), own.event["probability"]
-    return Step(event, own.context, own.action, vector, None, drawn, several)
+    shown, drawn = shown_of({}, seen, vector), own.event["probability"]
+    return Step(event, own.context, own.action, shown, None, drawn)

@@ -123,7 +123,7 @@ def moved(
             if step is not None:
                 following = steps.advance(new, following, step)
                 rows.append(step.event)
-                if step.several and step.several[0].of is not None:
+                if step.shown and step.shown[0].of is not None:
                     carried[seen.label] = None
     added, removed = matching.names()
     notes = matching.notes + ([] if events is not None else [_without_log(session)])

@@ -14,7 +14,7 @@ from partial_monitoring.errors import InvalidInput, unknown_name
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.answers import told_vector
 from partial_monitoring.learner.session import Request
-from partial_monitoring.learner.several import logged_probability, several_of
+from partial_monitoring.learner.several import logged_probability, shown_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.step import Step
 from partial_monitoring.validation import brief, items
@@ -93,7 +93,7 @@ def _blamed(spec: Spec, row: Request, error: InvalidInput) -> str:
         name = "probability"
         logged_probability(row)
         name = "weight" if "weight" in str(error) else "count"
-        several_of(row, row["observation"], vector)
+        shown_of(row, row["observation"], vector)
     except InvalidInput:
         pass
     return ARGUMENTS[name]

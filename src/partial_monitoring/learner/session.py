@@ -51,13 +51,12 @@ from partial_monitoring.learner.deciding import available_actions, decide, decid
 from partial_monitoring.learner.holding import activated, check_activation
 from partial_monitoring.learner.identity import decision_id, decision_number, token_of, with_token
 from partial_monitoring.learner.observations import from_log
-from partial_monitoring.learner.several import logged_probability, read_rows, several_of
+from partial_monitoring.learner.several import logged_probability, read_rows, shown_of
 from partial_monitoring.learner.spec import Session, Spec
 from partial_monitoring.learner.states import saved, with_arrays
 from partial_monitoring.learner.step import ROUNDING, Request, Step
 from partial_monitoring.learner.waiting import OpenDecisions, Started, Waiting
 from partial_monitoring.model.any_game import Context
-from partial_monitoring.policies.policy import drawn_with
 from partial_monitoring.policies.repeated import update_often, update_rows
 from partial_monitoring.storage.base import Event, Snapshot, plain
 from partial_monitoring.validation import brief, is_whole
@@ -127,13 +126,11 @@ def advance(spec: Spec, session: Session, step: Step) -> Session:
 
 def learned(spec: Spec, state: Any, step: Step) -> Any:
     """Return the state of the policy after one more step."""
-    if step.vector is None:
+    if not step.shown:
         return spec.start.state if step.event["kind"] == "reset" else state
-    context, played = step.context, np.array([step.context.outer(step.action)])
-    options = context.options
-    if step.probability is not None and spec.pending is not None:
-        drawn = drawn_with(spec.policy, [step.probability])
-        options = {**options, **drawn} if drawn else options
+    options, played = step.context.options, np.array([step.context.outer(step.action)])
+    if spec.weighted and step.probability is not None:
+        options = {**options, "probability": np.array([step.probability])}
     for vector, often, weight, of in step.shown:
         if of is None:
             seen = played, vector[None], often, weight
@@ -149,44 +146,49 @@ def noted(session: Session, step: Step, state: Any) -> Session:
     """Return the session after one more step, with a given state of the policy."""
     if step.begun is not None:
         return step.begun
-    if step.event["kind"] == "reset":
+    event, kind = step.event, step.event["kind"]
+    if kind == "ask":
+        return _asked(session, step, state)
+    if kind == "reset":
         anew = session._replace(state=state, counts=Counts(), since=session.told)
         return anew._replace(seq=session.seq + 1)
-    event, context, action, *_ = step
-    kind, name, waiting = event["kind"], event.get("decision"), session.open
-    if kind == "ask":
-        tokens, asked = session.tokens, session.asked
-        if not tokens or name != decision_id(tokens[-1][0], asked):
-            tokens = with_token(tokens, event["decision"], asked)
-        return session._replace(
-            state=state,
-            seq=session.seq + 1,
-            asked=asked + 1,
-            open=waiting.with_item(event["decision"], Waiting(event, context, action)),
-            tokens=tokens,
-            time=event.get("time", session.time),
-        )
     if kind == "activate":
         return activated(session, event)
-    told, counts, due = session.told, session.counts, session.due
+    others: list[Any]
+    _, seq, asked, told, waiting, counts, *others = session
+    due, repeated = session.due, session.repeated - bool(step.shown)
     if kind in CLOSING:
-        ask, waiting = waiting[event["decision"]].event, waiting.without(event["decision"])
-        if event.get("due") and "held" not in ask:
-            due = decision_number(event["decision"]) + 1
-        event = ask
-    shown = step.shown
-    for vector, often, _, of in shown:
-        told += often
+        name = event["decision"]
+        own, waiting = waiting.taken(name)
+        if event.get("due") and "held" not in own.event:
+            due = decision_number(name) + 1
+        event = own.event
+    for vector, often, _, of in step.shown:
+        told, repeated = told + often, repeated + often
         if of is None:
-            seen, where = vector[: context.game.row_count(action)].tolist(), event.get("context")
-            counts = counts.added(of_log(where, context), action, seen, often)
+            seen = vector[: step.context.game.row_count(step.action)].tolist()
+            where = of_log(event.get("context"), step.context)
+            counts = counts.added(where, step.action, seen, often)
         else:
             counts = counts._replace(others=counts.others + often)
     if kind == "answer":
         waiting = waiting.answered(event["decision"], event if "observation" in event else None)
-    repeated = session.repeated + told - session.told - bool(shown)
-    known = {"state": state, "told": told, "open": waiting, "counts": counts, "due": due}
-    return session._replace(seq=session.seq + 1, repeated=repeated, **known)
+    following = Session(state, seq + 1, asked, told, waiting, counts, *others)
+    if due == session.due and repeated == session.repeated:
+        return following
+    return following._replace(due=due, repeated=repeated)
+
+
+def _asked(session: Session, step: Step, state: Any) -> Session:
+    """Return the session after one more decision, which is open."""
+    others: list[Any]
+    event = step.event
+    _, seq, asked, told, waiting, counts, tokens, time, *others = session
+    name, time = event["decision"], event.get("time", time)
+    if not tokens or name != decision_id(tokens[-1][0], asked):
+        tokens = with_token(tokens, name, asked)
+    waiting = waiting.with_item(name, Waiting(event, step.context, step.action))
+    return Session(state, seq + 1, asked + 1, told, waiting, counts, tokens, time, *others)
 
 
 def event_step(spec: Spec, session: Session, event: Event) -> Step:
@@ -237,8 +239,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
                 }
                 return Step(event, spec.nowhere, -1, begun=begun(session, event, waiting))
             case "shown":
-                carried = read_rows(event, spec.game.d)
-                return Step(event, spec.nowhere, -1, carried.vector, several=(carried,))
+                return Step(event, spec.nowhere, -1, (read_rows(event, spec.game.d),))
             case "reset":
                 return Step(event, spec.nowhere, -1)
             case "history":
@@ -250,8 +251,7 @@ def event_step(spec: Spec, session: Session, event: Event) -> Step:
     except (KeyError, TypeError):
         raise InvalidInput(f"event must be one of a learner; got {brief(event)}.") from None
     vector = encoded(spec, context, action, seen)
-    several = several_of(event, seen, vector)
-    return Step(event, context, action, vector, None, probability, several)
+    return Step(event, context, action, shown_of(event, seen, vector), None, probability)
 
 
 def _check_ask(session: Session, event: Event) -> None:

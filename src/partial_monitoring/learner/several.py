@@ -39,16 +39,16 @@ class Shown(NamedTuple):
     """What it was of, if not of an action of the game."""
 
 
-def several_of(given: Mapping[str, Any], observation: Any, vector: Array) -> tuple[Shown, ...]:
-    """Return how often an observation came that a request or an event has, also as a vector (m,).
+def shown_of(given: Mapping[str, Any], observation: Any, vector: Array) -> tuple[Shown, ...]:
+    """Return an observation as a vector (m,), with how often it came by a request or an event.
 
-    It is empty if it came once and has no weight.
+    Of votes both sides are returned.
     """
     if isinstance(observation, Votes):
         return tuple(Shown(*side) for side in observation.sides(len(vector)))
     often, weight = given.get("count"), given.get("weight")
     if often is None and weight is None:
-        return ()
+        return (Shown(vector),)
     often = 1 if often is None else whole_number("count", often, at_least=1, at_most=MOST)
     return (Shown(vector, often, 1.0 if weight is None else positive_number("weight", weight)),)
 
@@ -75,5 +75,5 @@ def read_rows(event: Mapping[str, Any], d: int) -> Shown:
     rows = real_array("rows", event["rows"], ("m", d))
     noise = positive_number("noise", event["noise"])
     observed = real_array("observation", event["observation"], (len(rows),))
-    (found,) = several_of({"count": 1} | dict(event), None, observed)
+    (found,) = shown_of(event, None, observed)
     return found._replace(of=Rows(rows, noise))

@@ -10,7 +10,6 @@ from partial_monitoring.learner.several import Shown
 from partial_monitoring.learner.spec import Session
 from partial_monitoring.model.any_game import Context
 from partial_monitoring.storage.base import Event
-from partial_monitoring.validation import Array
 
 ROUNDING = 1e-9
 """By how much a probability may exceed 1."""
@@ -28,18 +27,11 @@ class Step(NamedTuple):
     context: Context
     """The game of its round; of a reset, one that is not asked for anything."""
     action: int
-    vector: Array | None = None
-    """The observation as a vector (m,), of a tell and of history."""
+    shown: tuple[Shown, ...] = ()
+    """What is to be learned from, of a tell and of history: the observation; of votes, both."""
     decision: Decision | None = None
     """With its reasons, of an ask that was decided here."""
     probability: float | None = None
     """With which the action was drawn, of a tell, and of history if it is known."""
-    several: tuple[Shown, ...] = ()
-    """How often the observation came and with which weight, if not just once; of votes, both."""
     begun: Session | None = None
     """What a learner begins with that moved from another game."""
-
-    @property
-    def shown(self) -> tuple[Shown, ...]:
-        """What is to be learned from."""
-        return self.several if self.several or self.vector is None else (Shown(self.vector),)

@@ -130,7 +130,7 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
     def with_item(self, name: DecisionId, own: Waiting) -> OpenDecisions:
         """Return the decisions with one more, whose id is new."""
-        return OpenDecisions(self._by_id.with_item(name, own), self._counted(own, 1))
+        return OpenDecisions(self._by_id.with_item(name, own), self._with(own))
 
     def answered(self, name: DecisionId, answer: Event | None) -> OpenDecisions:
         """Return the decisions with the answer to one of them, which stays open."""
@@ -143,9 +143,10 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         own = own._replace(event=own.event | {"begins": begins})
         return OpenDecisions(self._by_id.with_item(name, own), self._contexts)
 
-    def without(self, name: DecisionId) -> OpenDecisions:
-        """Return the decisions without one of them."""
-        return OpenDecisions(self._by_id.without(name), self._counted(self._by_id[name], -1))
+    def taken(self, name: DecisionId) -> tuple[Waiting, OpenDecisions]:
+        """Return one of the decisions, and the others."""
+        own = self._by_id[name]
+        return own, OpenDecisions(self._by_id.without(name), self._without(own))
 
     def pending(self) -> list[tuple[Any, Pending]]:
         """Return the open decisions of each context as a policy is handed them, in a fixed order.
@@ -160,14 +161,22 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         keys = sorted(keys, key=lambda key: key.content)[:MOST_UNLISTED]
         return [own.pending() for own in (*listed, *(self._contexts[key] for key in keys))]
 
-    def _counted(self, own: Waiting, step: int) -> PersistentMap[Key, InContext]:
+    def _with(self, own: Waiting) -> PersistentMap[Key, InContext]:
+        """Return how many there are of each action, with one more."""
         key, action = own.key, own.context.outer(own.action)
         known: InContext | None = self._contexts.get(key)
-        context, actions = (own.context, {}) if known is None else (known.context, known.actions)
-        count = actions.get(action, 0) + step
-        counts = {**actions, action: count}
-        if not count:
+        if known is None:
+            return self._contexts.with_item(key, InContext(own.context, {action: 1}))
+        counts = {**known.actions, action: known.actions.get(action, 0) + 1}
+        return self._contexts.with_item(key, InContext(known.context, counts))
+
+    def _without(self, own: Waiting) -> PersistentMap[Key, InContext]:
+        """Return how many there are of each action, with one less."""
+        key, action = own.key, own.context.outer(own.action)
+        known = self._contexts[key]
+        counts = {**known.actions, action: known.actions[action] - 1}
+        if not counts[action]:
             del counts[action]
-            if not counts:
-                return self._contexts.without(key)
-        return self._contexts.with_item(key, InContext(context, counts))
+        if not counts:
+            return self._contexts.without(key)
+        return self._contexts.with_item(key, InContext(known.context, counts))

@@ -31,27 +31,35 @@ class Memory:
     log = HERE
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._held: tuple[tuple[bytes, ...], tuple[Event, ...]] = (), ()
+        self._held: tuple[tuple[bytes, ...], list[Event]] = (), []
         self._snapshot: Snapshot | None = None
         given = iter(events)
         while some := tuple(islice(given, BLOCK)):  # what is packed is copied
             self.append(some if len(some) == BLOCK else tuple(map(_copied, some)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        blocks, latest = self._held  # to which another thread may be adding
+        return self.__dict__ | {"_held": (blocks, tuple(latest))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        blocks, latest = state["_held"]
+        self.__dict__.update(state, _held=(blocks, list(latest)))
+
     def append(self, events: Sequence[Event]) -> None:
         blocks, latest = self._held
-        latest = (*latest, *events)
-        if len(latest) < BLOCK:
-            self._held = blocks, latest
+        if len(latest) + len(events) < BLOCK:
+            latest.extend(events)
             return
-        full = len(latest) // BLOCK * BLOCK
-        new = (_packed(latest[first : first + BLOCK]) for first in range(0, full, BLOCK))
-        self._held = (*blocks, *new), latest[full:]  # all or none
+        every = (*latest, *events)
+        full = len(every) // BLOCK * BLOCK
+        new = (_packed(every[first : first + BLOCK]) for first in range(0, full, BLOCK))
+        self._held = (*blocks, *new), list(every[full:])  # all or none
 
     def after(self, seq: int = 0) -> Iterator[Event]:
         blocks, latest = self._held
         first, rest = divmod(seq, BLOCK)
         packed = chain.from_iterable(map(_unpacked, blocks[first:]))
-        unpacked = (_copied(plain(event)) for event in latest)
+        unpacked = (_copied(plain(event)) for event in tuple(latest))
         return islice(chain(packed, unpacked), rest + BLOCK * max(0, first - len(blocks)), None)
 
     def keep(self, snapshot: Snapshot) -> None:

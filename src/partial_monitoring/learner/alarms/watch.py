@@ -121,14 +121,13 @@ class Watch:
                 self.past, self.sums, self.splits = {}, {}, []
                 self.told = self.time = 0
                 self.resets += 1
-        if step.vector is not None:
-            shown = step.shown
-            for each in shown:
+        if step.shown:
+            for each in step.shown:
                 self._round += each.often
             cell = self._cell(step.context, step.action)
             if cell is not None and kind in ("tell", "history"):
                 rows = step.context.game.row_count(step.action)
-                self._show(shown, cell, rows, told=kind == "tell")
+                self._show(step.shown, cell, rows, told=kind == "tell")
 
     def _ask(self, event: Event, context: Context, action: int) -> None:
         cell = self._cell(context, action)

@@ -72,7 +72,7 @@ class Watching:
         kind = event["kind"]
         if kind == "note":
             self._noted(event)
-        elif kind == "history" and step.vector is None:  # many are learned from at once
+        elif kind == "history" and not step.shown:  # many are learned from at once
             before = self.spec.start._replace(seq=event["seq"] - 1)
             self.note(steps.event_step(self.spec, before, plain(event)))
         else:
