@@ -131,7 +131,10 @@ def are_floats(value: Any, count: int) -> bool:
     """
     if type(value) is not list or len(value) != count:
         return False
-    return all(type(x) is float and -LARGEST <= x <= LARGEST for x in value)
+    for x in value:  # faster than a generator
+        if type(x) is not float or not -LARGEST <= x <= LARGEST:
+            return False
+    return True
 
 
 def check_tiny(name: str, array: Array) -> None:

@@ -227,10 +227,10 @@ def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Arra
 
     Logs of earlier versions may hold numbers that are out of bounds; they are still read.
     """
-    length = max(spec.game.m, context.game.m)
+    length = max(spec.m, context.game.m)
     if isinstance(observation, Votes):
         return observation.mean(context, length)
     for item in observation if isinstance(observation, (list, tuple)) else (observation,):
-        if isinstance(item, MaskedArray) and is_masked(item):
+        if type(item) is not float and isinstance(item, MaskedArray) and is_masked(item):
             raise InvalidInput(f"observation must not be masked; got {brief(observation)}.")
     return context.feedback.encode(context.game, action, observation, length)

@@ -192,6 +192,8 @@ class LearnerBase(Shown):
 
     def _settled(self, session: Session, now: float, events: list[Event]) -> Session:
         """Return a session with all decisions counted that are due; add the events that say so."""
+        if self._spec.window is None:
+            return session
         session, step = first_due(self._spec, session, now)
         while step is not None:
             events.append(step.event)

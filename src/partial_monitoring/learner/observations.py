@@ -11,7 +11,7 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.votes import Votes
-from partial_monitoring.validation import Array, items
+from partial_monitoring.validation import Array, are_floats, items
 
 
 def log_form(observation: Any, *, signal: bool = False) -> Any:
@@ -22,6 +22,8 @@ def log_form(observation: Any, *, signal: bool = False) -> Any:
     kind = type(observation)
     if kind is str:
         return observation
+    if kind is list and are_floats(observation, len(observation)):  # as most programs report it
+        return observation.copy()
     if kind is float:
         if isfinite(observation):
             return observation

@@ -113,7 +113,7 @@ class Spec:
         self.window = None if given is None else Window.from_dict(given)
         self.policy = on_device(probing(policy, probe), self.settings.get("device"))
         self.weighted = self.pending is not None and getattr(self.policy, "weighted", False)
-        self.foreign, self.signals = not _is_known(policy), game.traits.signals
+        self.foreign, self.signals, self.m = not _is_known(policy), game.traits.signals, game.m
         self.small = game.k**2 * game.d <= MOST_UNCOMPILED
         self.seed = randomness.checked_seed("seed", seed)
         with self.patience:
