@@ -49,6 +49,9 @@ class PersistentMap(Mapping[K, V]):
     def __len__(self) -> int:
         return self._count
 
+    def __bool__(self) -> bool:
+        return self._count > 0
+
     def all(self) -> list[V]:
         """Return all values, without looking up their keys as ``values`` does."""
         return [value for bucket in self._buckets.values() for value in bucket.values()]
@@ -62,8 +65,10 @@ class PersistentMap(Mapping[K, V]):
 
     def without(self, key: K) -> PersistentMap[K, V]:
         """Return the mapping without an item that it has."""
+        if self._count == 1:
+            return PersistentMap()
         place = hash(key) % BUCKETS
-        bucket = dict(self._buckets[place])
+        bucket = self._buckets[place].copy()
         del bucket[key]
         buckets = {**self._buckets, place: bucket}
         if not bucket:

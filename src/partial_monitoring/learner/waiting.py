@@ -124,6 +124,9 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
     def __len__(self) -> int:
         return len(self._by_id)
 
+    def __bool__(self) -> bool:
+        return bool(self._by_id)
+
     def in_order(self) -> list[Waiting]:
         """Return the decisions in the order in which they were made."""
         return [self[name] for name in sorted(self, key=decision_number)]
