@@ -29,11 +29,13 @@ class Unlisted(Unwritten):
         computed = _computed(kind)
         own: dict[str, Any] = {}
         arrays: dict[str, Any] = {}
+        same: dict[bytes, bytes] = {}
         for name, value in vars(self.game).items():
             if name in computed:
                 continue
             if type(value) is np.ndarray and value.dtype == np.float64:
-                arrays[name] = value.tobytes(), value.shape
+                data = value.tobytes()
+                arrays[name] = same.setdefault(data, data), value.shape  # equal ones are kept once
             else:
                 own[name] = value
         return _unlisted, (kind, own, arrays)
@@ -78,12 +80,12 @@ class Unlisted(Unwritten):
 
     @cached_property
     def _hash(self) -> int:
-        """Of two to four actions, which are enough to tell most contexts apart.
+        """Of eight or more actions, which are enough to tell most contexts apart.
 
         One is not: many contexts have an action that is always the same, often the first one.
         """
         features = self.game.features
-        return hash(features[:: max((len(features) - 1) // 2, 1)].tobytes())
+        return hash(features[:: max((len(features) - 1) // 8, 1)].tobytes())
 
 
 @cache

@@ -85,29 +85,39 @@ class Estimate:
 
     def of(self, rows: NDArray[np.bool_]) -> Estimate:
         """Return what some of the replicates know."""
-        if rows.all():
-            return self
-        kept = {
-            field.name: getattr(self, field.name)[rows]
-            for field in fields(self)
-            if field.name != "design"
-        }
-        return replace(self, **kept)
+        return self if rows.all() else self._rows(rows)
+
+    def _rows(self, rows: Any) -> Estimate:
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        design = known.pop("design")
+        kept = {name: own[rows] for name, own in known.items()}
+        return filled(Estimate, design=design, **kept)  # type: ignore[no-any-return]
 
     def through(self, design: Design, rows: Any = ALL) -> Estimate:
         """Return what some replicates know about the actions of another design.
 
         It must be in the same coordinates.
         """
-        names = ("round", "gram", "inverse", "log_det", "vector", "coordinates", "triangle")
-        known: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if rows is not ALL:
-            known = {name: own[rows] for name, own in known.items()}
-        n, (k, m, _) = len(known["round"]), design.maps.shape
-        of_actions = _of_actions(design, known["inverse"], known["coordinates"])
-        known["means"], known["variances"], known["signals"] = of_actions
-        known["plays"], known["sums"] = np.zeros((n, k), dtype=np.int64), np.zeros((n, k, m))
-        return filled(Estimate, design=design, **known)  # type: ignore[no-any-return]
+        own = self if rows is ALL else self._rows(rows)
+        k, m, _ = design.maps.shape
+        means, variances, signals = _of_actions(design, own.inverse, own.coordinates)
+        found: Estimate = filled(
+            Estimate,
+            design=design,
+            round=own.round,
+            gram=own.gram,
+            inverse=own.inverse,
+            log_det=own.log_det,
+            vector=own.vector,
+            coordinates=own.coordinates,
+            means=means,
+            variances=variances,
+            signals=signals,
+            plays=np.zeros((len(means), k), dtype=np.int64),
+            sums=np.zeros((len(means), k, m)),
+            triangle=own.triangle,
+        )
+        return found
 
     def restricted(self, actions: Indices) -> Estimate:
         """Return what is known in the game that has only some of the actions."""

@@ -21,22 +21,30 @@ def updated_in(estimate: Estimate, part: Design, action: Indices, observation: A
     design = estimate.design
     if design.forgetting.active or observation.shape[1] != part.maps.shape[1]:
         return updated_by_rows(estimate, *taken_in(part, action, observation))
-    every = part.game.row_counts
-    triangle, gram, inverse, vector, x, log_det, rounds, due = compiled.context_actions.learn(
+    every, due = part.game.row_counts, np.empty(len(action), dtype=bool)
+    triangle, gram, inverse = (
+        estimate.triangle.copy(),
+        estimate.gram.copy(),
+        estimate.inverse.copy(),
+    )
+    vector, x = estimate.vector.copy(), estimate.coordinates.copy()
+    log_det, rounds = estimate.log_det.copy(), estimate.round.copy()
+    late = compiled.context_actions.learn(
         action,
         np.array([every[a] for a in action.tolist()]),
         observation,
         part.maps,
         part.whitening,
         part.expected,
-        estimate.triangle,
-        estimate.gram,
-        estimate.inverse,
-        estimate.vector,
-        estimate.coordinates,
-        estimate.log_det,
-        estimate.round,
+        triangle,
+        gram,
+        inverse,
+        vector,
+        x,
+        log_det,
+        rounds,
         refresh_period(design),
+        due,
     )
     known: Estimate = filled(
         Estimate,
@@ -54,7 +62,7 @@ def updated_in(estimate: Estimate, part: Design, action: Indices, observation: A
         sums=estimate.sums,
         triangle=triangle,
     )
-    return refresh_some(known, due) if np.count_nonzero(due) else known
+    return refresh_some(known, due) if late else known
 
 
 def taken_in(part: Design, action: Indices, observation: Array) -> tuple[Array, Array]:

@@ -61,16 +61,16 @@ def learn(
     log_det,
     rounds,
     period,
+    due,
 ):
-    """Return triangles, gram, ..., rounds after actions of a context (n,), and which to refresh.
+    """Let replicates take in what actions of a context (n,) showed; return how many are due.
 
     They show as many of the observations (n, m) as ``counts`` (n,) say. The estimate keeps no
-    actions of its own; otherwise as ``take_in``, ``rotate_in`` and ``update`` one after the other.
+    actions of its own; otherwise as ``take_in``, ``rotate_in`` and ``update`` one after the other,
+    but in place, from the triangles to the rounds. Which are to be refreshed, ``due`` (n,) says.
     """
     (n, r), m = coordinates.shape, observation.shape[1]
-    triangles, gram, inverse, vector = triangles.copy(), gram.copy(), inverse.copy(), vector.copy()
-    coordinates, log_det, rounds = coordinates.copy(), log_det.copy(), rounds.copy()
-    due, x, line = np.empty(n, np.bool_), np.empty(r), np.empty(r + 1)
+    x, line, late = np.empty(r), np.empty(r + 1), 0
     none, nothing, silent, alone = (
         np.empty(0),
         np.empty((0, r)),
@@ -104,4 +104,5 @@ def learn(
             )
             due[i] = due[i] or not 1.0 + gain < HIGH_LEVERAGE
             log_det[i] += log1p(gain)
-    return triangles, gram, inverse, vector, coordinates, log_det, rounds, due
+        late += due[i]
+    return late

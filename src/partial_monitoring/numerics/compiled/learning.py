@@ -35,14 +35,15 @@ def learn(
     period,
     due,
 ):
-    """Let replicates take in what actions (n,) showed; return how many are to be refreshed.
+    """Let replicates take in what actions (n,) showed; return how many are due.
 
     As ``take_in`` and ``update`` one after the other, but in place, from the plays to the rounds;
-    ``due`` (n,) is filled. If actions show their ``own`` reward, the signals are left alone.
+    which are to be refreshed, ``due`` (n,) says. If actions show their ``own`` reward, the signals
+    are left alone.
     """
     n, m, r = len(action), maps.shape[1], maps.shape[2]
     x, pulls, show = np.empty(r), np.empty(len(maps)), np.empty(0 if own else m)
-    refresh = 0
+    late = 0
     for i in range(n):
         a = action[i]
         plays[i, a] += 1
@@ -70,5 +71,5 @@ def learn(
             )
             due[i] = due[i] or not 1.0 + gain < HIGH_LEVERAGE
             log_det[i] += log1p(gain)
-        refresh += due[i]
-    return refresh
+        late += due[i]
+    return late
