@@ -22,6 +22,10 @@ class Unlisted(Unwritten):
 
     def __init__(self, game: Any) -> None:
         self.game = game
+        # Of eight or more actions, which tell most contexts apart. One does not: many contexts
+        # have an action that is always the same, often the first one.
+        features = game.features
+        self._hash = hash(features[:: max((len(features) - 1) // 8, 1)].tobytes())
 
     def __reduce__(self) -> Any:
         """Keep what the game was made of, without what was computed from it; arrays as bytes."""
@@ -77,15 +81,6 @@ class Unlisted(Unwritten):
 
     def __hash__(self) -> int:
         return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        """Of eight or more actions, which are enough to tell most contexts apart.
-
-        One is not: many contexts have an action that is always the same, often the first one.
-        """
-        features = self.game.features
-        return hash(features[:: max((len(features) - 1) // 8, 1)].tobytes())
 
 
 @cache

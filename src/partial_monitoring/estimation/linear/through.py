@@ -38,9 +38,9 @@ class Blank(NamedTuple):
 
     @classmethod
     def of(cls, k: int, m: int) -> Blank:
-        zeros = np.zeros(k), np.zeros((k, m))
+        numbers = frozen(np.ones(k)), frozen(np.zeros(k)), frozen(np.zeros((k, m)))
         masks = np.ones((1, k), dtype=bool), np.zeros(k, dtype=bool)
-        return cls(np.ones(k), *zeros, np.array([0, k]), *masks)
+        return cls(*numbers, np.array([0, k]), *masks)
 
 
 def through(whole: Design, game: Game) -> Design:
@@ -68,11 +68,11 @@ def _made(whole: Design, game: Game) -> Design:
     blank = _blank(whole, *maps.shape[:2])
     whitening = blank.ones
     if not (type(noise) is float and noise == whole.noise_std):
-        whitening = whole.noise_std / np.full(len(maps), noise)
+        whitening = frozen(whole.noise_std / np.full(len(maps), noise))
         maps = maps * whitening[:, None, None]
     offsets, expected = blank.offsets, blank.expected
     if not whole.central:
-        offsets, expected = slopes @ whole.prior_mean, maps @ whole.prior_mean
+        offsets, expected = frozen(slopes @ whole.prior_mean), frozen(maps @ whole.prior_mean)
     if not (whole.identity and whole.rank == game.d):
         maps = in_basis(maps, whole.basis[:, : whole.rank])
         slopes = in_basis(slopes, whole.basis)
@@ -99,11 +99,11 @@ def _made(whole: Design, game: Game) -> Design:
         prior_mean=whole.prior_mean,
         basis=whole.basis,
         rank=whole.rank,
-        offsets=frozen(offsets),
+        offsets=offsets,
         slopes=frozen(slopes),
         maps=maps,
-        expected=frozen(expected),
-        whitening=frozen(whitening),
+        expected=expected,
+        whitening=whitening,
         leverage=leverage,
         cut=whole.cut,
         groups=blank.groups,
