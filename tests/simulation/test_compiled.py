@@ -14,6 +14,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.policies.ids import program
 from partial_monitoring.policies.ids.program import LeastSquaresProgram
 from partial_monitoring.simulation import play as playing
+from partial_monitoring.simulation.play import ends_between
 from tests.oracles.linear_games import ALL, CUT, FEATURES, GAMES
 from tests.oracles.two_ways import compare
 
@@ -205,6 +206,43 @@ def test_an_interruption_keeps_checkpoints(monkeypatch: pytest.MonkeyPatch) -> N
         assert result.checkpoints.tolist() == [5, 10]
         assert result.regret["ids"].tolist() == [[5.0, 10.0]] * 6
     assert len(set(calls)) > 1
+
+
+def test_an_interruption_keeps_only_checkpoints_that_all_seeds_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Uneven:
+        def play(self, world: Any, totals: Any, reached: Any, stop: int, *rows: int) -> None:
+            if stop > (50 if rows[0] < 3 else 5):
+                raise KeyboardInterrupt
+            totals.regret[rows[0] : rows[1]] = stop
+
+    monkeypatch.setattr(playing, "program_of", lambda policy, state: Uneven())
+    result = pm.simulate(
+        GAMES["bandit"], pm.IDS(), horizon=100, seeds=6, checkpoints=[5, 10, 50], threads=2
+    )
+    assert result.checkpoints.tolist() == [5]
+    assert result.regret["ids"].tolist() == [[5.0]] * 6
+
+
+def test_threads_do_not_wait_for_each_other_at_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    slices = []
+
+    def noted(*given: Any) -> Any:
+        slices.append(ends_between(*given))
+        return slices[-1]
+
+    monkeypatch.setattr(playing, "ends_between", noted)
+    marks = range(1, 101)
+    many = pm.simulate(
+        GAMES["bandit"], pm.IDS(), horizon=100, seeds=6, checkpoints=marks, threads=2
+    )
+    assert len(slices) < 20
+    assert [i for ends in slices for _, i in ends] == list(range(100))
+    one = pm.simulate(GAMES["bandit"], pm.IDS(), horizon=100, seeds=6, checkpoints=marks, threads=1)
+    assert np.array_equal(one.regret["ids"], many.regret["ids"])
+    assert np.array_equal(one.ratio["ids"], many.ratio["ids"], equal_nan=True)
+    assert np.array_equal(one.plays["ids"], many.plays["ids"])
 
 
 def test_what_fails_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,6 +42,9 @@ SLICE = 0.1
 
 SHARES = 4
 """The number of tasks that each thread gets in a slice, so that none waits long for the last."""
+
+Ends = list[tuple[int, int | None]]
+"""Rounds to stop before, each with the number of its checkpoint, None if there is none."""
 
 
 def play(
@@ -107,13 +111,20 @@ def play_compiled(
     """Play a program on the cores of this machine."""
     n = len(world.seeds)
     totals = no_totals(n, counted_actions(game, marks))
-    reached = np.zeros(n, dtype=np.int64)
+    reached, run = np.zeros(n, dtype=np.int64), _new_run(totals, marks, COMPILED)
     with shared_out(n, threads) as each:
 
-        def advance(stop: int) -> None:
-            each(lambda first, last: program.play(world, totals, reached, stop, first, last))
+        def advance(ends: Ends) -> None:
+            def part(first: int, last: int) -> None:
+                for stop, checkpoint in ends:
+                    program.play(world, totals, reached, stop, first, last)
+                    if checkpoint is not None:
+                        run.record(checkpoint, stop, totals, slice(first, last))
 
-        return in_slices(advance, lambda: None, totals, marks, title, COMPILED)
+            each(part)
+
+        in_slices(advance, run, marks, title)
+    return run
 
 
 def play_on_device(
@@ -123,30 +134,31 @@ def play_on_device(
     from partial_monitoring.numerics.cuda.play import OnDevice
 
     totals = no_totals(len(world.seeds), counted_actions(game, marks))
-    played = OnDevice(program, world, totals)  # type: ignore[no-untyped-call]
-    return in_slices(played.advance, played.collect, totals, marks, title, ON_DEVICE)
+    played: Any = OnDevice(program, world, totals)  # type: ignore[no-untyped-call]
+    run = _new_run(totals, marks, ON_DEVICE)
+
+    def advance(ends: Ends) -> None:
+        for stop, checkpoint in ends:
+            played.advance(stop)
+            if checkpoint is not None:
+                played.collect()
+                run.record(checkpoint, stop, totals)
+
+    in_slices(advance, run, marks, title)
+    return run
 
 
-def in_slices(
-    advance: Callable[[int], None],
-    collect: Callable[[], None],
-    totals: Any,
-    marks: Indices,
-    title: str | None,
-    backend: str,
-) -> Run:
-    """Record a run that a function advances to a given round, in slices that end with marks.
+def in_slices(advance: Callable[[Ends], None], run: Run, marks: Indices, title: str | None) -> None:
+    """Let a function play a run and record it, in slices of many rounds.
 
-    Another one collects the totals there.
+    Threads wait for each other at the end of a slice, but not at its checkpoints.
     """
-    n, ends = len(totals.regret), marks.tolist()
-    run, horizon = Run.empty(n, len(ends), totals.plays.shape[1]), ends[-1]
-    run.backend = backend
-    done, rounds, t, start = 0, 1, 0, perf_counter()
+    checkpoints = marks.tolist()
+    horizon, rounds, t, start = checkpoints[-1], 1, 0, perf_counter()
     with round_counter(title, horizon) as bar, stoppable(run):
         while t < horizon:
-            began, stop = perf_counter(), min(t + rounds, ends[done])
-            advance(stop)
+            began, stop = perf_counter(), min(t + rounds, horizon)
+            advance(ends_between(checkpoints, t, stop))
             took = perf_counter() - began
             if t == 0:
                 start = perf_counter()  # the first round may load or compile code
@@ -154,12 +166,25 @@ def in_slices(
                 usual = (stop - t) * SLICE / max(took, 1e-9)
                 rounds = int(min(max(usual, 1), 2 * rounds + 64))
             t = stop
-            if t == ends[done]:
-                collect()
-                run.record(done, totals.regret, totals.gained, totals.ratios / t, totals.plays)
-                done += 1
             bar(t)
-    run.seconds, run.recorded = _seconds(start, horizon), done
+    run.seconds = _seconds(start, horizon)
+
+
+def ends_between(checkpoints: list[int], t: int, stop: int) -> Ends:
+    """Return where to stop after round t: at the checkpoints on the way, then at the last round.
+
+    >>> ends_between([1, 4, 8, 9], 1, 8), ends_between([1, 4, 8, 9], 1, 6)
+    ([(4, 1), (8, 2)], [(4, 1), (6, None)])
+    """
+    first, last = bisect_right(checkpoints, t), bisect_right(checkpoints, stop)
+    found: Ends = [(checkpoints[i], i) for i in range(first, last)]
+    return found if found and found[-1][0] == stop else [*found, (stop, None)]
+
+
+def _new_run(totals: Any, marks: Indices, backend: str) -> Run:
+    """Return a run in which nothing is recorded yet."""
+    run = Run.empty(len(totals.regret), len(marks), totals.plays.shape[1])
+    run.backend = backend
     return run
 
 
@@ -192,13 +217,12 @@ def play_batched(
             if totals.plays.size:
                 totals.plays[each, action] += 1
             if t + 1 == marks[done]:
-                means = totals.ratios / (t + 1)
-                run.record(done, totals.regret, totals.gained, means, totals.plays)
+                run.record(done, t + 1, totals)
                 done += 1
             if t == 0:
                 start = perf_counter()
             bar(t + 1)
-    run.seconds, run.recorded = _seconds(start, horizon), done
+    run.seconds = _seconds(start, horizon)
     return run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +22,9 @@ class Run:
     """Average information ratio so far, shape (seeds, checkpoints)."""
     plays: Indices
     """How often each action was played, shape (seeds, checkpoints, k)."""
+    reached: Indices
+    """How many checkpoints are recorded of each seed, shape (seeds,)."""
     seconds: float = 0.0
-    recorded: int = 0
     interrupted: bool = False
     backend: str = ""
     """Which way was taken: "compiled", or "batched: " and why."""
@@ -31,11 +33,16 @@ class Run:
     def empty(cls, seeds: int, checkpoints: int, k: int) -> Run:
         """Return a run in which nothing is recorded yet."""
         regret, information, ratio = np.full((3, seeds, checkpoints), np.nan)
-        return cls(regret, information, ratio, np.zeros((seeds, checkpoints, k), dtype=np.int64))
+        plays = np.zeros((seeds, checkpoints, k), dtype=np.int64)
+        return cls(regret, information, ratio, plays, np.zeros(seeds, dtype=np.int64))
 
-    def record(
-        self, i: int, regret: Array, information: Array, ratio: Array, plays: Indices
-    ) -> None:
-        """Fill checkpoint i."""
-        self.regret[:, i], self.information[:, i] = regret, information
-        self.ratio[:, i], self.plays[:, i] = ratio, plays
+    @property
+    def recorded(self) -> int:
+        """How many checkpoints are recorded of all seeds."""
+        return int(self.reached.min())
+
+    def record(self, i: int, t: int, totals: Any, rows: slice = slice(None)) -> None:
+        """Fill checkpoint i with the totals after t rounds, of all seeds or of some."""
+        self.regret[rows, i], self.information[rows, i] = totals.regret[rows], totals.gained[rows]
+        self.ratio[rows, i], self.plays[rows, i] = totals.ratios[rows] / t, totals.plays[rows]
+        self.reached[rows] = i + 1
