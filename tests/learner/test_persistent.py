@@ -22,5 +22,6 @@ def test_it_is_a_dictionary_at_every_step(steps: list[tuple[int, int]]) -> None:
         assert dict(before.items()) == was
         assert (dict(own.items()), len(own)) == (plain, len(plain))
         assert sorted(own.all()) == sorted(plain.values())
+        assert bool(own) == bool(plain)
         assert own.get(key, "none") == plain.get(key, "none")
     assert dict(PersistentMap.of(plain.items()).items()) == plain

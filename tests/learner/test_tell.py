@@ -235,3 +235,11 @@ def test_long_doubles_are_observations() -> None:
     assert log_form(shown) == [1.5, None]
     assert type(log_form(shown[0])) is float
     assert log_form(np.array(2.5, dtype=np.longdouble)) == 2.5
+
+
+def test_a_list_that_changes_after_it_was_told_changes_nothing() -> None:
+    learner, shown = pm.Learner(pm.games.linear_bandit([[1.0, 0.0], [0.0, 1.0]])), [0.25]
+    learner.tell(learner.ask(), shown)
+    shown[0] = 7.0
+    assert learner.events[-1]["observation"] == [0.25]
+    assert pm.Learner.replay(learner.game, events=learner.events, check=True).round == 2

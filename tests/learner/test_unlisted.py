@@ -46,6 +46,25 @@ def test_copies_are_the_same_context(number: int) -> None:
     assert not two.game.features.flags.writeable
 
 
+def test_equal_arrays_of_a_context_are_pickled_once() -> None:
+    phi = np.random.default_rng(1).normal(size=(40, 2))
+    bandit = pm.Game(phi, phi[:, None, :], EVERYWHERE)
+    other = pm.Game(phi, phi[:, None, :] + 1.0, EVERYWHERE)
+    data = pickle.dumps(Unlisted(bandit))
+    assert len(pickle.dumps(Unlisted(other))) > len(data) + phi.nbytes - 100
+    again = pickle.loads(data).game
+    assert np.array_equal(again.features, phi)
+    assert np.array_equal(again.observation_maps, phi[:, None, :])
+
+
+def test_contexts_whose_actions_change_places_are_told_apart() -> None:
+    rng = np.random.default_rng(2)
+    phi = rng.normal(size=(10, 2))
+    drawn = [phi[rng.permutation(10)] for _ in range(500)]
+    each = [Unlisted(pm.Game(own, own[:, None, :], EVERYWHERE)) for own in drawn]
+    assert len(set(map(hash, each))) == len({own.tobytes() for own in drawn})
+
+
 def test_the_log_of_duels_in_contexts_is_read_again() -> None:
     rng = np.random.default_rng(3)
     learner = pm.Learner(pm.ContextualGame([pm.games.dueling(rng.normal(size=(3, 2)))]))

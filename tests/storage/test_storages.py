@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -15,6 +16,7 @@ import partial_monitoring as pm
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.learner import snapshots
 from partial_monitoring.storage.base import Event, log_of
+from partial_monitoring.storage.memory import BLOCK, Memory
 from tests.storage.conftest import Make
 
 NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
@@ -185,3 +187,18 @@ def test_a_learner_is_the_one_in_memory(make: Make, seed: int, steps: list[int])
     one, two = state_of(own), state_of(model)
     for name in ("seq", "asked", "told", "counts", "state"):
         assert one[name] == two[name]
+
+
+def test_memory_is_copied_as_it_is_and_keeps_all_or_none() -> None:
+    storage = Memory(rows(1, [*range(BLOCK - 3)]))
+    copied = pickle.loads(pickle.dumps(storage))
+    reading = storage.after()
+    storage.append(rows(BLOCK - 2, [0.5]))
+    copied.append(rows(BLOCK - 2, ["other"]))
+    assert [event["observation"] for event in reading] == [*range(BLOCK - 3)]
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        storage.append(rows(BLOCK - 1, [1, lambda: None]))
+    assert len(list(storage.after())) == BLOCK - 2
+    storage.append(rows(BLOCK - 1, [1, 2, 3]))
+    assert [event["observation"] for event in storage.after(BLOCK - 3)] == [0.5, 1, 2, 3]
+    assert [event["observation"] for event in copied.after(BLOCK - 3)] == ["other"]

@@ -51,6 +51,7 @@ def policies() -> Iterator[Any]:
         yield make(name)
     yield make("contextual_ids", solver="frank_wolfe")
     yield make("ids", confidence=["likelihood_ratio", 0.05])
+    yield make("ids", half_life=20.0)
     for key, parts in PARTS.items():
         for name, part in product(("ids", "contextual_ids"), parts):
             try:
