@@ -327,7 +327,8 @@ def _moved(
     """Return the estimate after rows (n, m, r) and residuals (n, m), with its plays and sums."""
     design, before = estimate.design, estimate
     if design.forgetting.active:
-        gram, vector = forgotten(design, before.round, before.gram, before.vector)
+        known = design, before.round, before.gram, before.vector
+        gram, vector, directions = forgotten(*known, rows)
         estimate = replace(estimate, gram=gram, vector=vector)
     triangle = estimate.triangle
     if triangle.size and not design.forgetting.active:
@@ -357,8 +358,9 @@ def _moved(
     if design.forgetting.active:
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
-        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
-    known: Estimate = filled(
+        seen = triangle, rows, residual, directions
+        triangle = weighed_triangle(design, before.round, rounds, *seen)
+    found: Estimate = filled(
         Estimate,
         design=design,
         round=rounds,
@@ -374,7 +376,7 @@ def _moved(
         sums=sums,
         triangle=triangle,
     )
-    return refresh_some(known, due) if np.count_nonzero(due) else known
+    return refresh_some(found, due) if np.count_nonzero(due) else found
 
 
 def refresh_period(design: Design) -> int:
