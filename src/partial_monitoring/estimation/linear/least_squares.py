@@ -327,8 +327,7 @@ def _moved(
     """Return the estimate after rows (n, m, r) and residuals (n, m), with its plays and sums."""
     design, before = estimate.design, estimate
     if design.forgetting.active:
-        known = design, before.round, before.gram, before.vector
-        gram, vector, directions = forgotten(*known, rows)
+        gram, vector, faded = forgotten(design, before.round, before.gram, before.vector, rows)
         estimate = replace(estimate, gram=gram, vector=vector)
     triangle = estimate.triangle
     if triangle.size and not design.forgetting.active:
@@ -358,9 +357,8 @@ def _moved(
     if design.forgetting.active:
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
-        seen = triangle, rows, residual, directions
-        triangle = weighed_triangle(design, before.round, rounds, *seen)
-    found: Estimate = filled(
+        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual, faded)
+    known: Estimate = filled(
         Estimate,
         design=design,
         round=rounds,
@@ -376,7 +374,7 @@ def _moved(
         sums=sums,
         triangle=triangle,
     )
-    return refresh_some(found, due) if np.count_nonzero(due) else found
+    return refresh_some(known, due) if np.count_nonzero(due) else known
 
 
 def refresh_period(design: Design) -> int:
