@@ -149,6 +149,32 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     Serving(f"sqlite:///{tmp_path}/x.db", Options(port=0)).close()  # nothing is held
 
 
+def test_a_start_that_fails_leaves_no_token_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the next one would show none, and nobody could administer the database."""
+    from partial_monitoring.errors import InvalidInput
+    from partial_monitoring.service import server
+
+    url, pem = f"sqlite:///{tmp_path}/x.db", tmp_path / "x.pem"
+    pem.write_text("no certificate")
+    with pytest.raises(InvalidInput, match=r"x\.pem: is no certificate with this key: .*\.$"):
+        server.Serving(url, server.Options(port=0, tls_cert=pem, tls_key=pem))
+    assert not (tmp_path / "x.db").exists()
+
+    def fail(*given: object, **named: object) -> None:
+        raise RuntimeError("no threads left")
+
+    for part in ("Engine", "Watcher", "application", "configured"):
+        with monkeypatch.context() as broken:
+            broken.setattr(server, part, fail)
+            with pytest.raises(RuntimeError, match="no threads left"):
+                server.Serving(url, server.Options(port=0))
+    own = server.Serving(url, server.Options(port=0))
+    own.close()
+    assert own.first is not None
+
+
 def test_https_with_a_certificate(tmp_path: Path) -> None:
     import json
     import ssl
