@@ -50,7 +50,8 @@ def html() -> str:
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(info["title"])}</title><link rel="stylesheet" href="/api/style.css"></head>
+<title>{escape(info["title"])}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/api/style.css"></head>
 <body><h1>{escape(info["title"])}</h1>
 {_paragraphs(info["description"])}
 <p>For programs: <a href="/openapi.json">openapi.json</a>.</p>
