@@ -211,6 +211,13 @@ def test_everything_can_be_read(client: Client, path: str) -> None:
     assert isinstance(reply.json, dict)
 
 
+@pytest.mark.parametrize("text", ["noon", "", "1e9", "-1", "nan", "1" * 41, "2026-13-01"])
+def test_a_time_that_is_none_is_refused(client: Client, text: str) -> None:
+    reply = client("GET", f"/v1/studies/pricing/decisions?until={text}")
+    assert reply.status == 422
+    assert "until must be seconds since 1970 or a date" in reply.json["detail"]
+
+
 @pytest.mark.parametrize("what", ["decisions", "events"])
 @pytest.mark.parametrize(
     ("format", "start"), [("ndjson", b"{"), ("csv", b""), ("parquet", b"PAR1")]
