@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
@@ -173,6 +174,39 @@ def test_a_start_that_fails_leaves_no_token_behind(
     own = server.Serving(url, server.Options(port=0))
     own.close()
     assert own.first is not None
+
+
+def test_a_token_is_shown_if_no_other_can_administer_everything(tmp_path: Path) -> None:
+    from time import time
+
+    from partial_monitoring.service.server import Options, Serving
+
+    url = f"sqlite:///{tmp_path}/x.db"
+
+    def first() -> str | None:
+        own = Serving(url, Options(port=0))
+        own.close()
+        return own.first
+
+    def only(**said: Any) -> None:
+        """Leave the database with this token and those that do not count."""
+        own = Serving(url, Options(port=0))
+        for token in own.tokens.list():
+            own.tokens.revoke(token.id)
+        own.tokens.create(**said)
+        own.close()
+
+    assert first() is not None
+    assert first() is None
+    only(role="admin", study="shop")
+    assert first() is not None
+    only(role="play")
+    assert first() is not None
+    only(role="admin", expires_at=time() + 3600)
+    assert first() is None
+    only(role="admin", expires_at=time() + 0.5)
+    sleep(0.6)
+    assert first() is not None
 
 
 def test_https_with_a_certificate(tmp_path: Path) -> None:

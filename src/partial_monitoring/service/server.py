@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Any, Final
 
 from partial_monitoring.errors import InvalidInput, StorageError, brief
@@ -117,9 +117,10 @@ class Serving:
 
     def _first_token(self) -> str | None:
         """Return the text of a new token, if nobody could administer this database without it."""
-        rows = self.tokens.list()
-        if any(own.role == "admin" and own.revoked_at is None for own in rows):
-            return None
+        for own in self.tokens.list():
+            lasts = own.expires_at is None or own.expires_at > time()
+            if own.role == "admin" and own.study is None and own.revoked_at is None and lasts:
+                return None
         return self.tokens.create("admin", label=self.options.label)[1]
 
     @property
