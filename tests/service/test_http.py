@@ -142,6 +142,9 @@ def test_a_study_is_paused_and_goes_on(client: Client) -> None:
     assert client("PATCH", "/v1/studies/till", given).json["settings"]["fallback"] == "$1"
     last = client("GET", "/v1/studies/till/events").json["events"][-1]
     assert (last["what"], last["reason"]) == ("settings", "the old price")
+    shown = client("GET", "/v1/studies/till").json["settings"]
+    assert shown == {"fallback": "$1", "max_open": 100_000, "alarm_level": 0.01}
+    assert client("PATCH", "/v1/studies/till", {"settings": shown}).status == 200  # all of them
     wrong = client("PATCH", "/v1/studies/till", {"settings": {"reason": "none"}})
     assert (wrong.status, "Known: alarm_level, fallback, max_open." in wrong.json["detail"]) == (
         422,
