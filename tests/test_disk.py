@@ -143,6 +143,15 @@ def test_what_is_write_protected_is_refused(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
+@pytest.mark.parametrize("name", ["file.pkl", "file.PKL", "file.pickle"])
+def test_no_file_is_called_a_pickle(name: str, tmp_path: Path) -> None:
+    result = pm.simulate("apple_tasting", "greedy", [0.9, 0.1], horizon=3, seeds=1)
+    for save in (pm.Learner("apple_tasting").save, result.save):
+        with pytest.raises(InvalidInput, match=f"path must not end in '{name[4:]}'; the file is"):
+            save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_every_writer_refuses_a_missing_folder_in_one_sentence(tmp_path: Path) -> None:
     game = pm.games.apple_tasting()
     result = pm.simulate(game, "greedy", [0.9, 0.1], horizon=3, seeds=1)

@@ -27,6 +27,10 @@ ABANDONED = 24 * 3600.0
 """Age in seconds after which a temporary file belongs to a process that died."""
 
 
+PICKLES = (".pkl", ".pickle")
+"""Endings of files that are read by executing them, which no file of the library is."""
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text in UTF-8, whole or not at all; see :func:`write_bytes`."""
     try:
@@ -49,6 +53,8 @@ def write_bytes(path: str | Path, data: bytes | memoryview) -> None:
 def write_parts(path: str | Path, parts: Iterable[bytes | memoryview]) -> None:
     """Write a file from its parts, whole or not at all; see :func:`write_bytes`."""
     given = file_path(path)
+    if given.suffix.lower() in PICKLES:
+        raise InvalidInput(f"path must not end in {brief(given.suffix)}; the file is no pickle.")
     with reporting(path, "written"):
         _replace(Path(os.path.realpath(given)), parts)
 

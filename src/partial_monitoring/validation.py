@@ -11,7 +11,7 @@ from math import prod
 from numbers import Real
 from os import PathLike, fsencode
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from partial_monitoring.errors import brief as brief
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Largest number, and smallest positive size, whose squares neither overflow nor vanish."""
@@ -47,7 +48,7 @@ def set_fields(instance: object, **values: object) -> None:
         object.__setattr__(instance, name, value)
 
 
-def frozen(array: Array) -> Array:
+def frozen(array: Numbers) -> Numbers:
     """Return the array, marked read-only."""
     array.setflags(write=False)
     return array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,22 @@ def test_ties_that_only_floating_point_decided_have_no_margin(center: list[float
     assert proved.certified
     assert proved.degenerate == [2]
     assert proved.margin > 0.1
+
+
+@pytest.mark.parametrize("size", [1e-99, 1e-80, 1e80, 1e99])
+@pytest.mark.parametrize("seen", [[[1, 1]], [[1, -1]]], ids=["hopeless", "hard"])
+def test_units_do_not_matter_to_games_that_are_not_exact(
+    seen: list[list[int]], size: float
+) -> None:
+    """Rewards of features of that size on a ball of that radius, whose squares are no numbers."""
+    features = np.array([[1.0, 0], [0, 1], [0.5, 0.5], [-3, -3], [0.25, 0.75]])
+    maps: list[Any] = [[], [], [], seen, []]
+    plain = pm.analyze(pm.Game(features, maps, pm.Ball([4.0, 4.0], 3.0)))
+    ball = pm.Ball([4 * size, 4 * size], 3 * size)
+    analysis = pm.analyze(pm.Game(size * features, maps, ball))
+    assert plain.cells.faces[0, 1].neighborhood == (0, 1, 2, 4)
+    assert facts(analysis) == facts(plain)
+    assert analysis.verify()
 
 
 def test_cones_meet_in_a_point_without_making_the_margin_zero() -> None:

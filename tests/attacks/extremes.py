@@ -15,10 +15,12 @@ import partial_monitoring as pm
 from tests.attacks.judge import Attack, Wrong
 
 SCALES = (
-    *(5e-324, 1e-310, 1e-300, 1e-200, 1e-160, 1e-101, 1e-90, 1e-30, 1e-10),
-    *(1.0, 1e10, 1e30, 1e90, 1e101, 1e154, 1e155, 1e200, 1e300, 1e308),
+    *(5e-324, 1e-310, 1e-300, 1e-200, 1e-160, 1e-101, 1e-99, 1e-90, 1e-30, 1e-10),
+    *(1.0, 1e10, 1e30, 1e90, 1e99, 1e101, 1e154, 1e155, 1e200, 1e300, 1e308),
 )
 MAPS = [[[1.0, 0.0]], [[0.0, 1.0]]]
+MIDDLE = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+BOTH = [*MAPS, [[1.0, -1.0]]]
 Build = Callable[[float], Any]
 
 
@@ -37,7 +39,14 @@ EXTREME: dict[str, Build] = {
     "center": lambda s: pm.Game(np.eye(2), MAPS, pm.Ball([s, s], 1)),
     "box": lambda s: pm.Game(np.eye(2), MAPS, pm.Box([-s, -s], [s, s])),
     "polytope": lambda s: pm.Game(np.eye(2), MAPS, polytope(s)),
+    "features and radius": lambda s: pm.Game(MIDDLE * s, BOTH, pm.Ball([0, 0], s)),
+    "features and box": lambda s: pm.Game(MIDDLE * s, BOTH, pm.Box([-s, -s], [s, s])),
+    "features and polytope": lambda s: pm.Game(MIDDLE * s, BOTH, polytope(s)),
+    "maps and radius": lambda s: pm.Game(MIDDLE, np.array(BOTH) * s, pm.Ball([0, 0], s)),
+    "all but the noise": lambda s: pm.Game(MIDDLE * s, np.array(BOTH) * s, pm.Ball([0, 0], s)),
+    "all": lambda s: pm.Game(MIDDLE * s, np.array(BOTH) * s, pm.Ball([0, 0], s), noise_std=s),
     "duels": lambda s: pm.DuelingGame(np.eye(2) * s, pm.Ball([0, 0], 1)),
+    "duels and radius": lambda s: pm.DuelingGame(MIDDLE * s, pm.Ball([0, 0], s)),
     "kernel variance": lambda s: pm.games.kernelized_bandit(
         [[0.1], [0.9]], kernel=pm.kernels.SquaredExponential(0.5, variance=s)
     ),
@@ -50,7 +59,11 @@ EXTREME: dict[str, Build] = {
         np.array([[[1.0, 0], [0, 1]], [[0.6, 0.8], [0, 1]]]) * s
     ),
 }
-UNCHANGED = ("rewards", "features", "maps", "noise", "radius", "box", "polytope", "duels")
+UNCHANGED = (
+    *("rewards", "features", "maps", "noise", "radius", "box", "polytope", "duels"),
+    *("features and radius", "features and box", "features and polytope", "maps and radius"),
+    *("all but the noise", "all", "duels and radius"),
+)
 """Games whose class does not depend on the scale."""
 
 DEGENERATE: dict[str, Callable[[], Any]] = {

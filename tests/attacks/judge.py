@@ -162,6 +162,17 @@ def limits() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, most)
 
 
+@contextmanager
+def whole_memory() -> Iterator[None]:
+    """Let programs that are started inside reserve more addresses than attacks may, as browsers."""
+    own = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (own[1], own[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, own)
+
+
 def addresses() -> int:
     """Return the bytes of addresses in use."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import partial_monitoring as pm
-from tests.attacks.judge import Attack, Wrong
+from tests.attacks.judge import Attack, Wrong, whole_memory
 from tests.oracles.report_samples import made_up
 
 BEACON = "owned"
@@ -150,7 +150,7 @@ def check_page(place: str, name: str) -> None:
     for path in Path("report").rglob("*.csv"):
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
-        if len({len(row) for row in rows}) != 1:
+        if len({len(row) for row in rows}) > 1:  # a table without rows is an empty file
             raise Wrong(f"{path.name} is ragged")
         if found := [cell for row in rows for cell in row if is_formula(cell)]:
             raise Wrong(f"{path.name} has the formula {found[0]!r}")
@@ -187,7 +187,7 @@ def no_browser() -> str:
 def in_browser(use: Callable[[Any], None]) -> None:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as started:
+    with whole_memory(), sync_playwright() as started:
         chromium = environ.get("CHROMIUM") or which("chromium")  # one that is installed already
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         try:

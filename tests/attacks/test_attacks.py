@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from partial_monitoring.errors import InvalidInput
-from tests.attacks import calls, functions, judge
+from tests.attacks import calls, functions, judge, pages
 from tests.attacks.areas import AREAS, attack
 from tests.attacks.judge import ANSWERED, FAILED, REFUSED, Attack, Count, Wrong
 
@@ -120,3 +121,22 @@ def test_what_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge, "SECONDS", 1)
     verdict = judge.judge(Attack("case", lambda: time.sleep(30)))
     assert verdict.reason == "hangs: more than 1 s"
+
+
+def test_browsers_have_more_memory_than_attacks() -> None:
+    def limit() -> str:
+        return subprocess.run(["sh", "-c", "ulimit -v"], capture_output=True, text=True).stdout
+
+    before = limit()
+    with judge.limits():
+        assert limit() != before
+        with judge.whole_memory():
+            assert limit() == before
+        assert limit() != before
+
+
+@pytest.mark.parametrize(("place", "name"), [("policy", "=1+1"), ("game", "</script>")])
+def test_pages_are_attacked(place: str, name: str) -> None:
+    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
+    pages.check_page(place, name)

@@ -252,3 +252,22 @@ def test_maximisers_over_a_ball_meet_their_optimality_conditions() -> None:
         shares, _ = optimize.nnls(unit.T, c)
         rest = c - shares @ unit
         assert np.abs(rest).max() <= 1e-6 * max(np.abs(c).max(), 1e-300)
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-8, 1e4, 1e8, 1e90])
+def test_units_of_a_product_do_not_matter(size: float) -> None:
+    """Theta, observations and noise in other units: all that is known is the same in these."""
+    features = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.2, 0.3]])
+
+    def known(unit: float) -> Any:
+        theta = pm.Product(pm.Ball([0.0, 0.0], unit), pm.Ball([unit], 2 * unit))
+        game = pm.Game(features, features[:, None], theta, noise_std=unit / 10)
+        learner = pm.Learner(game, pm.IDS(), seed=3)
+        for shown in (0.3, -0.2, 0.5):
+            learner.tell(learner.ask(), [unit * shown])
+        rows = sorted(learner.status().table, key=lambda row: row.action)
+        found = [np.array([row.earns, row.low, row.high]) / unit for row in rows]
+        return found, learner.ask().distribution
+
+    for one, other in zip(known(1.0), known(size), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-6)

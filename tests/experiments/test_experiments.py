@@ -38,6 +38,13 @@ def test_an_experiment_gives_what_simulate_gives() -> None:
         np.testing.assert_array_equal(regret, result.regret[policy])
 
 
+def test_an_experiment_cannot_be_changed() -> None:
+    experiment = pm.Experiment("apple_tasting", "greedy", horizon=9, seeds=[3, 1])
+    for array in (experiment.seeds, experiment.checkpoints):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2
+
+
 def test_finished_runs_are_not_played_again(
     tmp_path: Path, played: list[tuple[str, list[int]]]
 ) -> None:

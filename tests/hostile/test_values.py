@@ -115,6 +115,15 @@ def test_anything_else_is_refused_in_one_line(call: Callable[[], Any]) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_flags_and_seeds_that_are_not_needed_are_checked() -> None:
+    with pytest.raises(InvalidInput, match="integrated must be true or false; got 'no'"):
+        pm.local_alignment(GAME, GAME.parameters, integrated="no")  # type: ignore[call-overload]
+    learner = pm.Learner(pm.games.dynamic_pricing(), seed=1, probe=0.5)
+    learner.tell(learner.ask(available=["$1"]), "yes")
+    with pytest.raises(InvalidInput, match="seed must be"):
+        pm.off_policy(learner, seed="no")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "game",
     [

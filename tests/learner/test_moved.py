@@ -113,7 +113,7 @@ def _logged(learner: pm.Learner) -> tuple[Any, ...]:
     if game.traits.contexts:
         return ["$2", "$2"], ["n", "y"], ["a", "b"]
     shown = ["y", "y"] if game.traits.signals else [[0.5], [-0.25]]
-    return [1, 1], shown
+    return [1 if game.row_count(1) else game.k - 1] * 2, shown
 
 
 @pytest.mark.parametrize("policy", [None, pm.IDS(), "randcbp"])

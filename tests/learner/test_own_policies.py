@@ -88,3 +88,17 @@ def test_saving_says_what_a_policy_needs_and_status_needs_nothing(tmp_path: Path
     assert learner.status().round == 2
     again = pm.Learner.replay(learner.game, policy, 0, learner.events, check=True)
     assert again.history == learner.history
+
+
+def test_a_policy_may_have_no_state() -> None:
+    class Constant(Answers):
+        def init(self, game: pm.Game, replicates: int) -> Any:
+            return None
+
+    policy: Any = Constant(np.array([0]), SURE)
+    learner = pm.Learner(pm.games.dynamic_pricing(), policy)
+    learner.tell(learner.ask(), "yes")
+    learner.tell_past([0], ["yes"])
+    assert learner.round == learner.status().round == 3
+    again = pm.Learner.replay(learner.game, policy, 0, learner.events, check=True)
+    assert again.history == learner.history

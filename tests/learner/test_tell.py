@@ -164,15 +164,51 @@ def test_padding_is_ignored() -> None:
     game = GAMES["box"]()
     assert game.row_counts == (1, 2, 0)
     one, two = (pm.Learner(game, seed=1) for _ in range(2))
-    for label, short, padded in (("0", [0.3], [0.3, np.nan]), ("2", None, [np.nan, 7.0])):
+    for label, short, padded in (("0", [0.3], [0.3, np.nan]), ("2", None, [np.nan, 0.0])):
         first, second = one.ask(available=[label]), two.ask(available=[label])
         one.tell(first, short)
         two.tell(second, padded)
     nothing = one.ask(available=["2"])
     one.tell(nothing, [])
-    two.tell(two.ask(available=["2"]), [1.0, 2.0])
+    two.tell(two.ask(available=["2"]), [0.0, 0.0])
     assert one.ask().estimate.tolist() == two.ask().estimate.tolist()
     assert one.round == two.round == 4
+
+
+@pytest.mark.parametrize(
+    ("label", "told", "words"),
+    [
+        ("0", [0.3, 7.0], "observation must be a vector of length 1, what action '0' shows; got"),
+        ("0", np.array([0.3, 1e-9]), "observation must be a vector of length 1"),
+        ("0", [0.3, "x"], "observation must be a vector of length 1"),
+        ("0", [0.3, [0.0]], "observation must be a vector of length 1"),
+        ("2", [np.nan, 7.0], "observation must be None, because action '2' shows nothing; got"),
+        ("2", (1.0, 2.0), "observation must be None, because action '2' shows nothing"),
+        ("2", [True, 0], "observation must be None, because action '2' shows nothing"),
+    ],
+)
+def test_what_an_action_does_not_show_is_refused(label: str, told: Any, words: str) -> None:
+    learner = pm.Learner(GAMES["box"](), seed=1)
+    decision = learner.ask(available=[label])
+    refused(lambda: learner.tell(decision, told), learner, words)
+    refused(lambda: learner.tell_past([label], [told]), learner, words)
+
+
+def test_a_number_is_no_answer_of_an_action_that_shows_nothing() -> None:
+    game = pm.Game([[1.0], [0.0]], [[[1.0]], []], pm.Ball([0.0], 1.0), actions=["ask", "rest"])
+    learner = pm.Learner(game)
+    decision = learner.ask(available=["rest"])
+    refused(lambda: learner.tell(decision, 0.5), learner, "action 'rest' shows nothing")
+    learner.tell(decision, None)
+
+
+def test_a_log_with_numbers_that_were_not_shown_is_read() -> None:
+    game = GAMES["box"]()
+    row = {"seq": 1, "kind": "history", "action": 2, "label": "2", "observation": [1.0, 2.0]}
+    old = pm.Learner.replay(game, None, 0, [row])
+    new = pm.Learner(game)
+    new.tell_past([2], [None])
+    assert old.ask().estimate.tolist() == new.ask().estimate.tolist()
 
 
 # -- history and logged data -----------------------------------------------------------------

@@ -121,3 +121,32 @@ def test_explanations_say_only_where_it_is_true() -> None:
     text = pm.analyze(two_ways).explain()
     assert "only" not in text
     assert "for instance 'ask cheap'" in text or "for instance 'ask dear'" in text
+
+
+SETS = {
+    "ball": lambda unit: pm.Ball([0, 0, unit / 2], unit),
+    "box": lambda unit: pm.Box([-unit, -unit, -unit], [unit, unit, 2 * unit]),
+    "polytope": lambda unit: pm.Polytope(
+        [*np.eye(3), *-np.eye(3), np.ones(3)], np.array([1, 1, 1, 1, 1, 1, 2]) * unit
+    ),
+    "product": lambda unit: pm.Product(pm.Ball([0, 0], unit), pm.Ball([unit], unit)),
+}
+
+
+@pytest.mark.parametrize("exponent", [-200, -60, 14, 200])
+@pytest.mark.parametrize("kind", SETS)
+def test_policies_lose_the_same_in_all_units(kind: str, exponent: int) -> None:
+    """Parameters, observations and noise in another unit, and so what is earned."""
+    features = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.25, 0.25]])
+    policies = ["calibrated", "ids", "gcb", "etc", "lints"]
+
+    def lost(unit: float) -> dict[str, np.ndarray]:
+        game = pm.Game(features, features[:, None], SETS[kind](unit), noise_std=unit / 8)
+        truth = unit * np.array([0.5, 0.2, 0.7])
+        found = pm.simulate(game, policies, truth, horizon=30, seeds=3)
+        return {name: own / unit for name, own in found.regret.items()}
+
+    plain, other = lost(1.0), lost(2.0**exponent)
+    for name in policies:
+        np.testing.assert_allclose(other[name], plain[name], rtol=1e-6, atol=1e-9, err_msg=name)
+    assert plain["ids"][:, -1].min() > 0

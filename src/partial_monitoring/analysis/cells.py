@@ -16,6 +16,7 @@ from partial_monitoring.analysis.exact import ExactGame, Proof
 from partial_monitoring.display import counted
 from partial_monitoring.errors import SolverError
 from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.linalg import halved
 from partial_monitoring.numerics.rational import Rational
 from partial_monitoring.validation import Array
 
@@ -324,7 +325,8 @@ def on_segment(
     line = np.column_stack([chart.offsets, chart.slopes])
     step = line[b] - line[a]
     away = line[pool] - line[a]
-    share = away @ step / (step @ step)
+    unit, _ = halved(step)
+    share = (away @ unit) / (step @ unit)
     off = np.abs(away - share[:, None] * step).max(axis=1, initial=0.0)
     slack = (
         TOLERANCE * float(np.abs(step).max()) + chart.noise[a] + chart.noise[b] + chart.noise[pool]

@@ -24,6 +24,7 @@ from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.model.contextual import ContextualGame
 from partial_monitoring.model.dueling import Duels
 from partial_monitoring.model.game import Game
+from partial_monitoring.validation import boolean
 
 
 @overload
@@ -140,7 +141,7 @@ def local_alignment(
     """
     known = games.named(game)
     near: Alignment | ContextualAlignment = _answers(known).alignment_near(
-        known, confidence, integrated
+        known, confidence, boolean("integrated", integrated)
     )
     return near
 

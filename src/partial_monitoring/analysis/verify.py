@@ -27,6 +27,7 @@ from partial_monitoring.analysis.exact import ExactGame
 from partial_monitoring.analysis.form import form_problems
 from partial_monitoring.analysis.observability import Certificate
 from partial_monitoring.model.game import Game
+from partial_monitoring.numerics.linalg import halved
 from partial_monitoring.numerics.rational import Integers, Rational, product, scaled, total
 from partial_monitoring.validation import Array
 
@@ -281,7 +282,7 @@ class FloatJudge:
         if certificate.weights is not None:
             mixed = np.einsum("cm,cmd->d", floats(certificate.weights), maps)
             return float(np.linalg.norm((mixed - target) @ q)) <= SIGHT * size
-        direction = floats(certificate.blind)  # type: ignore[arg-type]
+        direction, _ = halved(floats(certificate.blind))  # type: ignore[arg-type]
         length = float(np.linalg.norm(direction))
         off_hull = float(np.linalg.norm(direction - q @ (q.T @ direction)))
         largest = max(float(np.abs(maps).max(initial=0.0)), 1e-300)

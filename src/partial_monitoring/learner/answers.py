@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
+import numpy as np
 from numpy.ma import MaskedArray, is_masked
 
 from partial_monitoring.errors import InvalidInput
@@ -17,7 +19,7 @@ from partial_monitoring.learner.step import Request, Step
 from partial_monitoring.learner.votes import Votes
 from partial_monitoring.learner.waiting import Waiting
 from partial_monitoring.learner.window import Window
-from partial_monitoring.model.any_game import Context
+from partial_monitoring.model.any_game import AnyGame, Context
 from partial_monitoring.storage.base import Event
 from partial_monitoring.validation import Array, brief, is_whole
 
@@ -214,12 +216,27 @@ def check_window(spec: Spec) -> None:
 def told_vector(spec: Spec, context: Context, action: int, observation: Any) -> Array:
     """Return what is told of an action as a vector (m,), or refuse it; a duel at most one win."""
     vector, shows = encoded(spec, context, action, observation), context.feedback
+    _check_padding(context.game, action, observation)
     if context.game.traits.duels and not shows.low <= vector[0] <= shows.high:
         raise InvalidInput(
             f"observation must be 'first', 'second' or 'tie', or a number between {shows.low:g} "
             f"and {shows.high:g}; got {brief(observation)}."
         )
     return vector
+
+
+def _check_padding(game: AnyGame, action: int, observation: Any) -> None:
+    """Refuse numbers beyond what an action shows: only zeros, NaN and None stand for nothing."""
+    rows = game.row_count(action)
+    if rows >= game.m or game.traits.signals or isinstance(observation, str | Votes):
+        return
+    for item in np.atleast_1d(np.asarray(observation, dtype=object))[rows:]:
+        if item is not None and not (isinstance(item, Real) and (item == 0 or item != item)):
+            label = brief(game.action_label(action))
+            must = f"a vector of length {rows}, what action {label} shows"
+            if not rows:
+                must = f"None, because action {label} shows nothing"
+            raise InvalidInput(f"observation must be {must}; got {brief(observation)}.")
 
 
 def encoded(spec: Spec, context: Context, action: int, observation: Any) -> Array:

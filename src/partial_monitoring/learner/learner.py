@@ -236,9 +236,9 @@ class Learner(LearnerOfPast):
             The decision, or its id.
         observation
             In finite games the signal, in others a vector with the observations of the action (or
-            one of full length, whose padding is ignored). None if no answer will come: the decision
-            is closed and nothing is learned. (Of an action that shows nothing, and of one with a
-            signal None, None is the observation.)
+            one of full length, with 0, NaN or None where the action shows nothing). None if no
+            answer will come: the decision is closed and nothing is learned. (Of an action that
+            shows nothing, and of one with a signal None, None is the observation.)
         action
             The action that was taken, by label or number: if it is given, and not that of the
             decision, the answer is refused.

@@ -137,8 +137,8 @@ def learned(spec: Spec, state: Any, step: Step) -> Any:
             state = update_often(spec.policy, state, *seen, **options)
         else:
             state = update_rows(spec.policy, state, of, vector, often, weight)
-    if state is None:
-        raise InvalidInput("event must show something that an action of the game shows, too.")
+            if state is None:
+                raise InvalidInput("event must show something that an action of the game shows.")
     return state
 
 

@@ -93,7 +93,7 @@ class Feedback(ABC):
     def encode(self, game: Shows, action: int, observed: Any, length: int) -> Array:
         """Return what a user observed as a vector of a given length (at least m), or refuse it.
 
-        It is a vector with the rows of the action, or one with m entries whose padding is ignored.
+        It is a vector with the rows of the action, or one with m entries, the rest ignored.
         """
         rows = game.row_count(action)
         given = _listed(observed, rows)

@@ -15,6 +15,28 @@ ILL_CONDITIONED = 1e6
 """A Gram matrix that is larger than its least eigenvalue by this factor has lost as many digits."""
 
 
+def halved(vector: Array) -> tuple[Array, int]:
+    """Return a vector of entries of at most 1 and how often it has to be doubled; exact.
+
+    Its squares neither overflow nor vanish, whatever the size of the vector.
+
+    >>> halved(np.array([6.0, -4.0]))
+    (array([ 0.75, -0.5 ]), 3)
+    """
+    exponent = int(np.frexp(np.abs(vector).max(initial=0.0))[1])
+    return np.ldexp(vector, -exponent), exponent
+
+
+def length(vector: Array) -> float:
+    """Return the Euclidean length of a vector of any size.
+
+    >>> length(np.ldexp([3.0, 4.0], 600)) == np.ldexp(5.0, 600)
+    True
+    """
+    small, exponent = halved(vector)
+    return float(np.ldexp(np.linalg.norm(small), exponent))
+
+
 def unit_rows(rows: Array) -> Array:
     """Scale every row to Euclidean length 1; rows of zeros are dropped. Shape (n, d) -> (n', d)."""
     lengths = np.linalg.norm(rows, axis=1)

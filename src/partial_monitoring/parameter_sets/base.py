@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -97,6 +98,14 @@ class ParameterSet(ReadOnly, ABC):
         """Return B unless a user gives it: the norm bound, and 1 on unbounded sets."""
         farthest = self.norm_bound(prior_mean)
         return farthest if np.isfinite(farthest) else 1.0
+
+    @cached_property
+    def magnitude(self) -> float:
+        """How large parameters are: rewards are rounded in proportion to it."""
+        middle = self.relative_interior_point()
+        farthest = self.norm_bound(middle)
+        largest = float(np.abs(middle).max(initial=0.0))
+        return largest + farthest if np.isfinite(farthest) else largest or 1.0
 
     @property
     def dimension(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from partial_monitoring.errors import SolverError
 from partial_monitoring.numerics import conic
+from partial_monitoring.numerics.linalg import length
 from partial_monitoring.validation import Array
 
 
@@ -65,7 +66,7 @@ class UnitBall:
     polyhedron = None
 
     def minimum(self, slope: Array) -> float:
-        return -float(np.linalg.norm(slope))
+        return -length(slope)
 
     def cones(self) -> list[conic.Cone]:
         return [norm_cone(np.eye(self.n), np.zeros(self.n), 1.0)]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partial_monitoring.numerics import conic
+from partial_monitoring.numerics.linalg import length
 from partial_monitoring.parameter_sets.base import ParameterSet
 from partial_monitoring.parameter_sets.coordinates import norm_cone, pulled_back
 from partial_monitoring.parameter_sets.cut import Cut, Metric, Rewards
@@ -164,12 +165,20 @@ class ProductCut(Cut):
         radius = max(np.sqrt(beta), 1e-300)
         root = radius * np.linalg.inv(np.linalg.cholesky(gram)).T
         c = root.T @ direction
-        size = max(float(np.linalg.norm(c)), 1e-300)
+        size = max(length(c), 1e-300)
         near = norm_cone(np.eye(dim), np.zeros(dim), 1.0)
-        best = conic.minimize_conic(-c / size, [*pulled_back(self.cones, center, root), near])
+        cones = map(_of_size_one, pulled_back(self.cones, center, root))
+        best = conic.minimize_conic(-c / size, [*cones, near])
         if best is None:  # an ellipsoid so small that rounding leaves nothing
             return float(direction @ center), center
         return float(direction @ center) - size * best.value, center + root @ best.point
+
+
+def _of_size_one(cone: conic.Cone) -> conic.Cone:
+    """Return a constraint in units in which it has size about one, whatever the units of Theta."""
+    size = max(np.abs(cone.matrix).max(initial=0.0), np.abs(cone.bound).max(initial=0.0))
+    exponent = -int(np.frexp(size)[1])
+    return conic.Cone(cone.kind, np.ldexp(cone.matrix, exponent), np.ldexp(cone.bound, exponent))
 
 
 def _each(metric: Metric, x: Array) -> list[tuple[Array, Array]]:

@@ -147,16 +147,13 @@ class Shelf:
     @cached_property
     def always_best(self) -> int | None:
         """The first action that is best whatever the parameter in Theta, if there is one."""
-        game = self.game
-        middle = game.parameters.relative_interior_point()
-        best = int((game.features @ middle).argmax())
+        features, parameters = self.game.features, self.game.parameters
+        best = int((features @ parameters.relative_interior_point()).argmax())
         for _, own in self._parts():
-            rivals = own - game.features[best]
+            rivals = own - features[best]
             rivals = rivals[rivals.any(axis=1)]
-            if (
-                len(rivals)
-                and (game.parameters.support(rivals) > 1e-12 * np.abs(rivals).max()).any()
-            ):
+            zero = 1e-12 * parameters.magnitude * np.abs(rivals).max(initial=0.0)
+            if len(rivals) and (parameters.support(rivals) > zero).any():
                 return None
         return best
 

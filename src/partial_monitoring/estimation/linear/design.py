@@ -217,13 +217,13 @@ class Design:
         if self.cut.whole and self.basis.shape[1]:  # on R^d, only if all earn the same
             return np.full(len(features), bool((features == features[0]).all()))
         best = int((features @ parameters.relative_interior_point()).argmax())
-        away = features - features[best]
+        away, zero = features - features[best], 1e-12 * parameters.magnitude
         # In blocks: in most games some of the first rivals show that there is nothing dominant.
         for start in range(0, len(away), 64):
             part = away[start : start + 64]
-            if parameters.support(part).max() > 1e-12 * np.abs(part).max():
+            if parameters.support(part).max() > zero * np.abs(part).max():
                 return np.zeros(len(features), dtype=bool)
-        return np.asarray(parameters.support(-away) <= 1e-12 * np.abs(away).max(axis=1))
+        return np.asarray(parameters.support(-away) <= zero * np.abs(away).max(axis=1))
 
     @cached_property
     def dominant(self) -> int | None:

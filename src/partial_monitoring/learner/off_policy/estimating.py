@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from partial_monitoring import randomness
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.off_policy.intervals import INTERVALS, interval_of
 from partial_monitoring.learner.off_policy.logged import Log, read_log
@@ -111,6 +112,7 @@ def off_policy(
     """
     one_of("method", method, METHODS)
     one_of("interval", interval, INTERVALS)
+    randomness.checked_seed("seed", seed)
     if not 0 < real_number("level", level) < 1:
         raise InvalidInput(f"level must lie between 0 and 1; got {brief(level)}.")
     log = read_log(history, game)

@@ -234,6 +234,7 @@ def _always_best(game: Game) -> int:
     best = int((features @ parameters.relative_interior_point()).argmax())
     rivals = features - features[best]
     rivals = rivals[rivals.any(axis=1)]
-    if len(rivals) and parameters.support(rivals).max() > 1e-12 * np.abs(rivals).max():
+    zero = 1e-12 * parameters.magnitude * np.abs(rivals).max(initial=0.0)
+    if len(rivals) and parameters.support(rivals).max() > zero:
         return -1
     return best
