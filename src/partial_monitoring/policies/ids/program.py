@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
+from partial_monitoring.estimation.kernel.state import KernelState
 from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
@@ -23,6 +24,7 @@ from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.context_program import ContextsProgram
+from partial_monitoring.policies.ids.function_program import function_ids_program
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import ByThread, NotCompiled, Program, Rounds, bound
@@ -203,6 +205,8 @@ def ids_program(policy: Any, state: Any) -> Program:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
+    if isinstance(state, KernelState):
+        return function_ids_program(policy, state)
     estimate, parts = estimate_of(policy, state), parts_of(state)
     design, rule = estimate.design, as_rule(policy.sampling)
     most = max(parts or (design,), key=lambda own: own.game.k)
