@@ -56,7 +56,7 @@ class FunctionProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        run, due = self._threads.of(self._prepared, world, totals, reached)
+        run, due = self._threads.of(self.prepared, world, totals, reached)
         while True:
             run(stop, first, last)
             if not np.count_nonzero(due):
@@ -65,7 +65,7 @@ class FunctionProgram:
                 self._refresh(row)
             due[:] = False
 
-    def _prepared(self, world: Any, totals: Any, reached: Indices) -> tuple[Rounds, Any]:
+    def prepared(self, world: Any, totals: Any, reached: Indices) -> tuple[Rounds, Any]:
         """Return the loops of a thread, and what they mark."""
         from partial_monitoring.numerics.compiled import play_functions
 

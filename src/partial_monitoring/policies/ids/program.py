@@ -28,7 +28,7 @@ from partial_monitoring.policies.ids.function_program import function_ids_progra
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import ByThread, NotCompiled, Program, Rounds, bound
-from partial_monitoring.validation import Indices
+from partial_monitoring.validation import Array, Indices
 
 MOST_NUMBERS = 20_000
 """Largest number of numbers that a thread of a GPU keeps."""
@@ -154,11 +154,14 @@ class LeastSquaresProgram:
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
+        return self.with_triangles(rows, self.estimate.triangle[rows])
+
+    def with_triangles(self, rows: Indices, triangle: Array) -> Estimate:
+        """Return the estimates of some replicates, with the orthogonal factors of their data."""
         own = self.known._asdict() | self.data._asdict()
         some = {name: array[rows] for name, array in own.items()}
         if not self.rule.rows:
             some["signals"] = some["variances"][:, :, None, None]
-        triangle = self.estimate.triangle[rows]
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
 
 
@@ -235,6 +238,11 @@ def estimate_of(policy: Any, state: Any) -> Estimate:
     """Return the estimate of least squares that compiled rounds begin with, if it is one."""
     if type(state) is not LinearState and not isinstance(state, ContextualState):
         raise NotCompiled("the estimate is not that of listed actions")
+    return fitting_estimate(policy, state)
+
+
+def fitting_estimate(policy: Any, state: Any) -> Estimate:
+    """Return the estimate of a state of least squares, if compiled rounds can go on from it."""
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
     estimate: Estimate = state.estimate
