@@ -11,6 +11,7 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.policies.calibrated.gaussian import ImprovingDuels
 from partial_monitoring.policies.ids import duel_program
+from partial_monitoring.simulation.play import play, play_batched
 from tests.oracles.kernel_routes import points
 from tests.oracles.two_ways import agree
 
@@ -88,6 +89,17 @@ def test_forgetting(half_life: float) -> None:
 def test_signs() -> None:
     game = pm.games.dueling(ITEMS, feedback="sign")
     assert agree(game, pm.DuelingIDS(), 150) == 0
+
+
+def test_a_truth_that_moves() -> None:
+    game, path = GAMES["ball"](), np.random.default_rng(2).normal(size=(3, 3)) / 6
+    ready = pm.truths.switching(path, at=[30, 60]).prepared(game, 100)
+    marks, seeds = np.arange(1, 101), np.arange(3)
+    for policy in (pm.Calibrated(), pm.DuelingIDS()):
+        slow = play_batched(game, policy, ready.environment(game, seeds, 100), marks)
+        quick = play(game, policy, ready.environment(game, seeds, 100), marks)
+        assert quick.backend == "compiled"
+        assert np.array_equal(slow.plays, quick.plays)
 
 
 def test_probes() -> None:

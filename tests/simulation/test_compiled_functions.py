@@ -9,6 +9,7 @@ import pytest
 
 import partial_monitoring as pm
 from partial_monitoring.policies.ids import function_program
+from partial_monitoring.simulation.play import play, play_batched
 from tests.oracles.kernel_routes import GAMES, bandit
 from tests.oracles.two_ways import agree
 
@@ -77,6 +78,17 @@ def test_the_default() -> None:
 @pytest.mark.parametrize("noise", ["none", "gaussian"])
 def test_kinds_of_noise(noise: str) -> None:
     assert agree(bandit(), pm.Calibrated(), 80, noise=noise) <= 1
+
+
+def test_a_truth_that_moves() -> None:
+    game, path = bandit(), np.random.default_rng(2).normal(size=(3, 12)) / 4
+    ready = pm.truths.switching(path, at=[30, 60]).prepared(game, 100)
+    marks, seeds = np.arange(1, 101), np.arange(3)
+    for policy in (pm.Calibrated(), pm.GPTS()):
+        slow = play_batched(game, policy, ready.environment(game, seeds, 100), marks)
+        quick = play(game, policy, ready.environment(game, seeds, 100), marks)
+        assert quick.backend == "compiled"
+        assert np.array_equal(slow.plays, quick.plays)
 
 
 def test_probes() -> None:

@@ -20,7 +20,11 @@ from partial_monitoring.numerics.compiled.functions import fill_sums, informatio
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import FAST, squared_radius
 from partial_monitoring.numerics.compiled.normal import normal_from
-from partial_monitoring.numerics.compiled.play_bandits import first_largest, regret_bound
+from partial_monitoring.numerics.compiled.play_bandits import (
+    first_largest,
+    first_tied,
+    regret_bound,
+)
 from partial_monitoring.numerics.compiled.play_ids import EXACT, MEAN, choose
 from partial_monitoring.numerics.compiled.rivals import expected_gain
 
@@ -142,7 +146,7 @@ def decide_by_index(world, i, t, functions, known, rule, scratch):
     """Return the action that replicate i plays, and its information ratio."""
     means, index, widths = scratch.means, scratch.gaps, scratch.two
     fill_index(world, i, t, functions, known, rule, scratch)
-    action = first_largest(index)
+    action = first_tied(index)
     if rule.kind == IMPROVING and not index[action] > 0.0:
         action = first_largest(means)
     reach = sqrt(squared_radius(rule.width, known.round[i], known.log_det[i]))
