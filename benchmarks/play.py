@@ -39,6 +39,9 @@ DEFAULT = {
     ),
     "pricing for segments": Row(pm.games.segment_pricing, "random"),
     "survey in contexts": Row(pm.games.survey, [0.3, 0.7]),
+    "duels of 10 items, d = 3": Row(lambda: pm.games.dueling(features()), [0.5, 0, 0]),
+    "kernelized bandit, 51 points": Row(pm.games.kernelized_bandit, "random"),
+    "kernelized duels of 21 points": Row(pm.games.kernelized_dueling, "random"),
 }
 
 ALL = pm.AllParameters(3)
@@ -59,6 +62,16 @@ SPECIAL = {
     "pricing with 5 prices, IDS": DEFAULT["pricing with 5 prices"]._replace(policy=pm.IDS()),
     "pricing with 5 prices, RandCBP": DEFAULT["pricing with 5 prices"]._replace(
         policy=pm.RandCBP()
+    ),
+    "duels of 10 items, DuelingIDS": DEFAULT["duels of 10 items, d = 3"]._replace(
+        policy=pm.DuelingIDS()
+    ),
+    "kernelized bandit, IDS": DEFAULT["kernelized bandit, 51 points"]._replace(policy=pm.IDS()),
+    "kernelized bandit, IDS, mean gaps": DEFAULT["kernelized bandit, 51 points"]._replace(
+        policy=pm.IDS(gap=pm.gaps.mean)
+    ),
+    "kernelized bandit, GP-UCB": DEFAULT["kernelized bandit, 51 points"]._replace(
+        policy=pm.GPUCB()
     ),
 }
 

@@ -286,7 +286,8 @@ class ListedTruths(Truths):
         if len(self.theta) * game.k * game.m > MOST_NUMBERS:
             return None
         means, losses = game.shown(self.theta)[:, None], self._gaps[:, None]
-        return Tables(means, self._sizes[None], losses, self._signals[None])
+        signals = self._signals if game.traits.finite else np.zeros((game.k, 0, game.m))
+        return Tables(means, self._sizes[None], losses, signals[None])
 
     def outside(self, low: float, high: float) -> str | None:
         return mean_outside([self.game], self.theta, low, high)

@@ -25,7 +25,8 @@ class Tables(NamedTuple):
     losses: Array
     """Against the best action, shape (n, contexts, k); infinite for actions not offered."""
     signals: Array
-    """What actions show in each outcome of a finite game, shape (contexts, k, d, m)."""
+    """What actions show in each outcome of a finite game, shape (contexts, k, d, m); of other games
+    it is not asked for."""
 
 
 class Truths(ABC):

@@ -34,7 +34,7 @@ def world_of(environment: Environment) -> Any:
         np.zeros((n, 3, random.ROW), dtype=np.uint64),
         kind,
         feedback.width(game),
-        np.array(tables.means),
+        np.array(tables.means, order="C"),
         np.array(tables.sizes),
         np.array(tables.losses),
         np.array(truths.outcome_limits) if kind == KINDS["outcome"] else np.zeros((1, 1, 0)),

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -168,15 +168,44 @@ def _take_in(
     return old.without(step)
 
 
+class Fresh(NamedTuple):
+    """What follows from all that one replicate has seen."""
+
+    log_det: float
+    numbers: Array
+    variances: Array
+    signals: Array
+    reach: Array
+    """R with C = K - R' R, shape (q, d)."""
+
+
 def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
-    """Compute everything of one replicate anew from what it has seen, each row once.
+    """Compute everything of one replicate anew from what it has seen, each row once."""
+    design, game = estimate.design, estimate.design.game
+    fresh = following(design, *grouped(estimate.log[i].rows))
+    arrays = {
+        name: getattr(estimate, name).copy()
+        for name in ("log_det", "numbers", "variances", "signals", "refresh")
+    }
+    for name in ("log_det", "numbers", "variances", "signals"):
+        arrays[name][i] = getattr(fresh, name)
+    wait = estimate.round[i] if design.dense else max(len(fresh.reach), SOON)
+    arrays["refresh"][i] = estimate.round[i] + wait
+    base = design.gram.matrix - fresh.reach.T @ fresh.reach if design.dense else None
+    rows = AppendOnly.empty(game.d, FOLD) if design.dense else stacked(fresh.reach)
+    covariances = list(estimate.covariances)
+    covariances[i] = Covariance(design.gram, base, rows)
+    return replace(estimate, covariances=tuple(covariances), **arrays)
+
+
+def following(design: KernelDesign, rows: Functionals, often: Array, means: Array) -> Fresh:
+    """Return what follows from different rows (q, w) that were seen often (q,) with means (q,).
 
     A row s that was seen n times with mean y is one row with noise lambda / n. The matrix that is
     factored is I + N^(1/2) S K S' N^(1/2) with N = diag(n / lambda), whose eigenvalues are at
     least 1 however close points are and however small lambda is.
     """
-    design, game, lam = estimate.design, estimate.design.game, estimate.design.regularization
-    rows, often, means = grouped(estimate.log[i].rows)
+    game, lam = design.game, design.regularization
     root = np.sqrt(often / lam)
     known = weighted_rows(design.gram, rows)  # S K, shape (q, d)
     inner_products = np.empty((len(often), len(often)))
@@ -187,34 +216,28 @@ def _refreshed(estimate: KernelEstimate, i: int) -> KernelEstimate:
     low = cholesky(whole)
     reach = solve_triangular(low, root[:, None] * known, lower=True)  # (q, d)
     target = solve_triangular(low, root * means, lower=True)
-    arrays = {
-        name: getattr(estimate, name).copy()
-        for name in ("log_det", "numbers", "variances", "signals", "refresh")
-    }
-    arrays["log_det"][i] = 2.0 * np.log(low.diagonal()).sum()
-    arrays["numbers"][i] = target @ reach
     earned = game.reward.of(reach)  # (q, k)
-    arrays["variances"][i] = (design.spread - (earned**2).sum(axis=0)) / lam
+    variances = (design.spread - (earned**2).sum(axis=0)) / lam
+    signals = design.leverage
     if game.shows_own_reward:
-        arrays["signals"][i, :, 0, 0] = arrays["variances"][i] * design.whitening**2
-    elif arrays["signals"][i].size:
+        signals = (variances * design.whitening**2)[:, None, None]
+    elif signals.size:
         shown = game.observation.of(reach) * (design.whitening[:, None] / np.sqrt(lam))  # (q, k, m)
-        arrays["signals"][i] = design.leverage - np.einsum("qam,qan->amn", shown, shown)
-    wait = estimate.round[i] if design.dense else max(len(often), SOON)
-    arrays["refresh"][i] = estimate.round[i] + wait
-    base = design.gram.matrix - reach.T @ reach if design.dense else None
-    fresh = AppendOnly.empty(game.d, FOLD) if design.dense else stacked(reach)
-    covariances = list(estimate.covariances)
-    covariances[i] = Covariance(design.gram, base, fresh)
-    return replace(estimate, covariances=tuple(covariances), **arrays)
+        signals = signals - np.einsum("qam,qan->amn", shown, shown)
+    log_det = 2.0 * np.log(low.diagonal()).sum()
+    return Fresh(float(log_det), target @ reach, variances, signals, reach)
 
 
-def grouped(log: Array) -> tuple[Functionals, Array, Array]:
-    """Return the different rows that were seen (q, w), how often (q,), and what they showed."""
+def grouped(log: Array, often: Array | None = None) -> tuple[Functionals, Array, Array]:
+    """Return the different rows that were seen (q, w), how often (q,), and what they showed.
+
+    Each entry of the log is one observation, or several (``often``) with the sum of what they
+    showed.
+    """
     width = (log.shape[1] - 1) // 2
-    different, place, often = np.unique(
-        log[:, :-1], axis=0, return_inverse=True, return_counts=True
-    )
-    sums = np.bincount(np.ravel(place), weights=log[:, -1], minlength=len(different))
+    different, place = np.unique(log[:, :-1], axis=0, return_inverse=True)
+    flat = np.ravel(place)
+    counts = np.bincount(flat, weights=often, minlength=len(different)).astype(float)
+    sums = np.bincount(flat, weights=log[:, -1], minlength=len(different))
     rows = Functionals(different[:, :width].astype(np.int64), different[:, width:])
-    return rows, often.astype(float), sums / often
+    return rows, counts, sums / counts

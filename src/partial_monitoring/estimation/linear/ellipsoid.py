@@ -241,7 +241,7 @@ class Ellipsoid(ConfidenceSet):
 
     def improvement_of_duels(self) -> tuple[Improvement, Indices, Array]:
         known = *self._improvement_numbers, self.data.design.features_by_coordinate, self._counted
-        *both, greedy, squared = compiled.improvement.improvement_of_duels(*known)
+        *both, greedy, squared = compiled.duels.improvement(*known)
         return Improvement(*both), greedy, squared
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled import context_actions as context_actions
+    from partial_monitoring.numerics.compiled import duels as duels
     from partial_monitoring.numerics.compiled import gaps as gaps
     from partial_monitoring.numerics.compiled import groups as groups
     from partial_monitoring.numerics.compiled import improvement as improvement

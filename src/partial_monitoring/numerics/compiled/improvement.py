@@ -356,37 +356,3 @@ def improvement(
                 information[i],
             )
     return gaps, information
-
-
-@compiled
-def improvement_of_duels(means, variances, inverse, rounds, noise, features, columns, counted):
-    """Return gaps of items and information of duels (n, k), greedy items (n,), and psi (n, k).
-
-    The duels are those of the greedy item g with every item x, which show phi_x - phi_g.
-    """
-    n, k = means.shape
-    r = features.shape[1]
-    gaps, information = np.empty((n, k)), np.zeros((n, k))
-    psi, greedy = np.empty((n, k)), np.empty(n, np.int64)
-    delta, pulled = np.empty(k), np.empty(r)
-    total, shown = np.empty((r, r)), np.empty((k, 1, 1))
-    away = np.empty((k, 1, r))
-    for i in range(n):
-        mine, squared = counted[i % len(counted)], psi[i]
-        g = greedy_of(means[i], mine)
-        greedy[i] = g
-        apart(variances[i], inverse[i], features, columns, g, pulled, squared)
-        more = worth_of_rivals(means[i], squared, g, mine, noise, rounds[i], 1.0, delta)
-        shares_of_variance(delta, squared)
-        total[:] = 0.0
-        add_products_in_blocks(features, g, delta, 1.0, total)
-        middle = np.dot(inverse[i], np.dot(total, inverse[i]))
-        for a in range(k):
-            gaps[i, a] = max(more + means[i, g] - means[i, a], 0.0)
-            for p in range(r):
-                away[a, 0, p] = features[a, p] - features[g, p]
-        if r > 0:
-            forms_in_blocks(away, middle, shown)
-            for a in range(k):
-                information[i, a] = max(shown[a, 0, 0], 0.0) / (1.0 + squared[a])
-    return gaps, information, greedy, psi

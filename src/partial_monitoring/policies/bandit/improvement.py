@@ -13,7 +13,7 @@ the game.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy
 from partial_monitoring.policies.card import Card
+from partial_monitoring.policies.ids.function_program import function_index_program
 from partial_monitoring.validation import Array, non_negative_number
 
 
@@ -73,6 +74,10 @@ class ExpectedImprovement(FunctionIndexPolicy):
         action = super().best(confidence, index)
         promised = np.take_along_axis(index, action[:, None], axis=1)[:, 0]
         return np.where(promised > 0, action, confidence.means.argmax(axis=1))
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        return function_index_program(self, state, "improving", jitter=self.jitter)
 
 
 def expected_gain(mean: Array, std: Array) -> Array:

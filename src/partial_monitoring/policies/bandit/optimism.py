@@ -17,10 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partial_monitoring.estimation.confidence import Width
 from partial_monitoring.estimation.confidence_set import ConfidenceSet
 from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, LinearIndexPolicy
 from partial_monitoring.policies.bandit.program import index_program
 from partial_monitoring.policies.card import Card
+from partial_monitoring.policies.ids.function_program import fitting, function_index_program
 from partial_monitoring.validation import Array, boolean, one_of, positive_number
 
 UCB_WIDTHS = ("confidence", "srinivas")
@@ -138,3 +140,13 @@ class GPUCB(FunctionIndexPolicy):
         t = confidence.round.astype(float)
         others = np.log(confidence.means.shape[1] * np.pi**2 / 6)
         return np.asarray(2.0 * (others + 2.0 * np.log(t) + self.confidence(t)))
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        reach = None
+        if self.width == "srinivas" and isinstance(self.confidence, Width):
+            design = fitting(self, state)
+            early, later = self.confidence(np.array([1.0, np.e])).tolist()  # affine in log t
+            base = early + float(np.log(design.game.k * np.pi**2 / 6))
+            reach = 2, base, 2.0 + later - early, 2.0 * design.noise_std**2, 0.0
+        return function_index_program(self, state, "optimistic", reach, factor=self.factor)

@@ -26,6 +26,7 @@ from partial_monitoring.policies.bandit.index import FunctionIndexPolicy, Linear
 from partial_monitoring.policies.bandit.program import index_program
 from partial_monitoring.policies.card import Card
 from partial_monitoring.policies.ids.duels import DuelPolicy, duels_of
+from partial_monitoring.policies.ids.function_program import function_index_program
 from partial_monitoring.policies.needs import Needs
 from partial_monitoring.policies.policy import Choices, point_mass
 from partial_monitoring.validation import Array, one_of, positive_number
@@ -156,6 +157,12 @@ class GPTS(FunctionIndexPolicy, Sampling):
     needs: ClassVar[Needs] = Needs(function=True, duels=False, contexts=False, own_reward=True)
     drawing: ClassVar[bool] = True
     index = Sampling.index
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        reach = (2, 1.0, 0.0, state.design.noise_std**2, 0.0)
+        wide = None if self.width == "confidence" else reach
+        return function_index_program(self, state, "drawn", wide, factor=self.factor)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from partial_monitoring.estimation.state import Context, View
 from partial_monitoring.model.any_game import AnyGame
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.contextual import ContextualIDS
+from partial_monitoring.policies.ids.duel_program import duel_program
 from partial_monitoring.policies.ids.dueling import DuelingIDS
 from partial_monitoring.policies.ids.duels import duels_of
 from partial_monitoring.policies.ids.ids import IDS
@@ -123,6 +124,10 @@ class ImprovingDuels(DuelingIDS):
             distribution = answer.distribution(base.shape[1])
         second = draw(distribution, uniforms)
         return duels_of(confidence, greedy, second, distribution, base, told)
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this rule, or say why there are none."""
+        return duel_program(self, state, improving=True, missed=self.missed)
 
 
 def _listed(rule: DuelingIDS) -> IDS:

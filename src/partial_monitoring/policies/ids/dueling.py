@@ -96,3 +96,9 @@ class DuelingIDS(DuelPolicy):
             distribution = answer.distribution(base.shape[1])
         second = draw(distribution, uniforms)
         return duels_of(confidence, greedy, second, distribution, base, 0.5 * np.log1p(psi))
+
+    def program(self, state: Any) -> Any:
+        """Return the compiled rounds of this policy, or say why there are none."""
+        from partial_monitoring.policies.ids.duel_program import duel_program
+
+        return duel_program(self, state, improving=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.confidence import Width
+from partial_monitoring.estimation.kernel.state import KernelState
 from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import (
@@ -23,10 +24,11 @@ from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
 from partial_monitoring.policies.ids.context_program import ContextsProgram
+from partial_monitoring.policies.ids.function_program import function_ids_program
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import ByThread, NotCompiled, Program, Rounds, bound
-from partial_monitoring.validation import Indices
+from partial_monitoring.validation import Array, Indices
 
 MOST_NUMBERS = 20_000
 """Largest number of numbers that a thread of a GPU keeps."""
@@ -152,11 +154,14 @@ class LeastSquaresProgram:
 
     def learned(self, rows: Indices) -> Estimate:
         """Return the estimates of some replicates."""
+        return self.with_triangles(rows, self.estimate.triangle[rows])
+
+    def with_triangles(self, rows: Indices, triangle: Array) -> Estimate:
+        """Return the estimates of some replicates, with the orthogonal factors of their data."""
         own = self.known._asdict() | self.data._asdict()
         some = {name: array[rows] for name, array in own.items()}
         if not self.rule.rows:
             some["signals"] = some["variances"][:, :, None, None]
-        triangle = self.estimate.triangle[rows]
         return Estimate(design=self.estimate.design, triangle=triangle, **some)
 
 
@@ -203,6 +208,8 @@ def ids_program(policy: Any, state: Any) -> Program:
     """Return the program of IDS in its initial state, or say why there is none."""
     from partial_monitoring.numerics.compiled.play_ids import Rule
 
+    if isinstance(state, KernelState):
+        return function_ids_program(policy, state)
     estimate, parts = estimate_of(policy, state), parts_of(state)
     design, rule = estimate.design, as_rule(policy.sampling)
     most = max(parts or (design,), key=lambda own: own.game.k)
@@ -231,6 +238,11 @@ def estimate_of(policy: Any, state: Any) -> Estimate:
     """Return the estimate of least squares that compiled rounds begin with, if it is one."""
     if type(state) is not LinearState and not isinstance(state, ContextualState):
         raise NotCompiled("the estimate is not that of listed actions")
+    return fitting_estimate(policy, state)
+
+
+def fitting_estimate(policy: Any, state: Any) -> Estimate:
+    """Return the estimate of a state of least squares, if compiled rounds can go on from it."""
     if not isinstance(policy.confidence, Width):
         raise NotCompiled("the confidence schedule is a function of your own")
     estimate: Estimate = state.estimate
