@@ -47,10 +47,11 @@ class Memory:
 
     def append(self, events: Sequence[Event]) -> None:
         blocks, latest = self._held
-        if len(latest) + len(events) < BLOCK:
-            latest.extend(events)
+        some = tuple(events)
+        if len(latest) + len(some) < BLOCK:
+            latest.extend(some)
             return
-        every = (*latest, *events)
+        every = (*latest, *some)
         full = len(every) // BLOCK * BLOCK
         new = (_packed(every[first : first + BLOCK]) for first in range(0, full, BLOCK))
         self._held = (*blocks, *new), list(every[full:])  # all or none
