@@ -120,15 +120,15 @@ def fill_information(known, rows, i, scratch):
 
 
 @compiled(allocates=False)
-def forget(actions, known, i, action, scratch):
-    """Let the observations of row i lose weight, so that those of an action can be added.
+def forget(actions, known, i, rows, scratch):
+    """Let the observations of row i lose weight, so that those of some rows (m, r) can be added.
 
     What follows from them is refreshed when all are weighed again.
     """
     if actions.keep < 1.0:
         gram, vector, regularization = known.gram[i], known.vector[i], actions.regularization
         weigh(gram, vector, actions.keep / scale(actions.keep, known.round[i] - 1), regularization)
-        rows, basis = actions.maps[action], scratch.root[: actions.maps.shape[1]]
+        basis = scratch.root[: len(rows)]
         fade_rows(gram, vector, rows, actions.fade, regularization, basis, scratch.x)
 
 
@@ -207,7 +207,7 @@ def learn(world, data, i, action, t, actions, known, rule, scratch):
     their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
     worlds.observe(world, i, 0, action, t, scratch.shown)
-    forget(actions, known, i, action, scratch)
+    forget(actions, known, i, actions.maps[action], scratch)
     leverage = take_in(actions, known, rule.rows, i, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):

@@ -198,7 +198,7 @@ def finish(
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
         beyond = shown * actions.whitening[action] - actions.expected[action, j]
         rotate_in_row(triangles[i], actions.maps[action, j], beyond, line)
-    forget(actions, known, i, action, scratch)
+    forget(actions, known, i, actions.maps[action], scratch)
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
     next_round(actions, known, i)

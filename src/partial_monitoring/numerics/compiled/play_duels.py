@@ -49,8 +49,8 @@ class Row(NamedTuple):
     psi: np.ndarray
     pairs: np.ndarray
     """Shape (k,) each."""
-    w: np.ndarray
-    """Shape (r,)."""
+    rows: np.ndarray
+    """Shape (1, r)."""
     line: np.ndarray
     """Shape (r + 1,)."""
 
@@ -135,13 +135,14 @@ def look(actions, known, meeting, rule, i, scratch, room, row, rewards, cut, spa
 @compiled(allocates=False)
 def learn(actions, known, triangle, rule, i, first, second, shown, scratch, row):
     """Take in what a duel showed; False if the replicate is due to be refreshed elsewhere."""
-    for p in range(len(row.w)):
-        row.w[p] = actions.seen[first, p] - actions.seen[second, p]
+    w = row.rows[0]
+    for p in range(len(w)):
+        w[p] = actions.seen[first, p] - actions.seen[second, p]
     residual = shown - (actions.offsets[first] - actions.offsets[second])
-    rotate_in_row(triangle, row.w, residual, row.line)
-    forget(actions, known, i)
+    rotate_in_row(triangle, w, residual, row.line)
+    forget(actions, known, i, row.rows, scratch)
     gain = take_in_row(
-        row.w,
+        w,
         residual,
         actions.maps,
         actions.seen,

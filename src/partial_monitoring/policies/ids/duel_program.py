@@ -11,6 +11,7 @@ from partial_monitoring.errors import InvalidInput
 from partial_monitoring.estimation.kernel.state import KernelDuelState
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.estimation.linear.state import DuelState
+from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps
 from partial_monitoring.policies.ids.function_program import (
     IMPROVEMENT,
@@ -48,7 +49,7 @@ class DuelProgram(LeastSquaresProgram):
         design, (k, _, r) = self.estimate.design, self.actions.maps.shape
         counted = np.array(design.rivals[0])
         meeting = play_duels.Meeting(counted, float(design.noise_std), float(self.missed))
-        row = play_duels.Row(*map(np.empty, (k, k, r, r + 1)))
+        row = play_duels.Row(*map(np.empty, (k, k, (1, r), r + 1)))
         room = self.scratch()._replace(shown=np.empty(1)), duels.room_for(k, r), row
         own = self.actions, self.known, meeting, self.rule, *room, *cut_of(design), due, unproven
         return bound(play_duels.play, (world, totals, self.triangles, reached), own)
@@ -114,6 +115,10 @@ def duel_program(policy: Any, state: Any, *, improving: bool, missed: float = 2.
         return FunctionDuelProgram(state, options, "play", missed)
     if design.game.k * design.rank**2 > MOST:
         raise NotCompiled("products of matrices are faster for so many items")
+    # Items are at most twice as far from each other as from the first one.
+    weight = design.rank + 4.0 * design.leverage * (1 + design.forgetting.memory)
+    if design.forgetting.active and weight > ILL_CONDITIONED:
+        raise NotCompiled("forgetting is compiled for small games that are well conditioned")
     if design.cut.numbers(design) is None:
         raise NotCompiled("Theta is a set of your own")
     return DuelProgram(policy, state.estimate, options, missed)
