@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, overload
+
+Value = TypeVar("Value")
 
 
 class Later:
@@ -26,6 +28,30 @@ class Later:
 
     def __set__(self, own: Any, value: Any) -> None:
         own.__dict__[self.name] = value
+
+
+class once(Generic[Value]):  # noqa: N801  # as cached_property
+    """A property that is computed when it is first read.
+
+    As ``functools.cached_property``, but without the lock that it has before Python 3.12: two
+    threads that read it at the same time may both compute it.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, own: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, own: object, owner: type | None = None) -> Value: ...
+    def __get__(self, own: Any, owner: type | None = None) -> Self | Value:
+        if own is None:
+            return self
+        own.__dict__[self.name] = value = self.function(own)
+        return value
 
 
 def attribute(own: object, name: str) -> Callable[[], Any]:

@@ -59,6 +59,8 @@ class PersistentMap(Mapping[K, V]):
     def with_item(self, key: K, value: V) -> PersistentMap[K, V]:
         """Return the mapping with one more item, or with another value of it."""
         place = hash(key) % BUCKETS
+        if not self._count:
+            return PersistentMap({place: {key: value}}, 1)
         old = self._buckets.get(place, _NOTHING)
         buckets = {**self._buckets, place: {**old, key: value}}
         return PersistentMap(buckets, self._count + (key not in old))

@@ -20,6 +20,10 @@ MOST_UNLISTED = 16
 a selection that follows from their content, so that a log is replayed exactly."""
 
 
+FEW = 8
+"""Largest number of open decisions that are counted when a policy is told of them."""
+
+
 class Waiting(NamedTuple):
     """A decision whose observation is still to come."""
 
@@ -89,8 +93,8 @@ class InContext(NamedTuple):
 class OpenDecisions(Mapping[DecisionId, Waiting]):
     """Open decisions by id; never changed.
 
-    How many there are of each action is counted on the way: what a policy is told of them does not
-    take longer if there are more.
+    How many there are of each action is counted on the way, once they are many: what a policy is
+    told of them does not take longer if there are more.
     """
 
     __slots__ = ("_by_id", "_contexts")
@@ -101,7 +105,7 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
         contexts: PersistentMap[Key, InContext] | None = None,
     ) -> None:
         self._by_id = PersistentMap() if by_id is None else by_id
-        self._contexts = PersistentMap() if contexts is None else contexts
+        self._contexts = contexts  # None if they are few, which are counted when asked for
 
     @classmethod
     def of(cls, items: Iterable[tuple[DecisionId, Waiting]]) -> OpenDecisions:
@@ -133,7 +137,8 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
     def with_item(self, name: DecisionId, own: Waiting) -> OpenDecisions:
         """Return the decisions with one more, whose id is new."""
-        return OpenDecisions(self._by_id.with_item(name, own), self._with(own))
+        every = self._by_id.with_item(name, own)
+        return OpenDecisions(every, _more(self._in_contexts, own) if len(every) > FEW else None)
 
     def answered(self, name: DecisionId, answer: Event | None) -> OpenDecisions:
         """Return the decisions with the answer to one of them, which stays open."""
@@ -148,38 +153,51 @@ class OpenDecisions(Mapping[DecisionId, Waiting]):
 
     def taken(self, name: DecisionId) -> tuple[Waiting, OpenDecisions]:
         """Return one of the decisions, and the others."""
-        own = self._by_id[name]
-        return own, OpenDecisions(self._by_id.without(name), self._without(own))
+        own, rest = self._by_id[name], self._by_id.without(name)
+        return own, OpenDecisions(rest, _less(self._in_contexts, own) if len(rest) > FEW else None)
 
     def pending(self) -> list[tuple[Any, Pending]]:
         """Return the open decisions of each context as a policy is handed them, in a fixed order.
 
         Listed contexts come first, in the order of the game.
         """
-        if len(self._contexts) == 1:
-            return [own.pending() for own in self._contexts.all()]
-        listed = [own for key, own in self._contexts.items() if not isinstance(key, Unlisted)]
+        contexts = self._in_contexts
+        if len(contexts) == 1:
+            return [own.pending() for own in contexts.all()]
+        listed = [own for key, own in contexts.items() if not isinstance(key, Unlisted)]
         listed.sort(key=lambda own: own.number)
-        keys = [key for key in self._contexts if isinstance(key, Unlisted)]
+        keys = [key for key in contexts if isinstance(key, Unlisted)]
         keys = sorted(keys, key=lambda key: key.content)[:MOST_UNLISTED]
-        return [own.pending() for own in (*listed, *(self._contexts[key] for key in keys))]
+        return [own.pending() for own in (*listed, *(contexts[key] for key in keys))]
 
-    def _with(self, own: Waiting) -> PersistentMap[Key, InContext]:
-        """Return how many there are of each action, with one more."""
-        key, action = own.key, own.context.outer(own.action)
-        known: InContext | None = self._contexts.get(key)
-        if known is None:
-            return self._contexts.with_item(key, InContext(own.context, {action: 1}))
-        counts = {**known.actions, action: known.actions.get(action, 0) + 1}
-        return self._contexts.with_item(key, InContext(known.context, counts))
+    @property
+    def _in_contexts(self) -> PersistentMap[Key, InContext]:
+        """How many there are of each action, in each context."""
+        if self._contexts is not None:
+            return self._contexts
+        found: PersistentMap[Key, InContext] = PersistentMap()
+        for own in self.in_order():
+            found = _more(found, own)
+        return found
 
-    def _without(self, own: Waiting) -> PersistentMap[Key, InContext]:
-        """Return how many there are of each action, with one less."""
-        key, action = own.key, own.context.outer(own.action)
-        known = self._contexts[key]
-        counts = {**known.actions, action: known.actions[action] - 1}
-        if not counts[action]:
-            del counts[action]
-        if not counts:
-            return self._contexts.without(key)
-        return self._contexts.with_item(key, InContext(known.context, counts))
+
+def _more(contexts: PersistentMap[Key, InContext], own: Waiting) -> PersistentMap[Key, InContext]:
+    """Return how many decisions there are of each action, with one more."""
+    key, action = own.key, own.context.outer(own.action)
+    known: InContext | None = contexts.get(key)
+    if known is None:
+        return contexts.with_item(key, InContext(own.context, {action: 1}))
+    counts = {**known.actions, action: known.actions.get(action, 0) + 1}
+    return contexts.with_item(key, InContext(known.context, counts))
+
+
+def _less(contexts: PersistentMap[Key, InContext], own: Waiting) -> PersistentMap[Key, InContext]:
+    """Return how many decisions there are of each action, with one less."""
+    key, action = own.key, own.context.outer(own.action)
+    known = contexts[key]
+    counts = {**known.actions, action: known.actions[action] - 1}
+    if not counts[action]:
+        del counts[action]
+    if not counts:
+        return contexts.without(key)
+    return contexts.with_item(key, InContext(known.context, counts))

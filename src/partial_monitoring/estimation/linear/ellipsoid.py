@@ -16,7 +16,7 @@ from partial_monitoring.analysis.coordinates import local_coordinates
 from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
-from partial_monitoring.estimation.later import Later, attribute, filled
+from partial_monitoring.estimation.later import Later, attribute, filled, once
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied
@@ -65,8 +65,9 @@ class Ellipsoid(ConfidenceSet):
         known = schedule, design, estimate.round, estimate.log_det
         beta = partial(squared_radius, *known)
         forgot = design.forgetting.active and bool((estimate.round > 1).any())
-        own = {"data": estimate, "cut": design.cut, "beta": beta}
-        return filled(cls, **own, schedule=None if forgot else schedule)  # type: ignore[no-any-return]
+        shown = None if forgot else schedule
+        found: Ellipsoid = filled(cls, data=estimate, cut=design.cut, beta=beta, schedule=shown)
+        return found
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -225,7 +226,7 @@ class Ellipsoid(ConfidenceSet):
             squared = np.maximum(((away @ self.data.inverse) * away).sum(axis=2), 0.0)
         return gaps, greedy, squared
 
-    @cached_property
+    @once
     def improvement(self) -> Improvement:
         data, design, own = self.data, self.data.design, self._improvement_numbers
         columns = np.zeros((0, 0)) if design.parts else design.features_by_coordinate
