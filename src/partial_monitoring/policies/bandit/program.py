@@ -13,8 +13,8 @@ from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
     Mask,
     cut_of,
+    designs_of,
     estimate_of,
-    parts_of,
     scratch_for,
     upkeep_of,
 )
@@ -78,7 +78,7 @@ def index_program(
     width, noise = policy.confidence.numbers(design), float(design.noise_std)
     options = KINDS.index(kind), float(factor), wide, noise
     rule = Rule(width, *options, *upkeep_of(design), 0.0)
-    if not parts_of(state):
+    if not designs_of(state):
         return BanditProgram(policy, estimate, rule)
     from partial_monitoring.numerics.compiled.play_contexts import play_bandits_in
 
@@ -91,7 +91,7 @@ def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -
     design = found.estimate.design
     if design.cut.whole:
         return found
-    if parts_of(state):
+    if designs_of(state):
         raise NotCompiled("estimates of contexts are compiled only where Theta does not cut them")
     if design.cut.numbers(design) is None:
         raise NotCompiled("Theta is a set of your own")
