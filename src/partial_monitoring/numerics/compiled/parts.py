@@ -36,16 +36,30 @@ class Parts(NamedTuple):
     rewards: Rewards
     cut: bodies.Cut
     body: bodies.Scratch
-    room: directed.Room
-    weights: improvement.Scratch
+    room: directed.Room | None
+    """None if no information is directed: nothing is compiled for it then."""
+    weights: improvement.Scratch | None
+    """None if nothing is that of improvements."""
+    squares: np.ndarray
+    """Room for what an action shows, shape (2, m^2)."""
     other: np.ndarray
     """Improvements that are not asked for, shape (k,)."""
 
 
 @compiled(allocates=False)
-def fill_improvement(parts, actions, known, i, rows, scratch):
-    """Fill the gaps or the information of row i with those of expected improvements."""
-    informing = parts.information == IMPROVEMENT
+def fill_improvement(parts, weights, actions, known, i, rows, rule, scratch):
+    """Fill the gaps or the information of row i, or both, with those of expected improvements."""
+    m = actions.maps.shape[1]
+    own = improvement.Scratch(
+        weights.squared,
+        weights.delta,
+        weights.pulled,
+        weights.half,
+        weights.total,
+        weights.part,
+        parts.squares[0, : m * m].reshape((m, m)),
+        parts.squares[1, : m * m].reshape((m, m)),
+    )
     improvement_of_one(
         known.means[i],
         known.variances[i],
@@ -59,44 +73,52 @@ def fill_improvement(parts, actions, known, i, rows, scratch):
         parts.rivals.groups,
         parts.rivals.counted,
         parts.rivals.chances,
-        parts.weights,
-        parts.other if informing else scratch.gaps,
-        scratch.information if informing else parts.other,
+        own,
+        scratch.gaps if rule.gap < 0 else parts.other,
+        scratch.information if parts.information == IMPROVEMENT else parts.other,
     )
 
 
 @compiled(allocates=False)
-def fill_parts(parts, actions, known, i, rows, rule, beta, scratch):
+def fill_directed(parts, room, means, known, i, beta, information):
+    """Fill the directed information of row i around ``rewards.x``; whether it is proven."""
+    for a in range(len(room.plausible)):
+        room.plausible[a] = OPEN
+    left, _ = directed.fill_directed(
+        parts.information == DIRECTED_RELAXED,
+        parts.contest,
+        parts.cut,
+        means,
+        known.gram[i],
+        known.inverse[i],
+        beta,
+        parts.rewards.x,
+        room,
+        information,
+    )
+    return left == directed.DONE
+
+
+@compiled(allocates=False)
+def fill_parts(parts, room, weights, actions, known, i, rows, rule, beta, scratch):
     """Fill gaps and information of row i; whether all is proven.
 
-    Signals of this number of rows are kept. A rule without a gap of its own has improvements.
+    Room and weights are those of the parts, or None. Signals of this number of rows are kept. A
+    rule without a gap of its own has improvements.
     """
     rewards, cut, own = parts.rewards, parts.cut, parts.information
-    whole, asks = cut.kind == WHOLE, own in (DIRECTED, DIRECTED_RELAXED)
-    if asks or not whole:
+    whole = cut.kind == WHOLE
+    if not whole or own in (DIRECTED, DIRECTED_RELAXED):
         if not project_estimate(actions, known, i, rewards, cut, parts.body):
             return False
         fill_means(actions, rewards)
     if own == LOG_DET:
         fill_information(known, rows, i, scratch)
-    if own == IMPROVEMENT or rule.gap < 0:
-        fill_improvement(parts, actions, known, i, rows, scratch)
-    if asks:
-        for a in range(len(parts.room.plausible)):
-            parts.room.plausible[a] = OPEN
-        left, _ = directed.fill_directed(
-            own == DIRECTED_RELAXED,
-            parts.contest,
-            cut,
-            known.means[i] if whole else rewards.means,
-            known.gram[i],
-            known.inverse[i],
-            beta,
-            rewards.x,
-            parts.room,
-            scratch.information,
-        )
-        if left != directed.DONE:
+    if weights is not None:
+        fill_improvement(parts, weights, actions, known, i, rows, rule, scratch)
+    if room is not None:
+        means = known.means[i] if whole else rewards.means
+        if not fill_directed(parts, room, means, known, i, beta, scratch.information):
             return False
     if rule.gap >= 0 and whole:
         play_ids.fill_gaps(actions, known, rule, i, beta, scratch)

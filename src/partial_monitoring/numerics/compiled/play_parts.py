@@ -33,12 +33,14 @@ def play(
 ):
     """Play replicates ``first`` to before ``last``, which share the scratch and the parts."""
     gaps, information = scratch.gaps, scratch.information
+    room, weights = parts.room, parts.weights
     for i in range(first, last):
         for t in range(reached[i], stop):
             worlds.start_round(world, i, t)
             rounds, log_det = known.round[i], known.log_det[i]
             beta = squared_radius(rule.width, rounds, log_det)
-            if not fill_parts(parts, actions, known, i, rule.rows, rule, beta, scratch):
+            own = parts, room, weights
+            if not fill_parts(*own, actions, known, i, rule.rows, rule, beta, scratch):
                 unproven[i] = True
                 break
             uniform = worlds.uniform_for_policy(world, i, t)

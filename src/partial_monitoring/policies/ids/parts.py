@@ -79,8 +79,9 @@ def parts_of(policy: Any, design: Design) -> Any:
         Rewards(slopes, design.groups, np.empty(dim), np.empty(k)),
         body,
         bodies.make_scratch(body, design.rank, k),
-        directed.make_room(body, k, design.rank),
-        improvement.scratch_for(k, m, r),
+        directed.make_room(body, k, design.rank) if compares(policy) else None,
+        improvement.scratch_for(k, 1, r) if improves(policy) else None,
+        np.empty((2, m * m)),
         np.empty(k),
     )
 

@@ -22,7 +22,8 @@ from partial_monitoring.estimation.linear.least_squares import (
 from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
-from partial_monitoring.policies.ids.context_program import ContextsProgram
+from partial_monitoring.policies.ids.context_parts import known_pareto, listed_parts
+from partial_monitoring.policies.ids.context_program import ContextsProgram, ProvenProgram
 from partial_monitoring.policies.ids.lazy_gaps import many
 from partial_monitoring.policies.ids.parts import checked_parts, parts_of, rivals_of
 from partial_monitoring.policies.ids.sampling import as_rule
@@ -232,10 +233,26 @@ def ids_program(policy: Any, state: Any) -> Program:
     if not parts:
         return build(policy, estimate, options)
     if build is not LeastSquaresProgram:
-        raise NotCompiled("gaps of contexts are compiled only where Theta does not cut them")
+        return _in_contexts(policy, state, options)
     from partial_monitoring.numerics.compiled.play_contexts import play_ids_in
 
     return ContextsProgram(state, options, play_ids_in, paired=options.gap == 0)
+
+
+def _in_contexts(policy: Any, state: ContextualState, options: Any) -> ProvenProgram:
+    """Return the program for any gaps and information, over any set, in listed contexts."""
+    from partial_monitoring.numerics.compiled.play_contexts_cut import play_parts_in
+
+    pareto = known_pareto(policy, state)
+    return ProvenProgram(
+        state,
+        options,
+        play_parts_in,
+        paired=options.gap == 0,
+        policy=policy,
+        parts=lambda: (listed_parts(policy, state, pareto),),
+        renew=lambda: np.copyto(pareto, known_pareto(policy, state)),
+    )
 
 
 def estimate_of(policy: Any, state: Any) -> Estimate:
