@@ -118,8 +118,8 @@ def without_noise(
 ) -> np.ndarray:
     """Return the regret after a switch (runs,) of playing what is best by the mean truth.
 
-    All rounds are observed without noise and weighed by age: what is left is the time that the mean
-    of old and new ones takes to turn around.
+    All rounds are observed without noise and weighed by age alone: what is left is the time that
+    the mean of old and new ones takes to turn around.
     """
     features, before = pm.games.make(game).features, horizon // 2
     keep, new = Forgetting(half_life).keep, np.arange(horizon - before)

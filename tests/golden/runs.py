@@ -19,6 +19,10 @@ from partial_monitoring import policies as registry
 ROUNDS, SEEDS = 60, 3
 NUMBERS = ("regret", "information", "ratio")
 
+FITTED = {"kernel / refitted": 1e-6}
+"""How closely numbers can agree on another processor, where kernels are fitted to what was seen:
+the optimiser stops when a step gains next to nothing, a little earlier or later by rounding."""
+
 LINEAR = ("linucb", "lints", "greedy", "epsilon_greedy", "squarecb")
 FUNCTIONS = ("gp_ucb", "gp_ts", "expected_improvement")
 

@@ -123,10 +123,30 @@ def test_a_policy_without_a_confidence_set_has_the_status_of_least_squares() -> 
     assert one.at_risk == pytest.approx(two.at_risk)
 
 
-def test_without_a_confidence_set_there_is_no_status_in_contexts() -> None:
-    learner = pm.Learner(pm.games.segment_pricing(), "random")
+@pytest.mark.parametrize("name", ["segment_pricing", "survey", "contextual_linear_bandit"])
+def test_in_contexts_it_has_that_of_least_squares_over_all_of_them(name: str) -> None:
+    game = pm.games.make(name)
+    own, ids = (pm.Learner(game, policy, seed=1) for policy in ("random", pm.IDS()))
+    theta = game.parameters.sample(np.array([0]))[0]
+    instance, rng = pm.ContextualInstance(game, theta), np.random.default_rng(1)
+    for t in range(40):
+        where = game.contexts[t % len(game.contexts)]
+        decision = own.ask(context=where)
+        shown = instance.at(where).observe(decision.action, rng)
+        own.tell(decision, shown)
+        ids.tell_past([decision.label], [shown], contexts=[where])
+    for where in game.contexts:
+        one, two = own.status(context=where), ids.status(context=where)
+        assert (one.round, one.best, one.plausible) == (two.round, two.best, two.plausible)
+        for mine, other in zip(one.table, two.table, strict=True):
+            found = mine.earns, mine.low, mine.high
+            assert found == pytest.approx((other.earns, other.low, other.high), abs=1e-6)
+            assert (mine.label, mine.plays) == (other.label, other.plays)
+
+
+def test_without_a_confidence_set_there_is_no_status_for_what_is_not_listed() -> None:
     with pytest.raises(pm.errors.InvalidInput, match="has no confidence set, and so no status"):
-        learner.status(context=learner.game.contexts[0])
+        pm.Learner(pm.games.shortest_path(), "pege").status()
 
 
 class First:

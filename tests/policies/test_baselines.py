@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import partial_monitoring as pm
 from partial_monitoring.errors import InvalidInput
@@ -261,3 +263,31 @@ def test_normal_numbers_are_finite_and_symmetric() -> None:
     assert np.isfinite(found).all()
     assert found[2] == pytest.approx(0.0, abs=1e-15)
     assert found[0] == pytest.approx(-found[3], rel=0.05)
+
+
+@pytest.mark.parametrize("policy", [pm.LinUCB(), pm.GPUCB()])
+def test_of_equal_indices_the_first_is_played_whatever_rounding_says(policy: Any) -> None:
+    """Before anything is seen, all points of a function with a stationary kernel look alike."""
+    game = pm.games.kernelized_bandit()
+    choice = policy.decide(policy.init(game, 2), np.zeros(2))
+    index = choice.index() if callable(choice.index) else choice.index
+    assert np.ptp(index) < 1e-12
+    assert (choice.action == 0).all()
+    result = pm.simulate(game, policy, "random", horizon=1, seeds=3)
+    assert (next(iter(result.plays.values()))[:, -1, 0] == 1).all()
+
+
+@given(
+    st.lists(st.integers(-3, 3), min_size=1, max_size=6),
+    st.floats(1e-3, 1e3),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_compiled_choice_among_indices_is_the_batched_one(
+    values: list[int], scale: float, seed: int
+) -> None:
+    from partial_monitoring.numerics.compiled.play_bandits import first_tied
+
+    noise = np.random.default_rng(seed).uniform(-1e-14, 1e-14, len(values))
+    index = scale * np.array(values) * (1 + noise)
+    first = values.index(max(values))
+    assert first_tied(index) == pm.LinUCB().best(None, index[None])[0] == first

@@ -142,6 +142,9 @@ def test_a_study_is_paused_and_goes_on(client: Client) -> None:
     assert client("PATCH", "/v1/studies/till", given).json["settings"]["fallback"] == "$1"
     last = client("GET", "/v1/studies/till/events").json["events"][-1]
     assert (last["what"], last["reason"]) == ("settings", "the old price")
+    shown = client("GET", "/v1/studies/till").json["settings"]
+    assert shown == {"fallback": "$1", "max_open": 100_000, "alarm_level": 0.01}
+    assert client("PATCH", "/v1/studies/till", {"settings": shown}).status == 200  # all of them
     wrong = client("PATCH", "/v1/studies/till", {"settings": {"reason": "none"}})
     assert (wrong.status, "Known: alarm_level, fallback, max_open." in wrong.json["detail"]) == (
         422,
@@ -209,6 +212,13 @@ def test_everything_can_be_read(client: Client, path: str) -> None:
     reply = client("GET", f"/v1/studies/pricing/{path}")
     assert reply.status == 200, reply.body
     assert isinstance(reply.json, dict)
+
+
+@pytest.mark.parametrize("text", ["noon", "", "1e9", "-1", "nan", "1" * 41, "2026-13-01"])
+def test_a_time_that_is_none_is_refused(client: Client, text: str) -> None:
+    reply = client("GET", f"/v1/studies/pricing/decisions?until={text}")
+    assert reply.status == 422
+    assert "until must be seconds since 1970 or a date" in reply.json["detail"]
 
 
 @pytest.mark.parametrize("what", ["decisions", "events"])

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
@@ -147,6 +148,65 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=str(port)):
             Serving(f"sqlite:///{tmp_path}/x.db", Options(port=port))
     Serving(f"sqlite:///{tmp_path}/x.db", Options(port=0)).close()  # nothing is held
+
+
+def test_a_start_that_fails_leaves_no_token_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the next one would show none, and nobody could administer the database."""
+    from partial_monitoring.errors import InvalidInput
+    from partial_monitoring.service import server
+
+    url, pem = f"sqlite:///{tmp_path}/x.db", tmp_path / "x.pem"
+    pem.write_text("no certificate")
+    with pytest.raises(InvalidInput, match=r"x\.pem: is no certificate with this key: .*\.$"):
+        server.Serving(url, server.Options(port=0, tls_cert=pem, tls_key=pem))
+    assert not (tmp_path / "x.db").exists()
+
+    def fail(*given: object, **named: object) -> None:
+        raise RuntimeError("no threads left")
+
+    for part in ("Engine", "Watcher", "application", "configured"):
+        with monkeypatch.context() as broken:
+            broken.setattr(server, part, fail)
+            with pytest.raises(RuntimeError, match="no threads left"):
+                server.Serving(url, server.Options(port=0))
+    own = server.Serving(url, server.Options(port=0))
+    own.close()
+    assert own.first is not None
+
+
+def test_a_token_is_shown_if_no_other_can_administer_everything(tmp_path: Path) -> None:
+    from time import time
+
+    from partial_monitoring.service.server import Options, Serving
+
+    url = f"sqlite:///{tmp_path}/x.db"
+
+    def first() -> str | None:
+        own = Serving(url, Options(port=0))
+        own.close()
+        return own.first
+
+    def only(**said: Any) -> None:
+        """Leave the database with this token and those that do not count."""
+        own = Serving(url, Options(port=0))
+        for token in own.tokens.list():
+            own.tokens.revoke(token.id)
+        own.tokens.create(**said)
+        own.close()
+
+    assert first() is not None
+    assert first() is None
+    only(role="admin", study="shop")
+    assert first() is not None
+    only(role="play")
+    assert first() is not None
+    only(role="admin", expires_at=time() + 3600)
+    assert first() is None
+    only(role="admin", expires_at=time() + 0.5)
+    sleep(0.6)
+    assert first() is not None
 
 
 def test_https_with_a_certificate(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_by_keyboard_alone(service, browser):
 PATHS = (
     *("/", "/new", "/new?from=file", "/new?from=name", "/new?from=name&game=dynamic_pricing"),
     *("/studies/pricing", "/studies/survey", "/studies/pricing/decisions/3"),
-    *("/studies/pricing/change", "/studies/pricing/history", "/studies/none"),
+    *("/api", "/studies/pricing/change", "/studies/pricing/history", "/studies/none"),
 )
 
 

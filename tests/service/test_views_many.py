@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -57,6 +57,7 @@ def check(path: Path, decisions: int, slack: float = 1.0) -> None:
         watcher, hosted = Watcher(engine, often=0.05), engine.hosted("shop")
         while (own := watching(hosted)) is None or own.seq < hosted.version:
             assert monotonic() < begun + 600
+            sleep(0.01)
         if again:
             assert monotonic() < begun + slack * START
             for name in READ:

@@ -132,6 +132,27 @@ def test_a_copy_and_back_makes_the_same_decisions(cluster: Cluster, tmp_path: Pa
     assert play(learner_at(three), 100) == expected[50:]
 
 
+def test_a_copy_takes_snapshots_along(
+    address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a learner is opened there, and decisions are explained, as quickly."""
+    monkeypatch.setattr(snapshots, "EVERY", 20)
+    one, two = address(), f"sqlite:///{tmp_path}/two.db"
+    learner = learner_at(one)
+    play(learner, 25)
+    pm_store("copy", one, two)
+    play(learner, 20)
+    study: Any = learner._storage
+    with study._handle.transaction():
+        study._handle.run("UPDATE pm_snapshot SET body = '{}' WHERE seq = 60")
+    pm_store("copy", one, two)
+    copy: Any = database_at(two).study("pricing")
+    assert [own["seq"] for own in copy.snapshots(90)] == [40, 80]
+    assert copy.latest() == study.latest()
+    copy._handle.close()
+    assert "90 events; replayed, all is equal." in pm_store("check", two)
+
+
 def test_damage_is_found(address: Address) -> None:
     where = address()
     learner = learner_at(where)

@@ -285,7 +285,7 @@ def test_greedy_play_that_explores_is_counted_on() -> None:
 
     The price of a round is what its distribution may lose more than the action that may lose least.
     """
-    game, n = pm.games.greedy_exploration(), 12
+    game, n = pm.games.greedy_exploration(), 60
     policies = {"conditional": pm.IDS(), "contextual": pm.ContextualIDS()}
     angles = np.arange(n, dtype=float)
     theta = np.array([np.cos(angles), np.sin(angles)]).T

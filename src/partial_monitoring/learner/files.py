@@ -29,9 +29,9 @@ from partial_monitoring.storage.nothing import Nothing
 from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
 from partial_monitoring.validation import boolean, brief
 
-FORMAT = 4
-"""Version of the files that are written: up to 3 all hold events; 2 has no checksum, and numbers as
-ids; 1 has no events."""
+FORMAT = 5
+"""Version of the files that are written: up to 4 what was observed again did not fade in states
+that forget; up to 3 all hold events; 2 has no checksum, and numbers as ids; 1 has no events."""
 
 REFOLDED = 10_000
 """Largest number of events from which the state is computed again, which takes about 50 us each."""
@@ -76,7 +76,7 @@ def read(path: str | Path, storage: AnyStorage = MEMORY) -> tuple[Spec, Session,
             raise InvalidInput("its checksum is not that of its content.")
         if version == 1:
             spec, session, events = format_1.restored(data)
-        elif version < FORMAT or data["log"] == HERE:
+        elif version < 4 or data["log"] == HERE:
             spec, session, events = _with_events(data)
         else:
             spec, session = _alone(data)
@@ -84,7 +84,7 @@ def read(path: str | Path, storage: AnyStorage = MEMORY) -> tuple[Spec, Session,
         raise InvalidInput(f"{path}: is not a saved learner: {error}") from None
     except snapshots.DAMAGE:
         raise InvalidInput(f"{path}: is not a saved learner.") from None
-    log = HERE if version < FORMAT else data["log"]
+    log = HERE if version < 4 else data["log"]
     return spec, *_stored(path, spec, session, events, log, storage)
 
 
@@ -134,11 +134,15 @@ def _alone(data: Mapping[str, Any]) -> tuple[Spec, Session | None]:
 
 
 def _spec_and_arrays(data: Mapping[str, Any]) -> tuple[Spec, Any]:
-    """Return the spec of a file, and the arrays of its state in the units of the spec, or None."""
+    """Return the spec of a file, and the arrays of its state in the units of the spec, or None.
+
+    None as well if there are events from which its weights are made as they are now.
+    """
     boolean("allow_hopeless", data["settings"]["allow_hopeless"])
     spec = Spec.from_dict(data)
     same = game_to_dict(spec.game) == data["game"]
-    return spec, data["snapshot"]["state"] if same else None
+    former = data["format"] < 5 and spec.forgetting.active and data.get("log") != NONE
+    return spec, data["snapshot"]["state"] if same and not former else None
 
 
 def _stored(

@@ -13,7 +13,7 @@ import numpy as np
 
 from partial_monitoring import games, randomness
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.estimation.forgetting import REMEMBERING
+from partial_monitoring.estimation.forgetting import REMEMBERING, Forgetting
 from partial_monitoring.learner.contexts import Unlisted, is_described
 from partial_monitoring.learner.counts import Counts
 from partial_monitoring.learner.identity import Tokens
@@ -157,9 +157,14 @@ class Spec:
 
         Those since the last reset, but no more than its policy remembers.
         """
+        return min(session.told - session.since, self.forgetting.memory - 1)
+
+    @property
+    def forgetting(self) -> Forgetting:
+        """How fast the state forgets what was observed."""
         design = getattr(self.start.state, "design", None)
-        memory = getattr(design, "forgetting", REMEMBERING).memory
-        return min(session.told - session.since, memory - 1)
+        own: Forgetting = getattr(design, "forgetting", REMEMBERING)
+        return own
 
     def logged(self, context: Context) -> str | Unlisted | None:
         """Return a context as events have it: by its label, or as an unlisted one."""
@@ -191,9 +196,13 @@ class Spec:
 
     @cached_property
     def digest(self) -> str | None:
-        """A hash of the spec, by which another one is recognized; None with parts of one's own."""
+        """A hash of the spec, by which another one is recognized; None with parts of one's own.
+
+        States that forget are no longer those of before file format 5, and are made again.
+        """
+        weights = {"weights": "by age and repetition"} if self.forgetting.active else {}
         try:
-            return sha256(dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+            return sha256(dumps(self.to_dict() | weights, sort_keys=True).encode()).hexdigest()
         except InvalidInput:
             return None
 

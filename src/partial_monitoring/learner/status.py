@@ -15,6 +15,7 @@ from partial_monitoring.estimation.kernel.box import shown_of
 from partial_monitoring.estimation.linear.design import design
 from partial_monitoring.estimation.linear.ellipsoid import Ellipsoid
 from partial_monitoring.estimation.linear.least_squares import counted
+from partial_monitoring.estimation.state import Prior, initial_state
 from partial_monitoring.learner.beliefs import (
     BeliefTable,
     at_points,
@@ -183,7 +184,7 @@ def confidence_of(spec: Spec, session: Session, own: Context) -> Any:
     """Return E_t after some events, with contexts in one of them."""
     known = getattr(spec.policy, "confidence_set", None)
     found = known(session.state, **own.options) if callable(known) else None
-    return observed_set(spec, session) if found is None else found
+    return observed_set(spec, session, own) if found is None else found
 
 
 def status(
@@ -310,17 +311,30 @@ def _expected(game: Any, confidence: Any) -> Callable[[int], Array]:
     return shown
 
 
-def observed_set(spec: Spec, session: Session) -> Ellipsoid:
+def observed_set(spec: Spec, session: Session, own: Context) -> Any:
     """Return what least squares makes of the observations, for policies without a set E_t."""
-    traits = spec.game.traits
-    if traits.contexts or not traits.listed:
+    game: Any = spec.game
+    counts = session.counts.settled()
+    if not game.traits.listed or counts.unlisted:
         raise InvalidInput(
-            f"{type(spec.policy).__name__} has no confidence set, and so no status in games with "
-            f"contexts or whose actions are not listed."
+            f"{type(spec.policy).__name__} has no confidence set, and so no status in games whose "
+            f"actions or contexts are not listed."
         )
-    own = spec.game.linear
-    plays, sums = np.zeros((1, own.k), dtype=np.int64), np.zeros((1, own.k, own.m))
-    for action, tally in session.counts.at(None).actions.items():
+    if not game.traits.contexts:
+        linear = game.linear
+        known = counted(design(linear), *_totals(counts.at(None), linear.k, linear.m))
+        return Ellipsoid.around(known, schedules.paper())
+    each = [_totals(counts.at(name), game.at(name).k, game.m) for name in game.contexts]
+    plays, sums = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
+    state = initial_state(game, 1, Prior())
+    seen = state.having_seen(plays, sums, np.array([session.round]))
+    return seen.confidence(schedules.paper(), **own.options)
+
+
+def _totals(observed: Tallies, k: int, m: int) -> tuple[Indices, Array]:
+    """Return the plays (1, k) of all actions and the sums (1, k, m) of what they showed."""
+    plays, sums = np.zeros((1, k), dtype=np.int64), np.zeros((1, k, m))
+    for action, tally in observed.actions.items():
         plays[0, action] = tally.plays
         sums[0, action, : len(tally.total)] = tally.total
-    return Ellipsoid.around(counted(design(own), plays, sums), schedules.paper())
+    return plays, sums

@@ -10,6 +10,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -28,8 +29,17 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 SECRET: Final = re.compile(r"(pm_[0-9a-f]{12}_)[A-Za-z0-9_-]{20,}")
 
 
+def check_certificate(cert: Path, key: Path) -> None:
+    """Refuse a certificate that cannot be used."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except (ssl.SSLError, OSError) as error:
+        said = str(getattr(error, "reason", None) or error).rstrip(".")
+        raise InvalidInput(f"{cert}: is no certificate with this key: {said}.") from None
+
+
 def configured(app: Any, options: Any) -> uvicorn.Config:
-    """Return the settings of a server; a certificate that cannot be used is refused."""
+    """Return the settings of a server."""
     config = uvicorn.Config(
         app,
         http=protocol(options.limits),
@@ -45,13 +55,7 @@ def configured(app: Any, options: Any) -> uvicorn.Config:
         ssl_certfile=options.tls_cert,
         ssl_keyfile=options.tls_key,
     )
-    try:
-        config.load()
-    except (ssl.SSLError, OSError) as error:
-        said = str(getattr(error, "reason", None) or error).rstrip(".")
-        raise InvalidInput(
-            f"{options.tls_cert}: is no certificate with this key: {said}."
-        ) from None
+    config.load()
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # anybody can cause a warning
     return config
 

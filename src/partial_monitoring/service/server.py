@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Any, Final
 
 from partial_monitoring.errors import InvalidInput, StorageError, brief
@@ -19,7 +19,7 @@ from partial_monitoring.service.http.limits import LOOPBACK, Hosts, Limits
 from partial_monitoring.service.http.tokens import Tokens
 from partial_monitoring.service.page.mounted import page_of
 from partial_monitoring.service.problems import log
-from partial_monitoring.service.process import Server, configured
+from partial_monitoring.service.process import Server, check_certificate, configured
 from partial_monitoring.service.watching.watcher import Watcher
 from partial_monitoring.storage.database import Database
 from partial_monitoring.storage.opened import database_at
@@ -86,7 +86,6 @@ class Serving:
             keep(self._socket.close)
             self.tokens = Tokens(self.database.tokens)
             keep(self.tokens.close)
-            self.first = self._first_token()
             self.engine = Engine(self.database)
             keep(self.engine.close)
             self.watcher = Watcher(self.engine)
@@ -105,6 +104,7 @@ class Serving:
             announce = getattr(self.database, "announce", None)
             if announce is not None:
                 announce(self.address)
+            self.first = self._first_token()  # last: it is shown once, when nothing can fail
 
     @property
     def address(self) -> str:
@@ -117,9 +117,10 @@ class Serving:
 
     def _first_token(self) -> str | None:
         """Return the text of a new token, if nobody could administer this database without it."""
-        rows = self.tokens.list()
-        if any(own.role == "admin" and own.revoked_at is None for own in rows):
-            return None
+        for own in self.tokens.list():
+            lasts = own.expires_at is None or own.expires_at > time()
+            if own.role == "admin" and own.study is None and own.revoked_at is None and lasts:
+                return None
         return self.tokens.create("admin", label=self.options.label)[1]
 
     @property
@@ -186,12 +187,14 @@ def _undone(*steps: Callable[[], object]) -> Iterator[Callable[[Callable[[], obj
 
 
 def check_place(options: Options) -> None:
-    """Refuse to talk to other machines in clear text."""
+    """Refuse to talk to other machines in clear text, or with a certificate of no use."""
     if (options.tls_cert is None) != (options.tls_key is None):
         raise InvalidInput("--tls-cert and --tls-key must be given together.")
     for path in (options.tls_cert, options.tls_key):
         if path is not None and not path.is_file():
             raise InvalidInput(f"{path}: No such file.")
+    if options.tls_cert is not None and options.tls_key is not None:
+        check_certificate(options.tls_cert, options.tls_key)
     if options.tls_cert is None and not options.behind_proxy and not is_loopback(options.host):
         raise InvalidInput(
             f"host {brief(options.host)} can be reached from other machines, so tokens must not "

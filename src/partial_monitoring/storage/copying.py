@@ -32,7 +32,7 @@ def found(database: Database, name: str) -> Study:
 
 
 def copied(source: Database, target: Database, name: str) -> Copied:
-    """Copy a study, or the rest of it, and compare all events."""
+    """Copy a study, or the rest of it, compare all events, and take its snapshots along."""
     one = found(source, name)
     last = one.version  # what follows while it is copied is left out
     row = one.row
@@ -53,6 +53,9 @@ def copied(source: Database, target: Database, name: str) -> Copied:
         two.set(state=row.state, settings=row.settings)
         for point in one.traces(limit=last):
             two.trace(*point)
+    for snapshot in one.snapshots(last):
+        if snapshot["seq"] > before:
+            two.keep(snapshot)
     return Copied(last, last - before)
 
 

@@ -8,7 +8,7 @@ appended, decides, and appends.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from time import time
@@ -94,10 +94,25 @@ class Study(Log):
         values = (self._number,) if seq is None else (self._number, seq)
         sql = f"SELECT seq FROM pm_snapshot WHERE study_id = ?{until} ORDER BY seq DESC"
         for (own,) in self._handle.rows(sql, values):
-            one = "SELECT sha256, body FROM pm_snapshot WHERE study_id = ? AND seq = ?"
-            for digest, text in self._handle.rows(one, (self._number, own)):
-                if digest == _digest(text):
-                    return json.loads(text)  # type: ignore[no-any-return]
+            found = self._snapshot(own)
+            if found is not None:
+                return found
+        return None
+
+    def snapshots(self, until: int) -> Iterator[Snapshot]:
+        """Yield the snapshots that are not damaged up to an event, in order."""
+        sql = "SELECT seq FROM pm_snapshot WHERE study_id = ? AND seq <= ? ORDER BY seq"
+        for (own,) in self._handle.rows(sql, (self._number, until)):
+            found = self._snapshot(own)
+            if found is not None:
+                yield found
+
+    def _snapshot(self, seq: int) -> Snapshot | None:
+        """Return the snapshot after an event; None if it is damaged, or was deleted just now."""
+        sql = "SELECT sha256, body FROM pm_snapshot WHERE study_id = ? AND seq = ?"
+        for digest, text in self._handle.rows(sql, (self._number, seq)):
+            if digest == _digest(text):
+                return json.loads(text)  # type: ignore[no-any-return]
         return None
 
     def forget_snapshots(self) -> None:

@@ -327,7 +327,7 @@ def _moved(
     """Return the estimate after rows (n, m, r) and residuals (n, m), with its plays and sums."""
     design, before = estimate.design, estimate
     if design.forgetting.active:
-        gram, vector = forgotten(design, before.round, before.gram, before.vector)
+        gram, vector, faded = forgotten(design, before.round, before.gram, before.vector, rows)
         estimate = replace(estimate, gram=gram, vector=vector)
     triangle = estimate.triangle
     if triangle.size and not design.forgetting.active:
@@ -357,7 +357,7 @@ def _moved(
     if design.forgetting.active:
         rounds = np.minimum(rounds, design.forgetting.memory)
         gram, vector = weighed(design, rounds, gram, vector)
-        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual)
+        triangle = weighed_triangle(design, before.round, rounds, triangle, rows, residual, faded)
     known: Estimate = filled(
         Estimate,
         design=design,

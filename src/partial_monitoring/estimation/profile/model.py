@@ -147,10 +147,10 @@ class SignalModel:
         from partial_monitoring.numerics.compiled.profile import Table
 
         rewards = self.slopes, self.offsets, self.groups, self.positions, self.chances
-        keep, memory = self.forgetting.keep, self.forgetting.memory
+        keep, memory, fade = self.forgetting.keep, self.forgetting.memory, self.forgetting.fade
         period = max(int(GROWTH / (1.0 - keep)), 1) if keep < 1.0 else memory
         constants = self.unit, GROWTH, DAMPING
-        forgetting = self.signals.prior, keep, memory, period
+        forgetting = self.signals.prior, keep, memory, period, fade
         every: tuple[Any, ...] = *self.signals[:-1], *rewards, *self.rivals, *constants, *forgetting
         return Table(*every)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partial_monitoring.numerics.compiled import world as worlds
-from partial_monitoring.numerics.compiled.forgetting import scale, weigh
+from partial_monitoring.numerics.compiled.forgetting import fade_rows, scale, weigh
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import HIGH_LEVERAGE, half_log_det, take_in_row
 from partial_monitoring.numerics.compiled.refresh import refresh_one
@@ -50,6 +50,8 @@ class Actions(NamedTuple):
     """gamma, 1 if nothing is forgotten."""
     memory: int
     """The most rounds that are counted."""
+    fade: float
+    """What observations keep of their weight when the same is observed again."""
 
 
 class Known(NamedTuple):
@@ -118,14 +120,16 @@ def fill_information(known, rows, i, scratch):
 
 
 @compiled(allocates=False)
-def forget(actions, known, i):
-    """Let the observations of row i lose weight, so that another one can be added with weight 1.
+def forget(actions, known, i, action, scratch):
+    """Let the observations of row i lose weight, so that those of an action can be added.
 
     What follows from them is refreshed when all are weighed again.
     """
     if actions.keep < 1.0:
-        factor = actions.keep / scale(actions.keep, known.round[i] - 1)
-        weigh(known.gram[i], known.vector[i], factor, actions.regularization)
+        gram, vector, regularization = known.gram[i], known.vector[i], actions.regularization
+        weigh(gram, vector, actions.keep / scale(actions.keep, known.round[i] - 1), regularization)
+        rows, basis = actions.maps[action], scratch.root[: actions.maps.shape[1]]
+        fade_rows(gram, vector, rows, actions.fade, regularization, basis, scratch.x)
 
 
 @compiled(allocates=False)
@@ -203,7 +207,7 @@ def learn(world, data, i, action, t, actions, known, rule, scratch):
     their Gram matrices (``most``) that is done here, and of how many ``rows`` signals are kept.
     """
     worlds.observe(world, i, 0, action, t, scratch.shown)
-    forget(actions, known, i)
+    forget(actions, known, i, action, scratch)
     leverage = take_in(actions, known, rule.rows, i, action, scratch)
     data.plays[i, action] += 1
     for j in range(actions.rows[action]):

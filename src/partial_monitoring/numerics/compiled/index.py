@@ -96,9 +96,9 @@ def count(table, place, observation, own):
 
 
 @compiled(allocates=False)
-def weigh(table, own, factor):
-    """Multiply what was counted with a factor, but not the prior."""
-    for i in range(len(own.counts)):
+def weigh(table, own, start, stop, factor):
+    """Multiply what was counted of some signals with a factor, but not the prior."""
+    for i in range(start, stop):
         own.counts[i] = table.prior[i] + factor * (own.counts[i] - table.prior[i])
 
 
@@ -108,9 +108,11 @@ def take_in_weighted(table, own, t, place, observation):
 
     What shows nothing makes it stale as well, by and by.
     """
-    weigh(table, own, table.keep / scale(table.keep, t - 1))
-    stale, rounds = count(table, place, observation, own), 0
-    weigh(table, own, scale(table.keep, min(t, table.memory - 1)))
+    every, rounds = len(own.counts), 0
+    weigh(table, own, 0, every, table.keep / scale(table.keep, t - 1))
+    weigh(table, own, table.first[place], table.first[place + 1], table.fade)
+    stale = count(table, place, observation, own)
+    weigh(table, own, 0, every, scale(table.keep, min(t, table.memory - 1)))
     for z in range(len(own.seen)):
         rounds += own.seen[z]
     return stale or rounds % table.period == 0

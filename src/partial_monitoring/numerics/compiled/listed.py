@@ -63,6 +63,7 @@ class Listed(NamedTuple):
     """The actions of each context in the order of these numbers."""
     keep: float
     memory: int
+    fade: float
 
 
 class Room(NamedTuple):
@@ -102,6 +103,7 @@ def actions_at(listed, z):
         listed.hidden[first:end],
         listed.keep,
         listed.memory,
+        listed.fade,
     )
 
 
@@ -196,7 +198,7 @@ def finish(
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
         beyond = shown * actions.whitening[action] - actions.expected[action, j]
         rotate_in_row(triangles[i], actions.maps[action, j], beyond, line)
-    forget(actions, known, i)
+    forget(actions, known, i, action, scratch)
     leverage = take_in(actions, known, 0, i, action, scratch)
     rounds = known.round[i]
     next_round(actions, known, i)

@@ -25,6 +25,9 @@ OPTIMISTIC, RELATIVE, DRAWN, GREEDY, MIXED, DECAYING, INVERSE_GAP = range(7)
 """LinUCB twice, LinTS, Greedy, EpsilonGreedy twice, SquareCB; from the fourth on they know no
 confidence set."""
 
+TIED = 1e-12
+"""Indices that differ by this fraction are tied: whatever rounding says, the first is played."""
+
 
 class Rule(NamedTuple):
     """The options of the policy."""
@@ -56,6 +59,17 @@ def first_largest(values):
         if values[a] > values[best]:
             best = a
     return best
+
+
+@compiled(allocates=False)
+def first_tied(values):
+    """Return the first entry that is the largest up to rounding."""
+    most = values[first_largest(values)]
+    least = most - TIED * abs(most)
+    for a in range(len(values)):
+        if values[a] >= least:
+            return a
+    return 0
 
 
 @compiled(allocates=False)
@@ -143,7 +157,7 @@ def decide(world, i, t, actions, known, row, rows, rule, scratch):
         worlds.uniform_for_policy(world, i, t)  # nothing depends on it
     beta = squared_radius(rule.width, known.round[row], known.log_det[row])
     fill_index(actions, known, rule, row, beta, normals, scratch)
-    action = first_largest(scratch.gaps)
+    action = first_tied(scratch.gaps)
     gap = regret_bound(means, scratch.two, actions.ceiling, action)
     gain = information_of(known, rows, row, action, scratch.rest)
     if gap <= 0.0:

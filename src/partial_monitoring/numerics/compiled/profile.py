@@ -68,6 +68,8 @@ class Table(NamedTuple):
     """The most rounds that are counted."""
     period: int
     """An estimate that forgets is stale after this many rounds."""
+    fade: float
+    """What observations of an action keep of their weight when it is observed again."""
 
 
 class Known(NamedTuple):

@@ -71,8 +71,11 @@ class IndexPolicy(EstimatingPolicy):
         )
 
     def best(self, confidence: ConfidenceSet, index: Array) -> NDArray[np.int64]:
-        """Return the actions with the largest index, shape (n,)."""
-        return np.asarray(index.argmax(axis=1))
+        """Return the first action whose index is the largest up to rounding, shape (n,)."""
+        from partial_monitoring.numerics.compiled.play_bandits import TIED
+
+        most = index.max(axis=1, keepdims=True)
+        return np.asarray((index >= most - TIED * np.abs(most)).argmax(axis=1))
 
 
 @dataclass(frozen=True)

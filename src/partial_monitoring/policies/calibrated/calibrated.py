@@ -80,8 +80,9 @@ class Calibrated:
         then at most 1 + lambda times that bound. For games without contexts whose actions can be
         listed. None: no guard.
     half_life
-        After how many rounds an observation weighs half, for a world that changes; None: nothing is
-        forgotten. Not for games over functions or boxes, nor with a guard.
+        After how many rounds an observation weighs half, for a world that changes, and sooner where
+        the same was observed again; None: nothing is forgotten. Not for games over functions or
+        boxes, nor with a guard.
 
     Examples
     --------

@@ -207,6 +207,7 @@ def listed_of(state: ContextualState, *, paired: bool) -> Any:
         _flat([own.argsort() for own in numbers]).astype(np.int64),
         state.design.forgetting.keep,
         state.design.forgetting.memory,
+        state.design.forgetting.fade,
     )
 
 

@@ -58,8 +58,9 @@ class IDS(EstimatingPolicy):
         B, the largest distance of the truth from it; by default that of Theta, and 1 on unbounded
         sets.
     half_life
-        After how many rounds an observation weighs half, for a world that changes; None: nothing is
-        forgotten. Not for games over functions or boxes.
+        After how many rounds an observation weighs half, for a world that changes, and sooner where
+        the same was observed again; None: nothing is forgotten. Not for games over functions or
+        boxes.
 
     Examples
     --------

@@ -325,6 +325,7 @@ def actions_of(design: Design, *, paired: bool) -> Any:
         np.array(design.hidden_lengths),
         design.forgetting.keep,
         design.forgetting.memory,
+        design.forgetting.fade,
     )
 
 

@@ -17,6 +17,9 @@ from partial_monitoring.service.problems import Problem
 WHOLE: Final = "partial_monitoring.whole"
 """The entry of a scope with what writes a whole answer; it says whether it could."""
 
+LONGEST_TIME: Final = 40
+"""Letters of a time in the address of a request."""
+
 Scope = MutableMapping[str, Any]
 Handler = Callable[[Any, "Call"], Awaitable[Answer]]
 Reader = Callable[[str, str], Any]
@@ -121,6 +124,8 @@ def a_word(name: str, text: str) -> str:
 def a_time(name: str, text: str) -> float:
     """Read a time as seconds since 1970, which a date may stand for; UTC unless it says else."""
     try:
+        if len(text) > LONGEST_TIME:
+            raise ValueError
         if text.replace(".", "", 1).isdigit():
             return float(text)
         found = datetime.fromisoformat(text)

@@ -19,6 +19,7 @@ h2 { margin-top: 3rem; }
 h3 { margin-top: 2rem; font-weight: 600; border-top: 1px solid var(--line); padding-top: 1rem; }
 h3 code { font-size: 1rem; }
 code, pre { font-family: ui-monospace, monospace; font-size: .9rem; }
+code { overflow-wrap: anywhere; }
 pre { background: var(--soft); padding: .75rem; overflow-x: auto; border-radius: .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 td, th { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; }
@@ -49,7 +50,8 @@ def html() -> str:
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(info["title"])}</title><link rel="stylesheet" href="/api/style.css"></head>
+<title>{escape(info["title"])}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/api/style.css"></head>
 <body><h1>{escape(info["title"])}</h1>
 {_paragraphs(info["description"])}
 <p>For programs: <a href="/openapi.json">openapi.json</a>.</p>

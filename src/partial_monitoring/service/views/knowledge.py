@@ -13,6 +13,7 @@ from partial_monitoring.learner.spec import Spec
 from partial_monitoring.learner.status import confidence_of, status_of
 from partial_monitoring.policies import policy_to_dict
 from partial_monitoring.policies.on_device import on_host
+from partial_monitoring.service.study.hosted import SETTINGS
 from partial_monitoring.service.study.watched import watching
 from partial_monitoring.service.views.alarming import active
 from partial_monitoring.service.views.believed import Cost, Overview, Place, overview
@@ -29,11 +30,12 @@ def summary(hosted: LearnerBase) -> dict[str, Any]:
     """Return what a study is and how it stands, without another decision."""
     own, known = taken(hosted), known_of(hosted)
     spec, session = own.spec, own.session
+    stored = getattr(hosted, "settings", {})  # with what the service notes for itself
     return plain_row(
         {
             "name": getattr(hosted, "name", getattr(own.storage, "name", None)),
             "state": getattr(hosted, "state", "running"),
-            "settings": getattr(hosted, "settings", {}),
+            "settings": {name: stored[name] for name in SETTINGS if name in stored},
             "created_at": getattr(hosted, "created_at", None),
             "version": session.seq,
             "game": described(spec),

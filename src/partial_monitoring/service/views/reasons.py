@@ -85,10 +85,9 @@ def session_before(own: Taken, seq: int) -> Session:
             session = snapshots.restored(spec, kept)
         except snapshots.DAMAGE:  # the events are enough
             session = spec.start
-    events = list(takewhile(lambda event: event["seq"] < seq, own.storage.after(session.seq)))
-    if has_amendments(events):
-        return steps.folded(spec, takewhile(lambda own: own["seq"] < seq, own.storage.after()))
-    for event in events:
+    for event in takewhile(lambda event: event["seq"] < seq, own.storage.after(session.seq)):
+        if has_amendments([event]):
+            return steps.folded(spec, takewhile(lambda own: own["seq"] < seq, own.storage.after()))
         session = steps.fold(spec, session, event)
     return session
 
