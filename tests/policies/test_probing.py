@@ -16,6 +16,7 @@ from partial_monitoring.policies.policy import Choices
 from partial_monitoring.policies.probing import mixed
 from partial_monitoring.simulation.environment import Environment
 from tests.oracles.players import PAIRS, played_game
+from tests.oracles.two_ways import compare
 
 shares = st.floats(1e-6, 1.0)
 weights = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8).filter(lambda w: sum(w) > 0.01)
@@ -224,3 +225,38 @@ def test_every_action_of_a_decision_has_its_share(seed: int, probe: float, game:
 def test_any_share_of_probes_is_a_share(probe: float) -> None:
     found = pm.simulate("apple_tasting", "ids", [0.9, 0.1], horizon=5, seeds=2, probe=probe)
     assert np.isfinite(found.regret["ids"]).all()
+
+
+# -- compiled rounds -------------------------------------------------------------------------------
+
+COMPILED: dict[str, Any] = {
+    "cbp": pm.CBP(),
+    "randcbp": pm.RandCBP(),
+    "coupled": pm.RandCBP(coupled=True),
+    "default": pm.Calibrated(),
+}
+
+
+@pytest.mark.parametrize("probe", [0.02, 0.3, 1.0])
+@pytest.mark.parametrize("policy", COMPILED.values(), ids=COMPILED)
+def test_probes_of_compiled_rounds_are_those_of_batched_ones(policy: Any, probe: float) -> None:
+    for name in ("apple_tasting", "dynamic_pricing", "label_efficient", "bernoulli_bandit"):
+        compare(pm.games.make(name), pm.Probing(policy, probe), 300)
+
+
+@pytest.mark.parametrize("probe", [0.02, 0.5])
+def test_probes_of_the_default_in_contexts(probe: float) -> None:
+    """They are drawn from the actions that the context offers."""
+    rewards, signals = [[2, 0], [1, 1], [0, 3], [1, 0]], ["aa", "ab", "bb", "ab"]
+    first = pm.FiniteGame(rewards, signals, actions=list("cadb"))
+    second = pm.FiniteGame(rewards[:2], signals[:2], actions=list("dc"))
+    some = pm.ContextualGame([first, second], [0.4, 0.6])
+    for game in (some, pm.games.segment_pricing(), pm.games.survey()):
+        compare(game, pm.Probing(pm.Calibrated(), probe), 300)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("policy", COMPILED.values(), ids=COMPILED)
+@pytest.mark.parametrize("name", ["apple_tasting", "dynamic_pricing", "bernoulli_bandit"])
+def test_long_runs_with_probes(name: str, policy: Any) -> None:
+    compare(pm.games.make(name), pm.Probing(policy, 0.1), 2000, seeds=10)

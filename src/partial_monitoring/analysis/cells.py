@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from partial_monitoring.validation import Array
 
 TOLERANCE = 1e-8
 """Without exact arithmetic an advantage below this fraction of the largest one is a tie."""
+
+_LOCK = Lock()
+"""Runs in several threads ask about the same actions."""
 
 Numbers = Rational | Array
 """Exact numbers where the data are rational, floats otherwise."""
@@ -268,24 +272,31 @@ class ParetoActions:
     def __init__(self, game: Game) -> None:
         self._finder = CellFinder(game, ExactGame.of(game))
         self._known: dict[int, Cell | None] = {}
+        self.firsts = np.array([min(self._finder.twins[a]) for a in range(game.k)], dtype=np.int64)
+        """The first of the duplicates of each action, shape (k,)."""
+        self.table = np.full(game.k, -1, dtype=np.int8)
+        """Which of them are Pareto, 1 or 0; -1 while nobody has asked."""
 
     def _cell(self, action: int) -> Cell | None:
         """Return the cell of an action and its duplicates, or None if it is undecided."""
-        first = min(self._finder.twins[action])
-        if first not in self._known:
-            try:
-                self._known[first] = self._finder.cell(first)
-            except SolverError:
-                self._known[first] = None
+        first = int(self.firsts[action])
+        with _LOCK:
+            if first not in self._known:
+                try:
+                    self._known[first] = self._finder.cell(first)
+                except SolverError:
+                    self._known[first] = None
         return self._known[first]
 
     def __contains__(self, action: int) -> bool:
         cell = self._cell(action)
-        return cell is None or cell.kind == "pareto"
+        found = cell is None or cell.kind == "pareto"
+        self.table[self.firsts == self.firsts[action]] = found
+        return found
 
     def is_first(self, action: int) -> bool:
         """Whether an action is the first of its duplicates."""
-        return action == min(self._finder.twins[action])
+        return bool(action == self.firsts[action])
 
     def inside(self, action: int) -> Array:
         """Return a point inside the cell of a Pareto action, shape (d,); if undecided, of Theta."""

@@ -35,6 +35,9 @@ class CompiledCut(Cut):
     def numbers(self, rewards: Rewards) -> bodies.Cut:
         return self.body
 
+    def bare(self, dim: int) -> bodies.Cut:
+        return self.body
+
     @property
     @abstractmethod
     def loops(self) -> Any:

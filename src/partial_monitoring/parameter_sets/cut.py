@@ -83,6 +83,10 @@ class Cut(ABC):
         """Return the set as compiled functions take it; None if they know no such set."""
         return None
 
+    def bare(self, dim: int) -> bodies.Cut | None:
+        """Return the same in D coordinates, without anything that belongs to a game."""
+        return None
+
     def exact_gaps(self, metric: Metric, center: Array, beta: Array, rewards: Rewards) -> Array:
         """Return the largest plausible gap of every action within its group, shape (n, k).
 
@@ -164,7 +168,10 @@ class Uncut(Cut):
         return values, center[:, None, :] + step[:, :, None] * pulled
 
     def numbers(self, rewards: Rewards) -> bodies.Cut:
-        return numbers("WHOLE", np.zeros(rewards.slopes.shape[1]))
+        return self.bare(rewards.slopes.shape[1])
+
+    def bare(self, dim: int) -> bodies.Cut:
+        return numbers("WHOLE", np.zeros(dim))
 
 
 def numbers(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,9 @@ from partial_monitoring.validation import (
     real_array,
     set_fields,
 )
+
+if TYPE_CHECKING:
+    from partial_monitoring.numerics.compiled import directed
 
 MOST_IN_COLUMNS = 4096
 """Largest number of actions whose features are kept by coordinate as well."""
@@ -204,6 +207,14 @@ class Design:
     def pareto(self) -> ParetoActions:
         """The Pareto actions, of which only those that are asked for are decided."""
         return ParetoActions(self.game)
+
+    @cached_property
+    def contest(self) -> directed.Contest:
+        """The actions as compiled functions compare them for directed information."""
+        from partial_monitoring.numerics.compiled.directed import Contest
+
+        arrays = np.array(self.slopes), np.array(self.offsets), np.array(self.maps)
+        return Contest(*arrays, self.pareto.firsts, self.pareto.table, float(self.regularization))
 
     @cached_property
     def always_best(self) -> NDArray[np.bool_]:

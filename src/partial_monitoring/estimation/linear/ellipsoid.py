@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +18,7 @@ from partial_monitoring.errors import SolverError
 from partial_monitoring.estimation.confidence import Schedule, squared_radius
 from partial_monitoring.estimation.confidence_set import ConfidenceSet, Improvement, counted_once
 from partial_monitoring.estimation.later import Later, attribute, filled, once
+from partial_monitoring.estimation.linear.directed import directed_information
 from partial_monitoring.estimation.linear.least_squares import Estimate
 from partial_monitoring.numerics import compiled
 from partial_monitoring.numerics.linalg import applied
@@ -259,12 +261,12 @@ class Ellipsoid(ConfidenceSet):
         return design.rivals if self.offered is None else counted_once(design.copies, self.offered)
 
     def directed(self, *, relaxed: bool) -> Array:
-        rows = np.eye(len(self.beta), dtype=bool)
-        each = [self.of(row)._directed(relaxed=relaxed) for row in rows]
-        return np.concatenate(each) if each else np.zeros(self.means.shape)
+        return directed_information(self, relaxed=relaxed)
 
     def ahead(self, row: int) -> tuple[Array, Mask, Callable[[], Mask]]:
-        return self.of(np.arange(len(self.beta)) == row)._ahead()
+        own = self.of(np.arange(len(self.beta)) == row)
+        far, rivals, points = own.compared()
+        return far, rivals, lambda: own.plausible(rivals, points)
 
     def expected(self, game: Any, action: int) -> Array:
         rows = game.linear.rows(action)
@@ -310,15 +312,19 @@ class Ellipsoid(ConfidenceSet):
 
     # -- which actions of a single replicate may be best (section 5.2) -----------------------------
 
-    def _ahead(self) -> tuple[Array, Mask, Callable[[], Mask]]:
+    def compared(self) -> tuple[Array, Mask, Array]:
+        """Return how far actions may be ahead of the greedy one (k,), and which that may be best.
+
+        With the points (k, D) where they are.
+        """
         design, greedy = self.data.design, int(self.means[0].argmax())
         values, points = self.local_supports(design.slopes - design.slopes[greedy])
         far = values[0] + design.offsets - design.offsets[greedy]
         rivals = far >= 0
         rivals[greedy] = True
-        return far, rivals, lambda: self._plausible(rivals, points[0])
+        return far, rivals, points[0]
 
-    def _plausible(self, rivals: Mask, points: Array) -> Mask:
+    def plausible(self, rivals: Mask, points: Array) -> Mask:
         """Return which of the rivals are best for some parameter in E_t, shape (k,).
 
         Most are found among the points (c, D) of E_t that are at hand; a conic program decides the
@@ -330,46 +336,19 @@ class Ellipsoid(ConfidenceSet):
         slack = PLAUSIBLE * np.maximum(np.ptp(values, axis=1, keepdims=True), 1e-300)
         found = (values >= top - slack).any(axis=0) & rivals
         open_cases = np.flatnonzero(rivals & ~found)
-        if len(open_cases) == 0:
-            return np.asarray(found)
-        chart = local_coordinates(design.game)
-        region = chart.pulled_back(region_cones(self, design.game))
-        program = advantage_program(chart, region)
-        for a in open_cases:
-            try:
-                found[a] = program.solve(int(a), ()).value >= -PLAUSIBLE
-            except SolverError:
-                found[a] = True  # undecided: keeping it only asks for more information
+        if len(open_cases):
+            found[open_cases] = self.may_be_best(open_cases)
         return np.asarray(found)
 
-    def _directed(self, *, relaxed: bool) -> Array:
-        """Return |M_a (theta+ - theta-)|^2 / (2 beta), shape (1, k).
-
-        theta+ and theta- are the two plausible parameters that differ most about the rewards of two
-        Pareto actions that may both be best (``relaxed``: any two actions of which one looks best).
-        Pairs are tried from the widest on, so that few actions have to be shown to be Pareto.
-        """
-        design, beta = self.data.design, float(self.beta[0])
-        information = np.zeros(self.means.shape)
-        _, rivals, decide = self._ahead()
-        if relaxed:
-            b = np.flatnonzero(rivals)
-            c = np.full(len(b), self.means[0].argmax())
-        else:
-            chosen = np.flatnonzero(decide())
-            first, second = np.triu_indices(len(chosen), 1)
-            b, c = chosen[first], chosen[second]
-        if len(b) == 0 or beta <= 0:
-            return information
-        pairs = design.slopes[b] - design.slopes[c]
-        high, plus = self.local_supports(pairs)
-        low, minus = self.local_supports(-pairs)
-        for i in np.argsort(-(high[0] + low[0]), kind="stable"):
-            if relaxed or design.pareto.compete(int(b[i]), int(c[i])):
-                omega = plus[0, i, : design.rank] - minus[0, i, : design.rank]
-                information[0] = ((design.maps @ omega) ** 2).sum(axis=1) / (2 * beta)
-                break
-        return information
+    def may_be_best(self, actions: Indices) -> Mask:
+        """Return which actions are best for some parameter in E_t, by a conic program each."""
+        chart, game = local_coordinates(self.data.design.game), self.data.design.game
+        program = advantage_program(chart, chart.pulled_back(region_cones(self, game)))
+        found = np.ones(len(actions), dtype=bool)
+        for i, a in enumerate(actions):
+            with suppress(SolverError):  # undecided: keeping it only asks for more information
+                found[i] = program.solve(int(a), ()).value >= -PLAUSIBLE
+        return found
 
     # -- the set itself --------------------------------------------------------------------------
 

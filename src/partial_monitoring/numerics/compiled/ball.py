@@ -163,10 +163,9 @@ def top_of_ball(beta, radius, rows):
         length += rows[C, j] * rows[C, j]
         ahead += rows[C, j] * rows[AWAY, j]
     length = math.sqrt(length)
-    scale = radius / length
     outside, entry = 0.0, 0.0
     for j in range(size):
-        rows[POINT, j] = scale * rows[C, j]
+        rows[POINT, j] = radius / length * rows[C, j]
         entry = rows[POINT, j] + rows[AWAY, j] - (rows[LOWER, j - 1] * entry if j > 0 else 0.0)
         outside += entry * entry * rows[INVERTED, j]
     return ahead + radius * length, outside / beta
@@ -302,9 +301,8 @@ def aim(a, b, rows, columns):
     """Set the direction of the rows to that from action a to action b."""
     dim = rows.shape[1]
     for j in range(dim):
-        at = FEATURES + j
-        rows[C, j] = columns[at, b] - columns[at, a]
-        rows[PULLED, j] = columns[dim + at, b] - columns[dim + at, a]
+        rows[C, j] = columns[FEATURES + j, b] - columns[FEATURES + j, a]
+        rows[PULLED, j] = columns[FEATURES + dim + j, b] - columns[FEATURES + dim + j, a]
 
 
 @compiled(inline="always", allocates=False)
@@ -372,23 +370,31 @@ def project_each(cut, inverse, regularization, scratch, x):
     return missed
 
 
+@compiled(allocates=False)
+def highest(cut, x, beta, direction, scratch, point):
+    """Return max <direction, y - x> over both sets, and fill the maximiser (D,), after ``face``."""
+    rows = scratch.lines
+    for j in range(len(x)):
+        rows[C, j] = direction[j]
+    turn(scratch.root, rows[C])
+    pull(rows, C, PULLED)
+    value = support(max(beta, 1e-300), cut.radius, -np.inf, CLOSEST, rows)
+    turn_back(scratch.root, rows[POINT])
+    for j in range(len(x)):
+        point[j] = cut.center[j] + rows[POINT, j]
+    return value
+
+
 @compiled
 def supports_of_each(cut, inverse, regularization, x, beta, directions, scratch):
     """Return support values (n, q), which are not proven, and maximisers (n, q, D)."""
     n, (q, dim) = len(x), directions.shape
     values, points, missed = np.empty((n, q)), np.empty((n, q, dim)), np.empty((n, q), np.bool_)
-    rows = scratch.lines
     for i in range(n):
-        face(cut.center, inverse[i], regularization, x[i], scratch.root, rows)
+        face(cut.center, inverse[i], regularization, x[i], scratch.root, scratch.lines)
         for t in range(q):
-            for j in range(dim):
-                rows[C, j] = directions[t, j]
-            turn(scratch.root, rows[C])
-            pull(rows, C, PULLED)
-            value = support(max(beta[i], 1e-300), cut.radius, -np.inf, CLOSEST, rows)
-            turn_back(scratch.root, rows[POINT])
+            value = highest(cut, x[i], beta[i], directions[t], scratch, points[i, t])
             for j in range(dim):
                 value += directions[t, j] * x[i, j]
-                points[i, t, j] = cut.center[j] + rows[POINT, j]
             values[i, t], missed[i, t] = value, False
     return values, missed, points

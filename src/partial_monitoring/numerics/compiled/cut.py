@@ -1,6 +1,8 @@
-"""Gaps over Theta cut by an ellipsoid, and projections onto Theta, of one replicate."""
+"""Gaps and supports of Theta cut by an ellipsoid, and projections onto it, of one replicate."""
 
 from __future__ import annotations
+
+from math import sqrt
 
 from partial_monitoring.numerics.compiled import ball, polyhedron
 from partial_monitoring.numerics.compiled.bodies import BALL, POLYHEDRON
@@ -37,3 +39,48 @@ def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups
             cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups, scratch, out
         )
     return proven
+
+
+@compiled(allocates=False)
+def face(cut, inverse, regularization, x, scratch):
+    """Turn to the coordinates of a replicate, in which ``highest`` works."""
+    root = scratch.root
+    if cut.kind == BALL:
+        ball.face(cut.center, inverse, regularization, x, root, scratch.lines)
+    elif cut.kind == POLYHEDRON:
+        rows, sides = scratch.rows, scratch.sides
+        polyhedron.face(inverse, regularization, x, cut.facets, cut.bounds, root, rows, sides)
+
+
+@compiled(allocates=False)
+def highest(cut, inverse, regularization, x, beta, direction, scratch, point):
+    """Return max <direction, y - x> over Theta cut by the ellipsoid, and whether it is proven.
+
+    ``point`` (D,) becomes the maximiser.
+    """
+    if cut.kind == BALL:
+        return ball.highest(cut, x, beta, direction, scratch, point), True
+    if cut.kind == POLYHEDRON:
+        return polyhedron.highest(x, beta, direction, scratch, point)
+    fill_pulled(inverse, regularization, direction, point)
+    squared = 0.0
+    for j in range(len(x)):
+        squared += direction[j] * point[j]
+    width = sqrt(max(squared, 0.0))
+    step = sqrt(beta) / width if width > 0.0 else 0.0
+    for j in range(len(x)):
+        point[j] = x[j] + step * point[j]
+    return sqrt(beta) * width, True
+
+
+@compiled(allocates=False)
+def fill_pulled(inverse, regularization, direction, out):
+    """Fill out (D,) with G^-1 direction."""
+    r = len(inverse)
+    for p in range(len(direction)):
+        entry = direction[p] / regularization
+        if p < r:
+            entry = 0.0
+            for q in range(r):
+                entry += inverse[p, q] * direction[q]
+        out[p] = entry

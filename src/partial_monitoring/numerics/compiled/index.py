@@ -24,6 +24,8 @@ class Rule(NamedTuple):
     rate: float
     most: float
     """The largest t, where what is discovered is forgotten."""
+    probe: float
+    """The share of uniform actions, in compiled rounds."""
 
 
 @compiled(allocates=False)

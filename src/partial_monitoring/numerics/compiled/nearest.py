@@ -164,6 +164,7 @@ def enter(rows, slack, lines, basis, triangle, active, size, f):
             lines[FORCE, j] -= step * lines[PULL, j]
         force += step
         if step == whole:
+            split(rows, basis, size, f, lines)
             append(rows, basis, triangle, active, lines, size, f)
             lines[FORCE, size] = force
             return size + 1

@@ -22,6 +22,7 @@ from partial_monitoring.numerics.compiled.world import (
     count,
     loss,
     observe,
+    probe,
     start_round,
     uniform_for_policy,
 )
@@ -45,6 +46,10 @@ class Shape(NamedTuple):
     """Indices of at least this fraction of the largest are tied with it."""
     draws: int
     """How many factors Z of widths are drawn in a round: none, one for all pairs, or one each."""
+    unused: int
+    """How many uniform numbers of a round nothing depends on."""
+    probe: float
+    """The share of uniform actions."""
 
 
 class Rounds(NamedTuple):
@@ -134,6 +139,11 @@ def play_one(world, totals, reached, stop, shape, rounds, table, state, i):
             )
         else:
             action = choose(shape, state, state.candidates, state.observers, rounds.rate[row], i)
+        if shape.probe > 0.0:
+            for _ in range(shape.unused):
+                uniform_for_policy(world, i, t)
+            probed = probe(world, i, t, shape.probe, len(shape.squares))
+            action = probed if probed >= 0 else action
         observe(world, i, 0, action, t, state.shown[i])
         learn(shape, state, action, i)
         count(totals, i, action, loss(world, i, 0, action), math.nan, math.nan)

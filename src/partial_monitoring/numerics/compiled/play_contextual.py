@@ -11,13 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partial_monitoring.numerics.compiled import groups, improvement
+from partial_monitoring.numerics.compiled import bodies, directed, groups, improvement
+from partial_monitoring.numerics.compiled import cut as cuts
 from partial_monitoring.numerics.compiled import world as worlds
+from partial_monitoring.numerics.compiled.bodies import WHOLE
 from partial_monitoring.numerics.compiled.chance import drawn_from
 from partial_monitoring.numerics.compiled.contexts import minimize_available, walk_each
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import half_log_dets, squared_radius
 from partial_monitoring.numerics.compiled.listed import finish, probed
+from partial_monitoring.numerics.compiled.listed_parts import contest_at, cut_at
+from partial_monitoring.numerics.compiled.parts import DIRECTED_RELAXED, LOG_DET
+from partial_monitoring.numerics.compiled.parts import IMPROVEMENT as IMPROVING
+from partial_monitoring.numerics.compiled.plausible import OPEN
+from partial_monitoring.numerics.compiled.play_cut import Rewards, fill_means, project_estimate
 from partial_monitoring.numerics.compiled.refresh import look_each
 
 EXACT, RELAXED, MEAN, IMPROVEMENT = range(4)
@@ -36,8 +43,8 @@ class Rule(NamedTuple):
     width: tuple
     """See ``linear.squared_radius``."""
     gap: int
-    improving: bool
-    """Whether information is that on improvements, else log det."""
+    information: int
+    """See ``parts``."""
     kappa: float
     chances: int
     period: int
@@ -75,6 +82,14 @@ class Joined(NamedTuple):
     own_reward: bool
 
 
+class Theta(NamedTuple):
+    """Theta as all contexts together see it, and room."""
+
+    rewards: Rewards
+    cut: bodies.Cut
+    body: bodies.Scratch
+
+
 @compiled
 def fill_chances(joined, rule, counts, z, chi):
     """Fill chi (1, contexts) with the chances of contexts, as known after counts (contexts,)."""
@@ -89,8 +104,72 @@ def fill_chances(joined, rule, counts, z, chi):
 
 
 @compiled
-def gaps_and_information(joined, rule, known, i, chi):
-    """Return what replicate i may lose and learn by all actions, each (1, N)."""
+def uncut_gaps(joined, rule, inverse, beta, means, variances):
+    """Return the gaps (1, N) of a replicate whose ellipsoid is not cut by Theta."""
+    if rule.gap == EXACT:
+        return groups.exact_gaps(means, inverse, beta, joined.centred, joined.groups)
+    seen, starts = joined.seen, joined.groups
+    return groups.greedy_gaps(means, variances, inverse, beta, seen, starts, rule.gap == MEAN)
+
+
+@compiled
+def cut_gaps(joined, rule, inverse, beta, means, variances, theta, lam):
+    """Return the gaps (1, N) of a replicate around its estimate in Theta; whether all are proven.
+
+    The estimate is in ``theta.rewards``; lam is the regularisation.
+    """
+    rewards, gaps = theta.rewards, np.empty(variances.shape)
+    if theta.cut.kind == WHOLE:
+        return uncut_gaps(joined, rule, inverse, beta, means, variances), True
+    if rule.gap == MEAN:
+        there = rewards.means.reshape(gaps.shape)
+        return uncut_gaps(joined, rule, inverse, beta, there, variances), True
+    proven = cuts.gaps(
+        theta.cut,
+        rule.gap == RELAXED,
+        inverse[0],
+        lam,
+        rewards.x,
+        beta[0],
+        rewards.slopes,
+        joined.offsets,
+        joined.groups,
+        theta.body,
+        gaps[0],
+    )
+    return gaps, proven
+
+
+@compiled
+def fill_directed(rule, known, i, beta, means, theta, listed, parts, information):
+    """Fill the directed information (N,) of all contexts of replicate i; whether all is proven."""
+    for z in range(len(listed.sizes)):
+        start, end = listed.starts[z, 0], listed.starts[z, 0] + listed.sizes[z, 0]
+        for a in range(len(parts.room.plausible)):
+            parts.room.plausible[a] = OPEN
+        left, _ = directed.fill_directed(
+            rule.information == DIRECTED_RELAXED,
+            contest_at(parts, listed, z),
+            cut_at(parts.rewards, listed, z),
+            means[start:end],
+            known.gram[i],
+            known.inverse[i],
+            beta,
+            theta.rewards.x,
+            parts.room,
+            information[start:end],
+        )
+        if left != directed.DONE:
+            return False
+    return True
+
+
+@compiled
+def gaps_and_information(joined, rule, known, i, chi, theta, listed, parts):
+    """Return what replicate i may lose and learn by all actions, each (1, N); whether proven.
+
+    ``theta`` is None if Theta does not matter, and ``parts`` if no information is directed.
+    """
     inverse, rounds = known.inverse[i : i + 1], known.round[i : i + 1]
     m = joined.maps.shape[1]
     means, variances, signals = look_each(
@@ -103,9 +182,14 @@ def gaps_and_information(joined, rule, known, i, chi):
     )
     if joined.own_reward:
         signals = variances.reshape((1, variances.shape[1], 1, 1))
-    beta = np.empty(1)
+    beta, proven = np.empty(1), True
     beta[0] = squared_radius(rule.width, rounds[0], known.log_det[i])
-    if rule.gap == IMPROVEMENT or rule.improving:
+    gaps, information = np.empty(means.shape), np.empty(means.shape)
+    if theta is not None:
+        if not project_estimate(listed, known, i, theta.rewards, theta.cut, theta.body):
+            return gaps, information, False
+        fill_means(joined, theta.rewards)
+    if rule.gap == IMPROVEMENT or rule.information == IMPROVING:
         gaps, information = improvement.improvement(
             means,
             variances,
@@ -120,21 +204,25 @@ def gaps_and_information(joined, rule, known, i, chi):
             joined.counted,
             chi,
         )
-    if not rule.improving:
+    if rule.information == LOG_DET:
         information = half_log_dets(signals)
-    if rule.gap == EXACT:
-        gaps = groups.exact_gaps(means, inverse, beta, joined.centred, joined.groups)
-    elif rule.gap != IMPROVEMENT:
-        through_mean = rule.gap == MEAN
-        gaps = groups.greedy_gaps(
-            means, variances, inverse, beta, joined.seen, joined.groups, through_mean
-        )
+    if parts is not None:
+        own = means[0] if theta.cut.kind == WHOLE else theta.rewards.means
+        told = information[0]
+        if not fill_directed(rule, known, i, beta[0], own, theta, listed, parts, told):
+            return gaps, information, False
+    if rule.gap != IMPROVEMENT:
+        numbers = inverse, beta, means, variances
+        if theta is None:
+            gaps = uncut_gaps(joined, rule, *numbers)
+        else:
+            gaps, proven = cut_gaps(joined, rule, *numbers, theta, listed.regularization)
     for a in range(gaps.shape[1]):
         if rule.gap == MEAN:
             gaps[0, a] = min(gaps[0, a], joined.ceiling[a])
         if joined.always_best[a]:
             gaps[0, a] = 0.0
-    return gaps, information
+    return gaps, information, proven
 
 
 @compiled
@@ -195,8 +283,15 @@ def play(
     due,
     joined,
     counts,
+    theta,
+    parts,
+    contexts,
+    unproven,
 ):
-    """Play replicates ``first`` to before ``last``; they count contexts (n, contexts)."""
+    """Play replicates ``first`` to before ``last``; they count contexts (n, contexts).
+
+    Where something is not proven, a replicate stops after its context is drawn, which is kept.
+    """
     k = joined.offered.shape[2]
     gaps, information = np.empty(joined.offered.shape), np.empty(joined.offered.shape)
     chi, chances = np.empty((1, counts.shape[1])), np.empty(k)
@@ -204,9 +299,14 @@ def play(
         for t in range(reached[i], stop):
             worlds.start_round(world, i, t)
             z = worlds.context(world, i, t)
-            uniform = worlds.uniform_for_policy(world, i, t)
             fill_chances(joined, rule, counts[i], z, chi)
-            lost, told = gaps_and_information(joined, rule, known, i, chi)
+            lost, told, proven = gaps_and_information(
+                joined, rule, known, i, chi, theta, listed, parts
+            )
+            if not proven:
+                contexts[i], unproven[i] = z, True
+                break
+            uniform = worlds.uniform_for_policy(world, i, t)
             fill_table(joined, lost, gaps)
             fill_table(joined, told, information)
             ratio = fill_row(gaps, information, chi, joined.offered, rule.kappa, z, chances)

@@ -51,9 +51,15 @@ def fill_means(actions, rewards):
 @compiled(allocates=False)
 def fill_cut_gaps(actions, known, rule, i, beta, scratch, rewards, cut, room):
     """Fill the gaps of all actions of row i; whether they are proven."""
-    x, inverse, lam = rewards.x, known.inverse[i], actions.regularization
     if not project_estimate(actions, known, i, rewards, cut, room):
         return False
+    return fill_gaps_around(actions, known, rule, i, beta, scratch, rewards, cut, room)
+
+
+@compiled(allocates=False)
+def fill_gaps_around(actions, known, rule, i, beta, scratch, rewards, cut, room):
+    """Do the same around an estimate in Theta, ``rewards.x``."""
+    x, inverse, lam = rewards.x, known.inverse[i], actions.regularization
     if rule.gap != MEAN:
         return cuts.gaps(
             cut,

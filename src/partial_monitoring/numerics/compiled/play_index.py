@@ -11,6 +11,24 @@ from partial_monitoring.numerics.compiled.profile import profile
 
 
 @compiled(allocates=False)
+def probed(world, i, t, share, positions, action):
+    """Return the action of a context that is played, a uniform one in some share of rounds."""
+    if share == 0.0:
+        return action
+    worlds.uniform_for_policy(world, i, t)  # nothing depends on it
+    count = 0
+    for a in range(len(positions)):
+        count += positions[a] >= 0
+    rank = worlds.probe(world, i, t, share, count)
+    for a in range(len(positions)):
+        if rank >= 0 and positions[a] >= 0:
+            if rank == 0:
+                return a
+            rank -= 1
+    return action
+
+
+@compiled(allocates=False)
 def play_one(world, totals, reached, stop, i, table, known, row, rule, scratch, due):
     """Play replicate i until round ``stop``; none is ever due to be refreshed elsewhere.
 
@@ -23,6 +41,7 @@ def play_one(world, totals, reached, stop, i, table, known, row, rule, scratch, 
         action = index.decide(
             rule, table.positions[z], table.pareto, own.means, own.worth, rounds, costs, saved
         )
+        action = probed(world, i, t, rule.probe, table.positions[z], action)
         worlds.observe(world, i, z, action, t, shown)
         if index.take_in(table, own, rounds, z, action, shown):
             profile(table, own, scratch)

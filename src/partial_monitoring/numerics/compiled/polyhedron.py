@@ -60,13 +60,13 @@ def whiten_facets(inverse, regularization, facets, root, rows):
 
 
 @compiled(allocates=False)
-def aim(directions, t, root, lines):
-    """Fill the line C with direction t times F."""
+def aim(direction, root, lines):
+    """Fill the line C with a direction (D,) times F."""
     dim = len(root)
     for j in range(dim):
         lines[C, j] = 0.0
     for h in range(dim):
-        entry = directions[t, h]
+        entry = direction[h]
         if entry != 0.0:
             for j in range(h + 1):
                 lines[C, j] += entry * root[h, j]
@@ -167,7 +167,7 @@ def gaps(cut, relaxed, inverse, regularization, x, beta, slopes, offsets, groups
     face(inverse, regularization, x, cut.facets, cut.bounds, root, rows, sides)
     fill_means(x, slopes, offsets, columns)
     for a in range(len(slopes)):
-        aim(slopes, a, root, lines)
+        aim(slopes[a], root, lines)
         for j in range(dim):
             columns[FEATURES + j, a] = lines[C, j]
     proven = True
@@ -227,21 +227,33 @@ def project_each(cut, inverse, regularization, scratch, x):
     return missed
 
 
+@compiled(allocates=False)
+def highest(x, beta, direction, scratch, point):
+    """Return max <direction, y - x> over both sets, after ``face``, and whether it is proven.
+
+    If not, it is a bound from above. ``point`` (D,) becomes the maximiser.
+    """
+    root, lines = scratch.root, scratch.lines
+    aim(direction, root, lines)
+    value, exact = support(beta, scratch.rows, scratch.sides, lines, scratch.square, scratch.active)
+    for j in range(len(x)):
+        point[j] = x[j]
+        for h in range(j + 1):
+            point[j] += root[j, h] * lines[Z, h]
+    return value, exact
+
+
 @compiled
 def supports_of_each(cut, inverse, regularization, x, beta, directions, scratch):
     """Return support values (n, q), which are not proven, and maximisers (n, q, D)."""
     n, (q, dim) = len(x), directions.shape
     values, points, missed = np.empty((n, q)), np.empty((n, q, dim)), np.empty((n, q), np.bool_)
-    root, rows, sides, lines = scratch.root, scratch.rows, scratch.sides, scratch.lines
+    root, rows, sides = scratch.root, scratch.rows, scratch.sides
     for i in range(n):
         face(inverse[i], regularization, x[i], cut.facets, cut.bounds, root, rows, sides)
         for t in range(q):
-            aim(directions, t, root, lines)
-            value, exact = support(beta[i], rows, sides, lines, scratch.square, scratch.active)
+            value, exact = highest(x[i], beta[i], directions[t], scratch, points[i, t])
             for j in range(dim):
                 value += directions[t, j] * x[i, j]
-                points[i, t, j] = x[i, j]
-                for h in range(j + 1):
-                    points[i, t, j] += root[j, h] * lines[Z, h]
             values[i, t], missed[i, t] = value, not exact
     return values, missed, points

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from partial_monitoring.errors import InvalidInput
-from partial_monitoring.policies.ids.context_program import ContextsProgram
+from partial_monitoring.policies.ids.context_parts import listed_rewards
+from partial_monitoring.policies.ids.context_program import ContextsProgram, ProvenProgram
 from partial_monitoring.policies.ids.program import (
     LeastSquaresProgram,
     Mask,
     cut_of,
+    designs_of,
     estimate_of,
-    parts_of,
     scratch_for,
     upkeep_of,
 )
@@ -78,7 +79,7 @@ def index_program(
     width, noise = policy.confidence.numbers(design), float(design.noise_std)
     options = KINDS.index(kind), float(factor), wide, noise
     rule = Rule(width, *options, *upkeep_of(design), 0.0)
-    if not parts_of(state):
+    if not designs_of(state):
         return BanditProgram(policy, estimate, rule)
     from partial_monitoring.numerics.compiled.play_contexts import play_bandits_in
 
@@ -91,8 +92,17 @@ def comparing_program(policy: Any, state: Any, kind: str, factor: float = 0.0) -
     design = found.estimate.design
     if design.cut.whole:
         return found
-    if parts_of(state):
-        raise NotCompiled("estimates of contexts are compiled only where Theta does not cut them")
-    if design.cut.numbers(design) is None:
+    if design.cut.bare(design.basis.shape[1]) is None:
         raise NotCompiled("Theta is a set of your own")
-    return CutProgram(policy, found.estimate, found.rule)
+    if not designs_of(state):
+        return CutProgram(policy, found.estimate, found.rule)
+    from partial_monitoring.numerics.compiled.play_contexts_cut import play_comparing_in
+
+    return ProvenProgram(
+        state,
+        found.rule,
+        play_comparing_in,
+        width=state.normals,
+        policy=policy,
+        parts=lambda: (listed_rewards(state, design.cut, paired=False),),
+    )

@@ -20,9 +20,10 @@ expected as were played, and some more. No random numbers are used.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -147,17 +148,23 @@ def _rule(half_life: float | None) -> Any:
     """Return the constants of the rule for compiled functions."""
     from partial_monitoring.numerics.compiled.index import Rule
 
-    return Rule(WEIGHT, ROUNDS, RATE, np.inf if half_life is None else SERVES * half_life)
+    return Rule(WEIGHT, ROUNDS, RATE, np.inf if half_life is None else SERVES * half_life, 0.0)
 
 
 class IndexProgram:
-    """The anticipating index in compiled code; no random numbers are used."""
+    """The anticipating index in compiled code; no random numbers are used but those of probes."""
 
     def __init__(self, state: ProfileState) -> None:
         self.actions, self.known = state.model.table, state.known()
         self.rule = _rule(state.model.forgetting.half_life)
         self._shown = state.model.game.m
         self._threads = ByThread()
+
+    def probing(self, share: float) -> Self:
+        """Return the program that plays a share of uniform actions as well."""
+        found = copy(self)
+        found.rule, found._threads = self.rule._replace(probe=share), ByThread()
+        return found
 
     @property
     def states(self) -> tuple[Any, ...]:

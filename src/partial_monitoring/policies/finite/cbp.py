@@ -176,17 +176,17 @@ class CBP:
 
     def program(self, state: CBPState) -> CBPProgram:
         """Return rounds in compiled code, from the initial state."""
-        return self._program(state, 0)
+        return self._program(state, 0, unused=1)
 
     def confidence_set(self, state: CBPState) -> Ellipsoid:
         """Return the confidence set of least squares, which ``Learner.status`` reports."""
         estimate = counted(state.design, state.plays, state.sums)
         return Ellipsoid.around(estimate, schedules.paper())
 
-    def _program(self, state: CBPState, draws: int) -> CBPProgram:
+    def _program(self, state: CBPState, draws: int, *, unused: int = 0) -> CBPProgram:
         if type(self) not in (CBP, RandCBP):
             raise NotCompiled(f"{type(self).__name__} has no compiled rounds")
-        return CBPProgram(self, state.patterns, len(state.round), draws, TIE)
+        return CBPProgram(self, state.patterns, len(state.round), draws, unused, TIE)
 
     def _refuse(self, available: Array | None) -> None:
         """Sets P and E are those of the whole game, which may not be there to be played."""

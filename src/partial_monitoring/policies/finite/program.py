@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from copy import copy
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -24,13 +25,19 @@ class Schedule(Protocol):
 
 
 class CBPProgram:
-    """Rounds of replicates that know nothing yet; ``draws`` and ``tie`` are as in ``play_cbp``.
+    """Rounds of replicates that know nothing yet; ``draws``, ``unused``: as in ``play_cbp``.
 
     A replicate that meets a new pattern waits until it is solved for all of them.
     """
 
     def __init__(
-        self, schedule: Schedule, patterns: Patterns, replicates: int, draws: int, tie: float
+        self,
+        schedule: Schedule,
+        patterns: Patterns,
+        replicates: int,
+        draws: int,
+        unused: int,
+        tie: float,
     ) -> None:
         from partial_monitoring.numerics.compiled import play_cbp
         from partial_monitoring.numerics.compiled.comparisons import no_sums
@@ -40,7 +47,15 @@ class CBPProgram:
         pairs, k, m = own.vectors.shape
         squares, roots = own.weights**2, np.cbrt(own.weights) ** 2
         self.shape = play_cbp.Shape(
-            *own.by_action, patterns.ends, patterns.fan, squares, roots, 1.0 - tie, draws
+            *own.by_action,
+            patterns.ends,
+            patterns.fan,
+            squares,
+            roots,
+            1.0 - tie,
+            draws,
+            unused,
+            0.0,
         )
         undecided = np.zeros((n, pairs), dtype=np.int8)
         candidates, observers, _ = patterns.masks(undecided)
@@ -67,6 +82,12 @@ class CBPProgram:
         )
         play_cbp.begin(self.shape, self.state)
         self._tabled: Any = None
+
+    def probing(self, share: float) -> Self:
+        """Return the program that plays a share of uniform actions as well."""
+        found = copy(self)
+        found.shape = self.shape._replace(probe=share)
+        return found
 
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int

@@ -11,7 +11,7 @@ import numpy as np
 from partial_monitoring.estimation.linear.contextual import ContextualState
 from partial_monitoring.estimation.linear.design import Design
 from partial_monitoring.estimation.linear.least_squares import Estimate, in_loops, refreshed
-from partial_monitoring.policies.program import NotCompiled
+from partial_monitoring.policies.program import ByThread, NotCompiled, bound
 from partial_monitoring.validation import Array, Indices
 
 FROM_DATA = ("round", "gram", "inverse", "log_det", "vector", "coordinates")
@@ -36,6 +36,7 @@ class ContextsProgram:
     def __post_init__(self) -> None:
         from partial_monitoring.numerics.compiled.estimate import Known
 
+        self._threads = ByThread()
         estimate = self.state.estimate
         if not all(map(in_loops, self.state.parts)):
             raise NotCompiled("the contexts are large")
@@ -60,22 +61,31 @@ class ContextsProgram:
     def play(
         self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
     ) -> None:
-        due = np.zeros(len(reached), dtype=bool)
-        room, scratch = self._room()
-        own = self.listed, room, self.known, self.rule, scratch, due, *self.extra
+        run, due = self._threads.of(self._prepared, world, totals, reached)
         while True:
-            self.loops(world, totals, self.triangles, reached, stop, first, last, *own)
+            run(stop, first, last)
             if not due.any():
                 return
             self._settle(np.flatnonzero(due))
             due[:] = False
 
-    def _settle(self, rows: Indices) -> None:
-        """Compute anew what follows from the data of replicates that the loops leave to us."""
+    def _prepared(self, world: Any, totals: Any, reached: Indices) -> Any:
+        """Return the loops of a thread, and what they mark."""
+        due = np.zeros(len(reached), dtype=bool)
+        room, scratch = self._room()
+        own = self.listed, room, self.known, self.rule, scratch, due, *self.extra
+        return bound(self.loops, (world, totals, self.triangles, reached), own), due
+
+    def learned(self, rows: Indices) -> Estimate:
+        """Return the estimates of some replicates."""
         blank: Estimate = self.state.estimate
         chosen = np.isin(np.arange(blank.replicates), rows)
         some = {name: getattr(self.known, name)[rows] for name in FROM_DATA}
-        fresh = refreshed(replace(blank.of(chosen), **some, triangle=self.triangles[rows]))
+        return replace(blank.of(chosen), **some, triangle=self.triangles[rows])
+
+    def _settle(self, rows: Indices) -> None:
+        """Compute anew what follows from the data of replicates that the loops leave to us."""
+        fresh = refreshed(self.learned(rows))
         for name in ("inverse", "log_det", "coordinates"):
             getattr(self.known, name)[rows] = getattr(fresh, name)
 
@@ -89,6 +99,74 @@ class ContextsProgram:
         pulled = (k, r) if self.paired else (1, self.width)
         sizes = (k,), (k,), (k,), (k,), pulled, (r,), (game.m,), (m,), (0, 0), (r, r)
         return Room(*map(np.empty, (k, k, k * m * m, m * m, r + 1))), Scratch(*map(np.empty, sizes))
+
+
+@dataclass(eq=False)
+class ProvenProgram(ContextsProgram):
+    """Compiled rounds that stop where something is not proven."""
+
+    policy: Any = None
+    parts: Callable[[], tuple[Any, ...]] = tuple
+    """Returns what else the loops are handed, with room of its own."""
+    renew: Callable[[], None] = lambda: None
+    """Tells the loops what was found out by the batched formulas."""
+    counts: Indices | None = None
+    """How often each context has come, shape (n, contexts), if the policy counts that."""
+
+    def play(
+        self, world: Any, totals: Any, reached: Indices, stop: int, first: int, last: int
+    ) -> None:
+        found = self._threads.of(self._prepared, world, totals, reached)
+        run, due, unproven, contexts, memory = found
+        while True:
+            run(stop, first, last)
+            if not (due.any() or unproven.any()):
+                return
+            for row in np.flatnonzero(unproven):
+                z = int(contexts[row])
+                due[row] = not self.decide(world, totals, reached, int(row), z, memory)
+                self.renew()
+            if due.any():
+                self._settle(np.flatnonzero(due))
+            due[:] = unproven[:] = False
+
+    def _prepared(self, world: Any, totals: Any, reached: Indices) -> Any:
+        due, unproven = np.zeros((2, len(reached)), dtype=bool)
+        contexts = np.zeros(len(reached), dtype=np.int64)
+        room, scratch = self._room()
+        made = *self.extra, *self.parts(), contexts, unproven
+        own = self.listed, room, self.known, self.rule, scratch, due, *made
+        run = bound(self.loops, (world, totals, self.triangles, reached), own)
+        return run, due, unproven, contexts, (room.line, scratch)
+
+    def decide(
+        self, world: Any, totals: Any, reached: Indices, row: int, z: int, memory: Any
+    ) -> bool:
+        """Play the next round of one replicate by the batched formulas, in a context.
+
+        False if it is due to be refreshed.
+        """
+        from partial_monitoring.numerics.compiled import world as worlds
+        from partial_monitoring.numerics.compiled.listed import finish, probed
+
+        t, (line, scratch), rows = int(reached[row]), memory, np.array([row])
+        state = self.state.with_estimate(self.learned(rows))
+        if self.counts is not None:
+            state = replace(state, seen=self.counts[rows])  # type: ignore[call-arg]
+        uniform = worlds.uniform_for_policy(world, row, t)
+        choice = self.policy.decide(state, np.array([uniform]), context=np.array([z]))
+        numbers = self.state.game.positions(z)
+        action = int(np.flatnonzero(numbers == choice.action[0])[0])
+        action = probed(world, row, t, self.rule.probe, self.listed, z, action)
+        gain, ratio = np.nan, np.nan
+        if choice.information is not None:
+            gain, ratio = float(choice.information[0, numbers[action]]), float(choice.ratio[0])
+        if self.counts is not None:
+            self.counts[row, z] += 1
+        reached[row] = t + 1
+        place = self.listed, z, scratch
+        known = self.known, self.triangles, line, self.rule
+        return bool(finish(world, totals, row, t, *place, action, gain, ratio, *known))
 
 
 def listed_of(state: ContextualState, *, paired: bool) -> Any:

@@ -23,9 +23,11 @@ from partial_monitoring.estimation.linear.least_squares import (
 from partial_monitoring.estimation.linear.state import LinearState
 from partial_monitoring.numerics.linalg import ILL_CONDITIONED
 from partial_monitoring.policies.ids import gaps, information
-from partial_monitoring.policies.ids.context_program import ContextsProgram
+from partial_monitoring.policies.ids.context_parts import known_pareto, listed_parts
+from partial_monitoring.policies.ids.context_program import ContextsProgram, ProvenProgram
 from partial_monitoring.policies.ids.function_program import function_ids_program
 from partial_monitoring.policies.ids.lazy_gaps import many
+from partial_monitoring.policies.ids.parts import checked_parts, parts_of, rivals_of
 from partial_monitoring.policies.ids.sampling import as_rule
 from partial_monitoring.policies.program import ByThread, NotCompiled, Program, Rounds, bound
 from partial_monitoring.validation import Array, Indices
@@ -179,16 +181,26 @@ class CutProgram(LeastSquaresProgram):
         raise InvalidInput("Theta cuts the confidence sets; play this game on the processor.")
 
 
+class PartsProgram(LeastSquaresProgram):
+    """Compiled rounds with any other gaps and information."""
+
+    def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
+        from partial_monitoring.numerics.compiled.play_parts import play
+
+        parts = parts_of(self.policy, self.estimate.design)
+        own = self.actions, self.known, self.rule, self.scratch(), parts, due, unproven
+        return bound(play, (world, totals, self.data, reached), own)
+
+    def kernel(self, world: Any, totals: Any) -> Any:
+        raise InvalidInput("these gaps with this information are played on the processor only.")
+
+
 class ImprovementProgram(LeastSquaresProgram):
     """Compiled rounds of expected improvements."""
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        from partial_monitoring.numerics.compiled.play_improvement import Rivals
-
-        design = self.estimate.design
-        counted = np.array(design.rivals[0])
-        return self.actions, Rivals(counted, design.groups, np.ones(1), float(design.noise_std))
+        return self.actions, rivals_of(self.estimate.design)
 
     def loops(self, world: Any, totals: Any, reached: Indices, due: Mask, unproven: Mask) -> Rounds:
         from partial_monitoring.numerics.compiled import improvement, play_improvement
@@ -210,7 +222,7 @@ def ids_program(policy: Any, state: Any) -> Program:
 
     if isinstance(state, KernelState):
         return function_ids_program(policy, state)
-    estimate, parts = estimate_of(policy, state), parts_of(state)
+    estimate, parts = estimate_of(policy, state), designs_of(state)
     design, rule = estimate.design, as_rule(policy.sampling)
     most = max(parts or (design,), key=lambda own: own.game.k)
     build = _program_for(policy, most, lazy=rule.minimizes_ratio)
@@ -228,10 +240,26 @@ def ids_program(policy: Any, state: Any) -> Program:
     if not parts:
         return build(policy, estimate, options)
     if build is not LeastSquaresProgram:
-        raise NotCompiled("gaps of contexts are compiled only where Theta does not cut them")
+        return _in_contexts(policy, state, options)
     from partial_monitoring.numerics.compiled.play_contexts import play_ids_in
 
     return ContextsProgram(state, options, play_ids_in, paired=options.gap == 0)
+
+
+def _in_contexts(policy: Any, state: ContextualState, options: Any) -> ProvenProgram:
+    """Return the program for any gaps and information, over any set, in listed contexts."""
+    from partial_monitoring.numerics.compiled.play_contexts_cut import play_parts_in
+
+    pareto = known_pareto(policy, state)
+    return ProvenProgram(
+        state,
+        options,
+        play_parts_in,
+        paired=options.gap == 0,
+        policy=policy,
+        parts=lambda: (listed_parts(policy, state, pareto),),
+        renew=lambda: np.copyto(pareto, known_pareto(policy, state)),
+    )
 
 
 def estimate_of(policy: Any, state: Any) -> Estimate:
@@ -249,7 +277,7 @@ def fitting_estimate(policy: Any, state: Any) -> Estimate:
     if estimate.design.game.traits.finite and getattr(policy.confidence, "counts_signals", False):
         raise NotCompiled("the confidence sets are no ellipsoids")
     if estimate.design.forgetting.active and not _forgets_in_loops(
-        estimate.design, parts_of(state)
+        estimate.design, designs_of(state)
     ):
         raise NotCompiled("forgetting is compiled for small games that are well conditioned")
     return estimate
@@ -262,7 +290,7 @@ def _forgets_in_loops(design: Design, parts: tuple[Design, ...]) -> bool:
     return in_loops(design) and design.rank + design.leverage * count <= ILL_CONDITIONED
 
 
-def parts_of(state: Any) -> tuple[Design, ...]:
+def designs_of(state: Any) -> tuple[Design, ...]:
     """Return the designs of all contexts; empty if there are none."""
     return getattr(state, "parts", ())
 
@@ -276,25 +304,14 @@ def upkeep_of(design: Design) -> tuple[int, float, int]:
 
 def _program_for(policy: Any, design: Design, *, lazy: bool) -> type[LeastSquaresProgram]:
     """Return the kind of program that computes these gaps and this information, or say why none."""
-    from partial_monitoring.numerics.compiled.improvement import LOOPS
-
-    parts = policy.gap, policy.information
-    if parts == (gaps.improvement, information.improvement):
-        k, _, r = design.maps.shape
-        if k * r * r > LOOPS:
-            raise NotCompiled("products of matrices are faster for so many actions")
+    checked_parts(policy, design)
+    if (policy.gap, policy.information) == (gaps.improvement, information.improvement):
         return ImprovementProgram
-    if policy.gap not in GAPS:
-        raise NotCompiled("the gap estimate is not compiled")
-    if policy.information is not information.log_det:
-        raise NotCompiled("the information gain is not compiled")
     if policy.gap is gaps.exact and lazy and many(design.game.k, whole=design.cut.whole):
         raise NotCompiled("exact gaps of so many actions are computed only where they matter")
-    if design.cut.whole:
-        return LeastSquaresProgram
-    if design.cut.numbers(design) is None:
-        raise NotCompiled("Theta is a set of your own")
-    return CutProgram
+    if policy.information is not information.log_det or policy.gap is gaps.improvement:
+        return PartsProgram
+    return LeastSquaresProgram if design.cut.whole else CutProgram
 
 
 def actions_of(design: Design, *, paired: bool) -> Any:
