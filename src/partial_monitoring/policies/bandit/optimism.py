@@ -146,7 +146,7 @@ class GPUCB(FunctionIndexPolicy):
         reach = None
         if self.width == "srinivas" and isinstance(self.confidence, Width):
             design = fitting(self, state)
-            early, later = self.confidence(np.array([1.0, np.e])).tolist()  # affine in log t
+            early, later = self.confidence(np.exp([0.0, 1.0])).tolist()  # affine in log t
             base = early + float(np.log(design.game.k * np.pi**2 / 6))
             reach = 2, base, 2.0 + later - early, 2.0 * design.noise_std**2, 0.0
         return function_index_program(self, state, "optimistic", reach, factor=self.factor)
