@@ -127,7 +127,7 @@ def test_html_has_the_tables() -> None:
             assert f">{head}</th>" in html
     several = pm.Learner(pm.games.segment_pricing())._repr_html_()
     assert several.count("Context &#x27;") == 2
-    refused = pm.Learner(pm.games.segment_pricing(), "random")._repr_html_()
+    refused = pm.Learner(pm.games.shortest_path(), "pege")._repr_html_()
     assert "Learner" in refused
     assert "earns" not in refused
 
