@@ -14,10 +14,10 @@ import numpy as np
 
 import partial_monitoring as pm
 from partial_monitoring.simulation.play import play
+from tests.oracles.context_games import COMPARING, POLICIES
+from tests.oracles.context_games import GAMES as CONTEXTS
 from tests.oracles.linear_games import CUT, GAMES
 from tests.oracles.two_ways import environment
-from tests.simulation.test_compiled_contexts_cut import COMPARING, POLICIES
-from tests.simulation.test_compiled_contexts_cut import GAMES as CONTEXTS
 
 ROUNDS = 3
 
