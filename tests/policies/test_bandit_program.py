@@ -95,7 +95,7 @@ def test_own_functions_are_played_by_themselves() -> None:
     assert reason(bandit, Bold()) == "batched: Bold has no compiled rounds"
     own = pm.LinUCB(confidence=lambda t: 2 * np.log(t))
     assert "a function of your own" in reason(bandit, own)
-    assert "probes of CBP" in reason(pm.games.apple_tasting(), pm.Probing(pm.CBP(), 0.1))
+    assert "probes of TSPM" in reason(pm.games.apple_tasting(), pm.Probing(pm.TSPM(), 0.1))
 
 
 def test_sets_of_likely_distributions_are_no_ellipsoids() -> None:

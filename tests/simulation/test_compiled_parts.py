@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import product
 from typing import Any
 
@@ -176,3 +179,16 @@ def test_long_runs_on_games_of_the_library(name: str, information: str) -> None:
 def test_long_runs(game: Any, gap: str, information: str) -> None:
     policy = pm.IDS(gap=GAPS[gap], information=INFORMATION[information])
     compare(game, policy, 2000, seeds=2)
+
+
+def test_no_index_is_out_of_bounds() -> None:
+    """The interpreter runs compiled rounds as they are written, and looks at every index."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.tools.uncompiled"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "all indices in bounds" in done.stdout

@@ -143,8 +143,11 @@ def next_round(actions, known, i):
 
 @compiled(allocates=False)
 def take_in(actions, known, rows, i, action, scratch):
-    """Let row i take in what an action showed; return the largest leverage of one of its rows."""
-    most = 0.0
+    """Let row i take in what an action showed; return the largest leverage of one of its rows.
+
+    The scratch may be that of more actions.
+    """
+    most, pulls = 0.0, scratch.one[: len(actions.offsets)]
     for j in range(actions.maps.shape[1]):
         shown = scratch.shown[j] if j < actions.rows[action] else 0.0
         gain = take_in_row(
@@ -161,7 +164,7 @@ def take_in(actions, known, rows, i, action, scratch):
             known.variances[i],
             known.signals[i],
             scratch.x,
-            scratch.one,
+            pulls,
             scratch.show[:rows],
         )
         most = max(most, gain)

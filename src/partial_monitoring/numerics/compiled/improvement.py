@@ -237,7 +237,7 @@ def improvement_of_one(
         form(maps[a], total, half, shown)
         if len(signals) > 0:
             copy_into(signals[a], signal)
-        else:
+        elif len(signal) > 0:  # unless nothing is shown
             signal[0, 0] = variances[a]
         information[a] = explained(shown, signal)
 
