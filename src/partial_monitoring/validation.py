@@ -124,20 +124,6 @@ def sized_array(name: str, value: ArrayLike, shape: Sequence[int | str]) -> Arra
     return array
 
 
-def are_floats(value: Any, count: int) -> bool:
-    """Whether a value is a list of that many floats which need no other check; fast.
-
-    >>> are_floats([1.0], 1), are_floats([1e200], 1), are_floats([float("nan")], 1)
-    (True, False, False)
-    """
-    if type(value) is not list or len(value) != count:
-        return False
-    for x in value:  # noqa: SIM110  # a generator takes longer
-        if type(x) is not float or not -LARGEST <= x <= LARGEST:
-            return False
-    return True
-
-
 def check_tiny(name: str, array: Array) -> None:
     """Refuse an array that is not zero, but so small that its squares vanish."""
     if 0 < (size := float(np.abs(array).max(initial=0.0))) < SMALLEST:

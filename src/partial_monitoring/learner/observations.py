@@ -11,7 +11,8 @@ import numpy as np
 
 from partial_monitoring.errors import InvalidInput
 from partial_monitoring.learner.votes import Votes
-from partial_monitoring.validation import Array, are_floats, items
+from partial_monitoring.model.feedback import are_floats
+from partial_monitoring.validation import Array, items
 
 
 def log_form(observation: Any, *, signal: bool = False) -> Any:
