@@ -21,6 +21,7 @@ from partial_monitoring.learner.remote.base import RemoteBase
 from partial_monitoring.learner.remote.calls import TIMEOUT
 from partial_monitoring.learner.remote.sending import chunks
 from partial_monitoring.learner.votes import UNSAID, Votes
+from partial_monitoring.model.game import Game
 from partial_monitoring.validation import brief, real_number
 
 Named = Decision | str | int
@@ -206,6 +207,8 @@ def plain_context(context: Any) -> Any:
     """Return a context as plain data: its label, its number, or a dict that describes it."""
     if context is None or isinstance(context, str | int | Mapping | np.integer):
         return context
+    if not isinstance(context, Game):
+        raise InvalidInput(f"context must be a label, a number or a game; got {brief(context)}.")
     return Unlisted(context).written()
 
 
