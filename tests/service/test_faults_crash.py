@@ -83,6 +83,7 @@ def test_a_database_dies_under_two_servers(
             own = servers[turn % 2]
             own.kill()  # its transaction, too
             own.start()
+            own.ready()  # one that finds no database when it starts says so and ends
         players.wait(100)
     for own in servers:
         own.ready()
