@@ -88,7 +88,7 @@ def test_savings_grow_with_the_rounds_and_costs_do_not() -> None:
     late = replace(state, round=np.array([9001]))
     now, then = choice(state), choice(late)
     assert now.gaps == pytest.approx(then.gaps)
-    assert then.information == pytest.approx(np.asarray(now.information) * (10_001 / 1001) ** 1.6)
+    assert then.information == pytest.approx(np.asarray(now.information) * (10_501 / 1501) ** 1.75)
 
 
 def test_a_label_is_bought_until_it_no_longer_pays() -> None:

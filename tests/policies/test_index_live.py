@@ -164,10 +164,11 @@ def test_rewards_of_any_size_are_played_alike(size: float) -> None:
 def test_signals_that_never_appear_do_no_harm() -> None:
     """An opponent on a corner of the simplex: most signals have probability zero."""
     game = pm.games.dynamic_pricing(range(1, 6))
+    players = {"calibrated": CALIBRATED, "randcbp": pm.RandCBP()}
     for corner in np.eye(5)[[0, 2, 4]]:
-        result = pm.simulate(game, CALIBRATED, corner, horizon=1000, seeds=3)
+        result = pm.simulate(game, players, corner, horizon=1000, seeds=3)
         assert np.isfinite(result.mean("calibrated")).all()
-        assert result.mean("calibrated")[-1] < 50
+        assert result.mean("calibrated")[-1] < 0.6 * result.mean("randcbp")[-1]
 
 
 def test_models_are_forgotten_with_their_states() -> None:
