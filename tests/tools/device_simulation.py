@@ -1,7 +1,8 @@
 """Simulate games on a device and on the processor, and print how they differ as JSON.
 
 ``python -m tests.tools.device_simulation ROUNDS SEEDS``, on a machine with a GPU, or simulated with
-``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``.
+``NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1``. With the names of games as well it prints what the
+default policy plays in these on the device, or why it is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import partial_monitoring as pm
+from partial_monitoring.errors import InvalidInput
 
 RNG = np.random.default_rng(1)
 FEATURES = RNG.normal(size=(4, 2)) / 2
@@ -50,8 +52,23 @@ def compare(game: Any, policy: Any, rounds: int, seeds: int) -> dict[str, Any]:
     }
 
 
+def played(game: str, rounds: int, seeds: int, device: str | None) -> list[Any] | str:
+    """Return how often each action was played at each checkpoint of each seed, or why not."""
+    points = range(10, rounds, 10)
+    options: dict[str, Any] = {"horizon": rounds, "seeds": seeds, "checkpoints": points}
+    try:
+        found = pm.simulate(game, "calibrated", **options, device=device)
+    except InvalidInput as refusal:
+        return str(refusal)
+    plays: list[Any] = found.plays["calibrated"].tolist()
+    return plays
+
+
 def main() -> None:
     rounds, seeds = map(int, sys.argv[1:3])
+    if games := sys.argv[3:]:
+        print(json.dumps({game: played(game, rounds, seeds, "cuda") for game in games}))
+        return
     found = {name: compare(*case, rounds, seeds) for name, case in CASES.items()}
     print(json.dumps(found, indent=1))
 

@@ -43,7 +43,7 @@ class Promise:
 
 
 MEASURED = (
-    "on standard finite games at most 1.1 % of runs were slow after 100,000 rounds "
+    "on standard finite games at most 0.6 % of runs were slow after 100,000 rounds "
     "(docs/which-mode.md)"
 )
 """What is known about the default policy instead of a bound; see the table of that page."""
