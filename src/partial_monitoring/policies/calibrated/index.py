@@ -42,8 +42,8 @@ from partial_monitoring.policies.program import ByThread, Rounds, bound
 from partial_monitoring.validation import Array, Indices, brief
 
 WEIGHT, ROUNDS, RATE = 0.0075, 1500.0, 1.75
-"""The constants of the rule, chosen once for all games, as the damping was: on the standard games of
-``benchmarks/regret.py``, so that regret is low after 10,000 rounds and few runs are still wrong
+"""The constants of the rule, chosen once for all games, as the damping was: on the standard games
+of ``benchmarks/regret.py``, so that regret is low after 10,000 rounds and few runs are still wrong
 after 100,000. Random games, drawn afterwards, and the named games confirm them."""
 
 SERVES = 0.5
