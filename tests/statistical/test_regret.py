@@ -27,7 +27,7 @@ LOWEST = {
     "LE .45": 245.0,  # RandCBP
     "DP3": 29.1,  # RandCBP
     "DP5": 220.0,  # RandCBP
-    "BB3 .9": 5.2,  # RandCBP by its authors' code
+    "BB3 .9": 3.45,  # Bayesian IDS, 300 seeds
     "BB3 .6": 38.2,  # LinTS
 }
 """The least mean regret of others after 10,000 rounds: of all policies at their default options
@@ -36,11 +36,11 @@ LOWEST = {
 WITHIN = {"LE .9": 1.25}
 """How many times the least regret of the others is allowed; 1.15 elsewhere."""
 
+BEHIND = {"BB3 .9": 1.6}
+"""Where that does not hold, how many times it is at most."""
+
 SLOW = {"easy": 0.002, "hard": 0.007}
 """The largest shares of seeds that are slow after 100,000 rounds."""
-
-SLOWER = {"DP5 bimodal": 0.014}
-"""Where that does not hold, the share that does."""
 
 
 def played(
@@ -132,8 +132,11 @@ def whole(name: str) -> Array:
 @pytest.mark.nightly
 @pytest.mark.parametrize("column", TABLE, ids=lambda own: own.name)
 def test_the_lowest_regret(column: Column) -> None:
+    found = whole(column.name)[:, 1].mean()
     limit = WITHIN.get(column.name, 1.15) * LOWEST[column.name]
-    assert whole(column.name)[:, 1].mean() <= limit
+    if column.name in BEHIND and limit < found <= BEHIND[column.name] * LOWEST[column.name]:
+        pytest.xfail(f"{found / LOWEST[column.name]:.3g} times the least regret of the others")
+    assert found <= limit
 
 
 @pytest.mark.nightly
@@ -147,8 +150,6 @@ def test_regret_beside_the_published_one() -> None:
 def test_slow_seeds_are_rare(column: Column) -> None:
     found = played(column.game, ["calibrated"], column.theta, 100_000, range(4000))
     slow = column.slow(found["calibrated"], 100_000)
-    if column.name in SLOWER and SLOW[column.category] < slow.mean() <= SLOWER[column.name]:
-        pytest.xfail(f"{100 * slow.mean():.2g} % of the seeds are slow")
     assert slow.mean() <= SLOW[column.category]
 
 
@@ -156,6 +157,14 @@ def test_slow_seeds_are_rare(column: Column) -> None:
 def test_random_games() -> None:
     mean, behind = compared(random_games(10, draw=1), opponents=60, horizon=10_000, draw=1)
     assert mean <= 0.25
+    assert behind <= 3
+
+
+@pytest.mark.nightly
+def test_many_random_games() -> None:
+    """The standard error of the logarithm of the geometric mean is 0.074 with a hundred games."""
+    mean, behind = compared(random_games(100, draw=5), opponents=60, horizon=10_000, draw=5)
+    assert mean <= 0.25 * np.exp(3 * 0.074)
     assert behind <= 3
 
 
