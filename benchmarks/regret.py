@@ -50,6 +50,8 @@ class Choice:
     games: int
     opponents: int
     draw: int
+    first: int = 0
+    """The first seed of those that may be slow."""
 
 
 def policies() -> dict[str, Any]:
@@ -188,12 +190,12 @@ def column_cell(regret: Array, column: Column) -> str:
 
 def slow(runs: StoredRuns, choice: Choice) -> str:
     """Count the seeds of the default policy that are still slow after many rounds."""
-    policy = pm.Calibrated()
+    policy, seeds = pm.Calibrated(), range(choice.first, choice.first + choice.seeds)
     wanted = {
         column: Wanted.of(
             f"{column.name}, {LONG_HORIZON:,} rounds",
             "calibrated",
-            *(column.game, policy, column.theta, LONG_HORIZON, range(choice.seeds)),
+            *(column.game, policy, column.theta, LONG_HORIZON, seeds),
         )
         for column in COLUMNS
     }
@@ -242,18 +244,26 @@ def against_rand(
         for name, policy in pair.items()
     }
     runs.play(wanted.values())
-    rows, ratios = [], []
+    rows: list[list[str]] = []
+    ratios: dict[str, list[float]] = {"easy": [], "hard": []}
     for setting, game in games.items():
         ours, theirs = (runs.regret(wanted[setting, name]) for name in pair)
-        kind = f"{pm.analyze(game).category}, {game.k} actions, {game.d} outcomes"
+        category = str(pm.analyze(game).category)
+        kind = f"{category}, {game.k} actions, {game.d} outcomes"
         cells = ["-" if own is None else show(own[:, 1]) for own in (ours, theirs)]
         if ours is not None and theirs is not None and len(ours) == len(theirs):
             difference = ours[:, 1] - theirs[:, 1]
-            ratios.append((ours[:, 1].mean() + 1) / (theirs[:, 1].mean() + 1))
-            cells += [show(difference), f"{ratios[-1]:.3f}"]
+            own = ratios[category]
+            own.append(float((ours[:, 1].mean() + 1) / (theirs[:, 1].mean() + 1)))
+            cells += [show(difference), f"{own[-1]:.3f}"]
         rows.append([setting, kind, *cells])
     header = ["setting", "game", "calibrated", RAND, "difference, paired", "ratio (+1)"]
-    end = f"Geometric mean: {geometric(ratios):.3f}" if len(ratios) == len(games) else ""
+    every = [own for group in ratios.values() for own in group]
+    end = ""
+    if len(every) == len(games):
+        spread = float(np.std(np.log(every), ddof=1) / np.sqrt(len(every)))
+        kinds = ", ".join(f"{len(v)} {n} {geometric(v):.3f}" for n, v in ratios.items() if v)
+        end = f"Geometric mean: {geometric(every):.3f} ± {100 * spread:.0f} % ({kinds})"
     return "\n\n".join([title, markdown(header, rows), end])
 
 
@@ -307,6 +317,7 @@ SEEDS = {"columns": 1000, "slow": 4000, "random": 0, "named": 0}
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="Only these parts.")
 @click.option("--seeds", type=click.IntRange(2), help="Seeds of each column.")
+@click.option("--first", default=0, show_default=True, help="First seed of the slow ones.")
 @click.option("--games", default=10, show_default=True, help="Number of random games.")
 @click.option(
     "--opponents", default=60, show_default=True, help="Of a random game; named: five times."
@@ -323,6 +334,7 @@ SEEDS = {"columns": 1000, "slow": 4000, "random": 0, "named": 0}
 def main(
     only: tuple[str, ...],
     seeds: int | None,
+    first: int,
     games: int,
     opponents: int,
     draw: int,
@@ -334,7 +346,7 @@ def main(
     runs = StoredRuns(out, workers, play)
     texts = []
     for name in only or PARTS:
-        choice = Choice(seeds or SEEDS[name], games, opponents, draw)
+        choice = Choice(seeds or SEEDS[name], games, opponents, draw, first)
         texts.append(PARTS[name](runs, choice))
         click.echo(texts[-1] + "\n")
     (out / "regret.md").write_text("\n\n".join(texts) + "\n", encoding="utf-8")

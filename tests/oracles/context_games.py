@@ -52,11 +52,14 @@ IMPROVING: dict[str, Any] = {
     "gap": pm.gaps.improvement,
     "information": pm.information.improvement,
 }
-POLICIES: dict[str, Any] = {
+PLAIN: dict[str, Any] = {
     "exact": pm.IDS(),
     "relaxed": pm.IDS(gap=pm.gaps.relaxed, sampling=pm.sampling.deterministic),
     "mean, e2d": pm.IDS(gap=pm.gaps.mean, sampling=pm.sampling.e2d(0.4)),
     "anytime": pm.IDS(sampling=pm.sampling.e2d("anytime")),
+}
+"""IDS with every gap estimate and sampling rule."""
+POLICIES: dict[str, Any] = PLAIN | {
     "directed": pm.IDS(information=DIRECTED),
     "improving": pm.IDS(**IMPROVING),
     "mixed": pm.IDS(gap=pm.gaps.mean, information=pm.information.improvement),

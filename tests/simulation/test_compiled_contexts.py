@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import partial_monitoring as pm
+from tests.oracles.context_games import PLAIN
 from tests.oracles.two_ways import compare
 
 RNG = np.random.default_rng(1)
@@ -52,11 +53,7 @@ REGISTRY = {
     name: pm.games.make(name)
     for name in ("contextual_linear_bandit", "greedy_exploration", "contextual_dueling")
 }
-POLICIES: dict[str, Any] = {
-    "exact": pm.IDS(),
-    "relaxed": pm.IDS(gap=pm.gaps.relaxed, sampling=pm.sampling.deterministic),
-    "mean, e2d": pm.IDS(gap=pm.gaps.mean, sampling=pm.sampling.e2d(0.4)),
-    "anytime": pm.IDS(sampling=pm.sampling.e2d("anytime")),
+POLICIES: dict[str, Any] = PLAIN | {
     "optimism": pm.LinUCB(allow_partial=True),
     "relative": pm.LinUCB(relative=True, allow_partial=True),
     "draws": pm.LinTS(allow_partial=True),
