@@ -317,7 +317,7 @@ SEEDS = {"columns": 1000, "slow": 4000, "random": 0, "named": 0}
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="Only these parts.")
 @click.option("--seeds", type=click.IntRange(2), help="Seeds of each column.")
-@click.option("--first", default=0, show_default=True, help="First seed of the slow ones.")
+@click.option("--first", default=0, type=click.IntRange(0), help="First seed that may be slow.")
 @click.option("--games", default=10, show_default=True, help="Number of random games.")
 @click.option(
     "--opponents", default=60, show_default=True, help="Of a random game; named: five times."
