@@ -207,9 +207,10 @@ def test_the_worth_is_that_of_the_formulas(game: Any, data: Any) -> None:
     oracle = Oracle(game)
     counts = oracle.prior + data.draw(signal_counts(len(oracle.prior)))
     state = known(game, counts)
-    expected = oracle.worth(counts, oracle.chances, oracle.pareto())
+    expected, doubt = oracle.worth(counts, oracle.chances, oracle.pareto())
     size = np.abs(game.features).max()
     assert state.model.unit * state.worth[0] == pytest.approx(expected, rel=1e-4, abs=1e-12 * size)
+    assert state.model.unit * state.doubt[0, 0] == pytest.approx(doubt, rel=1e-4, abs=1e-12 * size)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -224,9 +225,10 @@ def test_the_worth_of_games_of_the_library(name: str) -> None:
         t = int(seen.sum()) + 1
         chances = (seen + contexts * oracle.chances) / (t - 1 + contexts)
         state = known(game, counts, t, seen)
-        expected = oracle.worth(counts, chances, oracle.pareto())
+        expected, doubt = oracle.worth(counts, chances, oracle.pareto())
         worth = state.model.unit * state.worth[0]
         assert worth == pytest.approx(expected, rel=1e-5, abs=1e-14)
+        assert state.model.unit * state.doubt[0, 0] == pytest.approx(doubt, rel=1e-5, abs=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -236,8 +238,9 @@ def test_of_many_rivals_the_nearest_are_compared_exactly(seed: int) -> None:
     counts = oracle.prior + np.random.default_rng(seed).integers(0, 20, len(oracle.prior))
     state = known(game, counts)
     assert (state.ties[0] != 0).any(axis=1).sum() == 8
-    expected = oracle.worth(counts, oracle.chances, oracle.pareto())
+    expected, doubt = oracle.worth(counts, oracle.chances, oracle.pareto())
     assert state.worth[0] * state.model.unit == pytest.approx(expected, rel=1e-5, abs=1e-14)
+    assert state.doubt[0, 0] * state.model.unit == pytest.approx(doubt, rel=1e-5, abs=1e-14)
 
 
 def test_equal_rivals_are_no_reason_to_compare_more_of_them() -> None:
@@ -258,6 +261,7 @@ def test_where_nothing_can_be_learned_nothing_is_worth_anything(name: str) -> No
     assert model is not None
     state = learned(ProfileState.initial(model, 2), environment_of(game, [3, 4]), 5)
     assert (state.worth == 0).all()
+    assert (state.doubt == 0).all()
     assert np.isfinite(state.means).all()
     assert (state.round == 6).all()
 
@@ -317,6 +321,7 @@ def test_parameters_without_probabilities_are_no_obstacle(radius: float) -> None
     along = np.hstack([inside, inside @ signals.extra.T])
     change = signals.sign * along[:, signals.direction]
     assert (signals.base + change > 0).all()
-    expected = oracle.worth(counts, oracle.chances, oracle.pareto())
+    expected, doubt = oracle.worth(counts, oracle.chances, oracle.pareto())
     assert (expected > 0).any()
     assert state.model.unit * state.worth[0] == pytest.approx(expected, rel=1e-5, abs=1e-14)
+    assert state.model.unit * state.doubt[0, 0] == pytest.approx(doubt, rel=1e-5, abs=1e-14)

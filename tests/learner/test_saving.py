@@ -10,9 +10,11 @@ import pytest
 import partial_monitoring as pm
 from partial_monitoring.policies.policy import Choices, point_mass
 
+DOUBT = 0.1
+
 
 class Indexed:
-    """Plays the action whose expected saving exceeds its cost by most."""
+    """Plays the action that saves most for what is lost, of those that save what they cost."""
 
     def __init__(self, costs: list[float], savings: list[float]) -> None:
         self.gaps, self.information = np.array([costs]), np.array([savings])
@@ -21,14 +23,14 @@ class Indexed:
         return None
 
     def decide(self, state: Any, uniforms: Any, available: Any = None) -> Choices:
-        index = self.information - self.gaps
-        if available is not None:
-            index = np.where(available, index, -np.inf)
+        gaps = self.gaps if available is None else np.where(available, self.gaps, np.inf)
+        costs = gaps - gaps.min()
+        index = np.where(self.information < costs, -np.inf, self.information / (costs + DOUBT))
         action = index.argmax(axis=1)
         return Choices(
             action,
             point_mass(action, index.shape[1]),
-            self.gaps if available is None else np.where(available, self.gaps, np.inf),
+            gaps,
             self.information,
             index=index,
             decided_by="savings",
@@ -83,6 +85,11 @@ def explained(costs: list[float], savings: list[float], **options: Any) -> str:
             [0.0, 0.2, 0.1],
             "'scrap' looks best, and no other action shows enough to pay off",
         ),
+        (
+            [0.0, 0.1, 0.3],
+            [0.25, 0.0, 0.52],
+            "'ship' looks best, and what it shows itself comes without a price",
+        ),
     ],
 )
 def test_the_reason_is_one_sentence(costs: list[float], savings: list[float], reason: str) -> None:
@@ -94,7 +101,9 @@ def test_the_columns_are_what_it_costs_and_saves() -> None:
     for column in ("costs now", "worth later", "index"):
         assert column in text.splitlines()[1]
     row = next(line for line in text.splitlines() if line.startswith("inspect <"))
-    assert row.split()[2:] == ["0.3", "0.52", "0.22", "100.0%"]
+    assert row.split()[2:] == ["0.3", "0.52", "1.3", "100.0%"]
+    row = next(line for line in text.splitlines() if line.startswith("scrap"))
+    assert row.split()[1:] == ["0.1", "0", "-", "0.0%"]
 
 
 def test_what_is_not_available_is_not_compared_with() -> None:

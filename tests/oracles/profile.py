@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space, orth
 from scipy.optimize import linprog
+from scipy.stats import norm
 
 import partial_monitoring as pm
 
@@ -185,11 +186,11 @@ class Oracle:
             start += own.k
         return found
 
-    def worth(self, counts: Array, chances: Array, rivals: list[list[int]]) -> Array:
-        """Return what a play of each action saves per round, shape (K,)."""
+    def worth(self, counts: Array, chances: Array, rivals: list[list[int]]) -> tuple[Array, float]:
+        """Return what a play of each action saves per round, shape (K,), and the doubt."""
         x = self.estimate(counts)
         p, means = self.base + self.rows @ x, self.offsets + self.slopes @ x
-        hessian, total = self.hessian(counts, x), np.zeros(len(self.actions))
+        hessian, total, doubt = self.hessian(counts, x), np.zeros(len(self.actions)), 0.0
         for chance, group in zip(chances, rivals, strict=True):
             g = self.greedy(means, group)
             others = [b for b in group if b != g]
@@ -201,12 +202,14 @@ class Oracle:
             for b in others:
                 tie = self.tie(counts, x, g, b, refined=b in chosen)
                 assert tie is not None
+                beyond = norm.pdf(tie.sure) - tie.sure * norm.sf(tie.sure)
+                doubt += chance * tie.scale * beyond
                 for a in range(len(self.actions)):
                     own = self.owner == a
                     shown = ((self.rows[own] @ tie.away) ** 2 / p[own]).sum()
                     rho = shown / (tie.away @ hessian @ tie.away)
                     total[a] += chance * weight(tie) * rho
-        return total
+        return total, doubt
 
     def greedy(self, means: Array, group: list[int]) -> int:
         """Return the action of a group with the largest mean, the first one up to rounding."""
@@ -221,13 +224,17 @@ class Oracle:
         contexts = len(self.games)
         came = np.array([t - 1]) if seen is None else np.asarray(seen)
         chances = (came + contexts * self.chances) / (t - 1 + contexts)
-        worth = self.worth(counts, chances, groups)
+        worth, doubt = self.worth(counts, chances, groups)
         means = self.offsets + self.slopes @ self.estimate(counts)
         found, start = [], 0
         for own, group in zip(self.games, groups, strict=True):
             mine = slice(start, start + own.k)
-            costs = max(means[b] for b in group) - means[mine]
-            found.append(WEIGHT * (t + ROUNDS) ** RATE * worth[mine] - costs)
+            costs = np.maximum(max(means[b] for b in group) - means[mine], 0.0)
+            costs[costs <= 1e-12 * np.abs(self.features).max()] = 0.0
+            saved = WEIGHT * (t + ROUNDS) ** RATE * worth[mine]
+            index = saved / np.where(costs + doubt > 0, costs + doubt, np.inf)
+            index[(costs > 0) & (saved < costs)] = -np.inf
+            found.append(index)
             start += own.k
         return found
 

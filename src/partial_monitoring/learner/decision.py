@@ -21,7 +21,8 @@ SAVING = ("costs now", "worth later", "index")
 SAVED = (
     "how much less than the best-looking action it is estimated to earn, in units of reward",
     "what it shows is expected to save in all rounds to come, in units of reward",
-    "worth later minus costs now; the largest is played",
+    "worth later divided by costs now, plus what is lost per round as long as it is not known "
+    "what is best; the largest is played, - where it is not worth what it costs",
 )
 """What these numbers are."""
 
@@ -73,9 +74,9 @@ class Decision:
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
         What decided: "contexts", regret and information of all contexts together; "plans", the
-        gaps of whole plans, one action for each context; "savings", information - gaps, where
-        gaps are what actions cost now and information what they show is worth later; or "guard", a
-        rule whose action may lose no more, by the gaps, than a budget allows.
+        gaps of whole plans, one action for each context; "savings", information by what is lost
+        for it, where gaps are what actions cost now and information what they show is worth later;
+        or "guard", a rule whose action may lose no more, by the gaps, than a budget allows.
     units
         What gaps and information are measured in, in words.
     considered
@@ -280,8 +281,11 @@ class Decision:
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
         if cost <= 1e-9 * saving:  # or nothing but rounding
             alone = (~self._unavailable()).sum() == 1
-            rest = "" if alone else ", and no other action shows enough to pay off"
-            return f"'{self.label}' looks best{rest}"
+            pays = (self.information > self.gaps) & (np.arange(len(self.gaps)) != a)
+            rest = ", and no other action shows enough to pay off"
+            if pays.any():
+                rest = ", and what it shows itself comes without a price"
+            return f"'{self.label}' looks best{'' if alone else rest}"
         also = float(self.information[greedy])
         instead = f", not {display.number(also)} as with '{self.labels[greedy]}'" if also else ""
         return (

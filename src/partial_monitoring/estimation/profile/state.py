@@ -59,6 +59,9 @@ class ProfileState:
     worth: Array
     """What one observation of each action is expected to save in a later round, in the same unit,
     shape (n, K)."""
+    doubt: Array
+    """What is expected to be lost per round, over all contexts, as it is not known which actions
+    are best, in the same unit, shape (n, 1)."""
 
     @classmethod
     def initial(cls, model: SignalModel, replicates: int) -> Self:
@@ -75,6 +78,7 @@ class ProfileState:
             np.zeros((n, actions, r)),
             np.zeros((n, actions)),
             np.zeros((n, actions)),
+            np.zeros((n, 1)),
         )
         return blank.refreshed(np.ones(n, dtype=bool))
 
@@ -130,8 +134,8 @@ class ProfileState:
         z, known = int(model.contexts(context, len(x))[0]), self._copies()
         own = known, along, z, *pending, tuple(scratch(table))
         compiled.live_index.expect_each(tuple(table), *own)
-        t, seen, plays, fresh, counts, _, ties, _, worth = known
-        return type(self)(model, t, seen, plays, fresh, counts, x, ties, self.means, worth)
+        t, seen, plays, fresh, counts, _, ties, _, *rest = known
+        return type(self)(model, t, seen, plays, fresh, counts, x, ties, self.means, *rest)
 
     def refreshed(self, stale: NDArray[np.bool_], rivals: Rivals | None = None) -> Self:
         """Return the state with some replicates (n,) up to date, for all rivals unless given."""
@@ -163,6 +167,7 @@ class ProfileState:
             self.ties.copy(),
             self.means.copy(),
             self.worth.copy(),
+            self.doubt.copy(),
         )
 
     def least_squares(self) -> Estimate:

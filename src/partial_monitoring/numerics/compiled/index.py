@@ -12,8 +12,8 @@ from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.profile import Known
 
 TIED = 1e-12
-"""Indices that differ by this fraction of their size are tied; the first of their actions is
-played."""
+"""Means that differ by this much are tied, in the unit of rewards, and indices that differ by this
+fraction of their size; the first of their actions is played."""
 
 
 class Rule(NamedTuple):
@@ -33,45 +33,49 @@ def one(known, i):
     """Return what is known in replicate i, but for its round."""
     return Known(
         known.round, known.seen[i], known.plays[i], known.fresh[i], known.counts[i], known.x[i],
-        known.ties[i], known.means[i], known.worth[i],
+        known.ties[i], known.means[i], known.worth[i], known.doubt[i],
     )  # fmt: skip
 
 
 @compiled(allocates=False)
-def decide(rule, positions, pareto, means, worth, t, costs, saved):
-    """Return the action (of k) with the largest index in one replicate in round t (from 1).
+def decide(rule, positions, pareto, means, worth, doubt, t, costs, saved):
+    """Return the action (of k) that one replicate plays in round t (from 1).
 
+    Of those that save no less than they cost, it is the one that saves most for what is lost with
+    it: its cost, and the doubt that stays meanwhile. What looks best need not save anything.
     ``positions`` (k,) are the places of the actions among those of all contexts, -1 if not offered.
     Fills what each action costs now, and what it saves later, shape (k,) each.
     """
     served = rule.weight * (min(float(t), rule.most) + rule.rounds) ** rule.rate
-    best = -np.inf
+    chosen, best = -1, -np.inf
     for a in range(len(positions)):
-        if positions[a] >= 0 and pareto[positions[a]]:
-            best = max(best, means[positions[a]])
-    top, most = -np.inf, 0.0
+        place = positions[a]
+        if place >= 0 and pareto[place] and means[place] > best + TIED:
+            chosen, best = a, means[place]
     for a in range(len(positions)):
         place = positions[a]
         costs[a], saved[a] = np.inf, 0.0
         if place >= 0:
-            costs[a], saved[a] = best - means[place], served * worth[place]
-            top, most = max(top, saved[a] - costs[a]), max(most, saved[a])
+            behind = best - means[place]
+            costs[a], saved[a] = behind if behind > TIED else 0.0, served * worth[place]
     for a in range(len(positions)):
-        if saved[a] - costs[a] >= top - TIED * (1.0 + most):
-            return a
-    return 0
+        ahead = saved[a] * (costs[chosen] + doubt) - saved[chosen] * (costs[a] + doubt)
+        if saved[a] >= costs[a] and ahead > TIED * saved[a] * (costs[chosen] + doubt):
+            chosen = a
+    return chosen
 
 
 @compiled(allocates=False)
-def decide_each(rule, positions, pareto, t, context, means, worth, action, costs, saved, mu):
+def decide_each(rule, positions, pareto, t, context, means, worth, doubt, action, costs, saved, mu):
     """Fill the action (n,), costs and savings (n, k), in rounds t (n,) and contexts (n,).
 
     mu (n, k), where nothing is likely yet, gets the distributions that are all on these actions.
     """
     for i in range(len(action)):
         action[i] = decide(
-            rule, positions[context[i]], pareto, means[i], worth[i], t[i], costs[i], saved[i]
-        )
+            rule, positions[context[i]], pareto, means[i], worth[i], doubt[i, 0], t[i], costs[i],
+            saved[i],
+        )  # fmt: skip
         mu[i, action[i]] = 1.0
 
 

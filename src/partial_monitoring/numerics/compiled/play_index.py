@@ -39,8 +39,9 @@ def play_one(world, totals, reached, stop, i, table, known, row, rule, scratch, 
         worlds.start_round(world, i, t)
         z, rounds = worlds.context(world, i, t), known.round[row]
         action = index.decide(
-            rule, table.positions[z], table.pareto, own.means, own.worth, rounds, costs, saved
-        )
+            rule, table.positions[z], table.pareto, own.means, own.worth, own.doubt[0], rounds,
+            costs, saved,
+        )  # fmt: skip
         action = probed(world, i, t, rule.probe, table.positions[z], action)
         worlds.observe(world, i, z, action, t, shown)
         if index.take_in(table, own, rounds, z, action, shown):

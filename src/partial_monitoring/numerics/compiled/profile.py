@@ -13,6 +13,7 @@ import numpy as np
 
 from partial_monitoring.numerics.compiled.just_in_time import compiled
 from partial_monitoring.numerics.compiled.linear import inner
+from partial_monitoring.numerics.compiled.rivals import tail
 from partial_monitoring.numerics.compiled.signal_likelihood import (
     decompose,
     derivatives,
@@ -91,6 +92,8 @@ class Known(NamedTuple):
     means: np.ndarray
     worth: np.ndarray
     """Of all actions, shape (n, K) each."""
+    doubt: np.ndarray
+    """What is expected to be lost per round, as it is not known which actions are best: (n, 1)."""
 
 
 class Scratch(NamedTuple):
@@ -226,7 +229,7 @@ def profile(table, own, scratch):
     """Bring the estimate x (r,) and the ties (K, r) of one replicate up to date with its counts.
 
     Fills the means (K,) and the worth (K,) of all actions: what an observation of each is expected
-    to save per round, over all contexts together.
+    to save per round, over all contexts together. And the doubt (1,): what there is to save.
     """
     extra, alone, direction, sign = table.extra, table.alone, table.direction, table.sign
     base, slopes, offsets, groups = table.base, table.slopes, table.offsets, table.groups
@@ -236,7 +239,7 @@ def profile(table, own, scratch):
     vectors, u, away = scratch.vectors, scratch.vectors[3], scratch.vectors[4]
     rise, bend, refined = scratch.slopes[0], scratch.slopes[1], scratch.refined
     pivots, lower, total = scratch.pivots[0], scratch.matrices[0], scratch.matrices[2]
-    r, least = len(x), np.inf
+    r, least, doubt = len(x), np.inf, 0.0
     weigh_contexts(table.chances, own.seen, scratch.chances)
     for i in range(len(counts)):
         least = min(least, counts[i])
@@ -288,14 +291,17 @@ def profile(table, own, scratch):
                     lost -= counts[i] * log(ratio)
                     squared += counts[i] * (1.0 - ratio) ** 2
                 sure = sqrt(max(2.0 * lost, 1e-12))
-                value = weight(sure, sure / max(abs(force), 1e-300), table.damping)
+                deviation = sure / max(abs(force), 1e-300)
                 for j in range(r):
                     away[j] = tie[j] - x[j]
             else:
                 deviation = sqrt(squared)
-                value = weight(behind / deviation, deviation, table.damping)
+                sure = behind / deviation
                 other_half(pivots, lower, alone, away)
+            value = weight(sure, deviation, table.damping)
+            doubt += scratch.chances[z] * deviation * tail(sure)
             add_square(alone, scratch.chances[z] * value / squared, away, total)
+    own.doubt[0] = doubt
     spread(extra, alone, total, bend)
     for a in range(len(offsets)):
         worth[a] = 0.0

@@ -34,6 +34,7 @@ def kernel_for(rule, contexts, actions, r, s, e, k, m):
             cuda.local.array((1, actions, r), float64),
             cuda.local.array((1, actions), float64),
             cuda.local.array((1, actions), float64),
+            cuda.local.array((1, 1), float64),
         )
         scratch = Scratch(
             cuda.local.array((3, s), float64),
@@ -57,7 +58,7 @@ def kernel_for(rule, contexts, actions, r, s, e, k, m):
 @cuda.jit(device=True)
 def move(known, i, into, j):
     """Copy what row i knows into row j of other arrays."""
-    into.round[j] = known.round[i]
+    into.round[j], into.doubt[j, 0] = known.round[i], known.doubt[i, 0]
     for z in range(known.seen.shape[1]):
         into.seen[j, z] = known.seen[i, z]
     for q in range(known.counts.shape[1]):

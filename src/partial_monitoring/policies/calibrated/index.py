@@ -1,4 +1,4 @@
-"""The anticipating index: explore where what is learned saves more than it costs.
+"""The anticipating index: explore where what is learned saves more than it costs, and cheaply.
 
 For games that show signals. In each context let g be the best Pareto action at the estimate. For
 every other Pareto action b, R_b says by how many standard deviations it is behind (the root of
@@ -10,12 +10,20 @@ tie would take s_b phi(R_b) rho_b(a) / 2 off that. So
     worth(a) = sum_b s_b phi(R_b) (1 + R_b^2 / damping)^(-damping) rho_b(a)
 
 is what one play of a saves in every later round, up to calibration; with contexts it is averaged
-over them. Play the action with the largest
+over them. Over the rounds to come it saves
 
-    weight (t + rounds)^rate worth(a) - (mean_g - mean_a),
+    saved(a) = weight (t + rounds)^rate worth(a).
 
-what it saves later less what it costs now. The horizon is unknown: as many rounds again are
-expected as were played, and some more. No random numbers are used.
+The horizon is unknown: as many rounds again are expected as were played, and some more. An action
+pays if it saves no less than it costs now, saved(a) >= mean_g - mean_a. To find out takes the more
+rounds, the less is shown in each, and in each of them the cost is lost, and what is lost anyway
+until it is known which action is best, doubt = sum_b s_b psi(R_b). So of the actions that pay, and
+g, play the one with the largest
+
+    saved(a) / (mean_g - mean_a + doubt),
+
+what is saved for what is lost: the inverse of an information ratio. What g itself shows comes
+without a price, and is waited for as long as it shows enough. No random numbers are used.
 """
 
 from __future__ import annotations
@@ -61,7 +69,7 @@ MOST_ON_DEVICE = 20_000
 
 @dataclass(frozen=True)
 class AnticipatingIndex:
-    """Explore where what is learned is expected to save more than it costs; games with signals."""
+    """Explore where what is learned saves more than it costs, and cheaply; games with signals."""
 
     needs: ClassVar[Needs] = Needs()
 
@@ -91,17 +99,17 @@ class AnticipatingIndex:
                 state = state.refreshed(own == z, rivals)
                 pareto[group] = rivals.pareto[group]
         action, (costs, saved, mu) = np.zeros(n, dtype=np.int64), np.zeros((3, n, model.game.k))
-        rule, known = _rule(model.forgetting.half_life), (state.means, state.worth)
+        rule, known = _rule(model.forgetting.half_life), (state.means, state.worth, state.doubt)
         compiled.index.decide_each(
             rule, positions, pareto, state.round, own, *known, action, costs, saved, mu
         )
         return Choices(
             action,
             mu,
-            lambda: model.unit * np.maximum(costs, 0.0),
+            lambda: model.unit * costs,
             lambda: model.unit * saved,
             estimate=attribute(state, "estimate"),
-            index=lambda: model.unit * (saved - costs),
+            index=lambda: _index(costs, saved, state.doubt),
             decided_by="savings",
         )
 
@@ -140,6 +148,16 @@ class AnticipatingIndex:
     def confidence_set(self, state: ProfileState, context: Indices | None = None) -> Ellipsoid:
         """Return two standard deviations around the most likely parameter, for a status."""
         return state.confidence(SHOWN, context)
+
+
+def _index(costs: Array, saved: Array, doubt: Array) -> Array:
+    """Return what actions (n, k) save for what is lost with them; -inf for those that do not pay.
+
+    What looks best is not asked to. It has 0 if nothing is left to save.
+    """
+    lost = costs + doubt
+    found = np.divide(saved, lost, out=np.zeros(saved.shape), where=lost > 0.0)
+    return np.where((costs > 0.0) & (saved < costs), -np.inf, found)
 
 
 @cache
