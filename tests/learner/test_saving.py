@@ -87,7 +87,7 @@ def explained(costs: list[float], savings: list[float], **options: Any) -> str:
         ),
         (
             [0.0, 0.1, 0.3],
-            [0.25, 0.0, 0.52],
+            [0.25, 0.0, 0.62],
             "'ship' looks best, and what it shows itself comes without a price",
         ),
     ],

@@ -21,8 +21,8 @@ SAVING = ("costs now", "worth later", "index")
 SAVED = (
     "how much less than the best-looking action it is estimated to earn, in units of reward",
     "what it shows is expected to save in all rounds to come, in units of reward",
-    "worth later divided by costs now, plus what is lost per round as long as it is not known "
-    "what is best; the largest is played, - where it is not worth what it costs",
+    "worth later for what is lost: its cost now, and what is expected to be lost in a round as the "
+    "best action is not known; the largest is played, - is not worth its cost",
 )
 """What these numbers are."""
 
@@ -281,9 +281,8 @@ class Decision:
         cost, saving = self.gaps[a] - self.gaps[greedy], self.information[a]
         if cost <= 1e-9 * saving:  # or nothing but rounding
             alone = (~self._unavailable()).sum() == 1
-            pays = (self.information > self.gaps) & (np.arange(len(self.gaps)) != a)
             rest = ", and no other action shows enough to pay off"
-            if pays.any():
+            if (self.information - self.gaps > (1.0 + 1e-9) * saving).any():
                 rest = ", and what it shows itself comes without a price"
             return f"'{self.label}' looks best{'' if alone else rest}"
         also = float(self.information[greedy])
