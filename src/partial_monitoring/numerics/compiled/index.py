@@ -59,8 +59,8 @@ def decide(rule, positions, pareto, means, worth, doubt, t, costs, saved):
             behind = best - means[place]
             costs[a], saved[a] = behind if behind > TIED else 0.0, served * worth[place]
     for a in range(len(positions)):
-        ahead = saved[a] * (costs[chosen] + doubt) - saved[chosen] * (costs[a] + doubt)
-        if saved[a] >= costs[a] and ahead > TIED * saved[a] * (costs[chosen] + doubt):
+        this, other = saved[a] * (costs[chosen] + doubt), saved[chosen] * (costs[a] + doubt)
+        if saved[a] >= costs[a] and this > (1.0 + TIED) * other:
             chosen = a
     return chosen
 
