@@ -117,6 +117,7 @@ def test_the_interpreter_expects_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("round", "seen", "plays", "counts", "coordinates", "means"):
         np.testing.assert_array_equal(getattr(found, name), getattr(right, name), name)
     np.testing.assert_allclose(found.worth, right.worth, rtol=1e-9)
+    np.testing.assert_allclose(found.doubt, right.doubt, rtol=1e-9)
 
 
 def test_threads_do_not_share_their_room() -> None:

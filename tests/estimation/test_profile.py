@@ -93,6 +93,7 @@ def test_warm_starts_arrive_where_cold_ones_do(game: Any, seed: int) -> None:
     cold = cold.refreshed(np.array([True, True]))
     assert warm.means == pytest.approx(cold.means, abs=1e-6)
     assert warm.worth == pytest.approx(cold.worth, rel=1e-4, abs=1e-9)
+    assert warm.doubt == pytest.approx(cold.doubt, rel=1e-4, abs=1e-9)
 
 
 # -- ties ------------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ def test_hopeless_games_have_finite_numbers(game: Any, seed: int) -> None:
         0, 6, len(model.signals.prior)
     )
     state = known(game, counts)
-    for values in (state.means, state.worth, state.coordinates, state.ties):
+    for values in (state.means, state.worth, state.doubt, state.coordinates, state.ties):
         assert np.isfinite(values).all()
     assert (state.worth >= 0).all()
 

@@ -14,7 +14,7 @@ DOUBT = 0.1
 
 
 class Indexed:
-    """Plays the action that saves most for what is lost, of those that save what they cost."""
+    """Plays the action that saves most per unit lost, of those that save what they cost."""
 
     def __init__(self, costs: list[float], savings: list[float]) -> None:
         self.gaps, self.information = np.array([costs]), np.array([savings])

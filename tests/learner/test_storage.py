@@ -110,7 +110,7 @@ def test_saving_twice_gives_the_same_file(tmp_path: Path) -> None:
 def test_the_file_is_plain_and_versioned(tmp_path: Path) -> None:
     played("pricing", 3).save(tmp_path / "learner.json")
     data = json.loads((tmp_path / "learner.json").read_text())
-    assert data["format"] == 5
+    assert data["format"] == 6
 
 
 GUISES: dict[str, Any] = {

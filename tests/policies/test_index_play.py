@@ -77,7 +77,9 @@ def test_slices_of_rounds_and_ranges_of_replicates_do_not_matter() -> None:
 def test_a_program_leaves_the_state_it_starts_from() -> None:
     game, rule = pm.games.dynamic_pricing(), AnticipatingIndex()
     state = rule.init(game, 2)
-    before = {name: getattr(state, name).copy() for name in ("round", "counts", "worth", "doubt")}
+    before = {
+        name: getattr(state, name).copy() for name in ("round", "counts", "ties", "worth", "doubt")
+    }
     totals, reached = no_totals(2, 0), np.zeros(2, dtype=np.int64)
     rule.program(state).play(world_of(environment(game, 2)), totals, reached, 50, 0, 2)
     for name, values in before.items():

@@ -201,7 +201,7 @@ def test_a_database_of_the_first_release_is_served(tmp_path: Path) -> None:
     """Its decisions stay as they were logged, and the next ones are those of its learner."""
     address = f"sqlite:///{tmp_path}/shop.db"
     first_version(address)
-    expected = pm.Learner.replay("dynamic_pricing", None, 1, logged(1), check=True)
+    expected = pm.Learner.replay("dynamic_pricing", None, 1, logged(1))
     waiting = [own.id for own in expected.open]
     with server.started(address) as own:
         client = Client(own.address, own.token)

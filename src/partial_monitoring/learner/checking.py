@@ -8,7 +8,7 @@ from typing import NamedTuple
 from partial_monitoring.errors import PartialMonitoringError
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.opening import spec_of
-from partial_monitoring.learner.states import alike
+from partial_monitoring.learner.states import alike, is_former
 from partial_monitoring.storage.base import Event
 from partial_monitoring.storage.checks import wrong_columns, wrong_study
 from partial_monitoring.storage.copying import found
@@ -32,6 +32,7 @@ def checked(database: Database, name: str) -> Checked:
     events: list[Event] = []
     try:
         study, spec = found(database, name), spec_of(database, name)
+        start = spec.start.state
         last, kept = study.version, study.latest()
         problems = list(wrong_study(study))
         for row in islice(study.rows_after(), last):
@@ -51,7 +52,7 @@ def checked(database: Database, name: str) -> Checked:
         ]
         if len(differences) > MOST:
             problems.append(f"{len(differences) - MOST} more decisions differ.")
-        if kept is not None and kept["seq"] <= last:
+        if kept is not None and kept["seq"] <= last and not is_former(start, kept["state"]):
             again = steps.folded(spec, events[: kept["seq"]])
             rest = steps.snapshot(spec, again)
             if any(not alike(value, kept.get(key)) for key, value in rest.items()):

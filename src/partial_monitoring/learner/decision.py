@@ -21,8 +21,8 @@ SAVING = ("costs now", "worth later", "index")
 SAVED = (
     "how much less than the best-looking action it is estimated to earn, in units of reward",
     "what it shows is expected to save in all rounds to come, in units of reward",
-    "worth later for what is lost: its cost now, and what is expected to be lost in a round as the "
-    "best action is not known; the largest is played, - is not worth its cost",
+    "worth later per unit lost: its cost now, and what is expected to be lost in a round because "
+    "the best action is not known; the largest is played, '-' is not worth its cost",
 )
 """What these numbers are."""
 
@@ -74,8 +74,8 @@ class Decision:
         The label of the context in which it was made, or its game if the context is unlisted.
     decided_by
         What decided: "contexts", regret and information of all contexts together; "plans", the
-        gaps of whole plans, one action for each context; "savings", information by what is lost
-        for it, where gaps are what actions cost now and information what they show is worth later;
+        gaps of whole plans, one action for each context; "savings", information per unit
+        lost, where gaps are what actions cost now and information what they show is worth later;
         or "guard", a rule whose action may lose no more, by the gaps, than a budget allows.
     units
         What gaps and information are measured in, in words.
@@ -282,7 +282,8 @@ class Decision:
         if cost <= 1e-9 * saving:  # or nothing but rounding
             alone = (~self._unavailable()).sum() == 1
             rest = ", and no other action shows enough to pay off"
-            if (self.information - self.gaps > (1.0 + 1e-9) * saving).any():
+            pays = (self.information > 0.0) & (self.information >= self.gaps)
+            if np.delete(pays, a).any():
                 rest = ", and what it shows itself comes without a price"
             return f"'{self.label}' looks best{'' if alone else rest}"
         also = float(self.information[greedy])

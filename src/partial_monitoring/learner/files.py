@@ -21,7 +21,13 @@ from partial_monitoring.learner import format_1, snapshots
 from partial_monitoring.learner import session as steps
 from partial_monitoring.learner.identity import MOST_TOKENS
 from partial_monitoring.learner.spec import Session, Spec
-from partial_monitoring.learner.states import alike, check_rounds, with_arrays
+from partial_monitoring.learner.states import (
+    alike,
+    check_rounds,
+    is_former,
+    saved,
+    with_arrays,
+)
 from partial_monitoring.model.files import game_to_dict
 from partial_monitoring.storage.base import APART, HERE, NONE, Event, Storage, log_of
 from partial_monitoring.storage.memory import Memory
@@ -29,9 +35,10 @@ from partial_monitoring.storage.nothing import Nothing
 from partial_monitoring.storage.opened import MEMORY, AnyStorage, storage_of
 from partial_monitoring.validation import boolean, brief
 
-FORMAT = 5
-"""Version of the files that are written: up to 4 what was observed again did not fade in states
-that forget; up to 3 all hold events; 2 has no checksum, and numbers as ids; 1 has no events."""
+FORMAT = 6
+"""Version of the files that are written: up to 5 states of signals have no doubt; up to 4 what was
+observed again did not fade in states that forget; up to 3 all hold events; 2 has no checksum, and
+numbers as ids; 1 has no events."""
 
 REFOLDED = 10_000
 """Largest number of events from which the state is computed again, which takes about 50 us each."""
@@ -130,19 +137,24 @@ def _alone(data: Mapping[str, Any]) -> tuple[Spec, Session | None]:
         return spec, None
     if arrays is None:
         raise InvalidInput("its state is in the units of another version, and it has no events.")
-    return spec, snapshots.restored(spec, data["snapshot"])
+    kept, start = data["snapshot"], spec.start.state
+    if data["format"] < 6 and is_former(start, arrays):
+        kept = kept | {"state": saved(with_arrays(start, arrays), start)}
+    return spec, snapshots.restored(spec, kept)
 
 
 def _spec_and_arrays(data: Mapping[str, Any]) -> tuple[Spec, Any]:
     """Return the spec of a file, and the arrays of its state in the units of the spec, or None.
 
-    None as well if there are events from which its weights are made as they are now.
+    None as well if there are events from which it is made as it is now.
     """
     boolean("allow_hopeless", data["settings"]["allow_hopeless"])
     spec = Spec.from_dict(data)
     same = game_to_dict(spec.game) == data["game"]
-    former = data["format"] < 5 and spec.forgetting.active and data.get("log") != NONE
-    return spec, data["snapshot"]["state"] if same and not former else None
+    arrays = data["snapshot"]["state"]
+    weighed = data["format"] < 5 and spec.forgetting.active
+    former = weighed or (data["format"] < 6 and is_former(spec.start.state, arrays))
+    return spec, arrays if same and not (former and data.get("log") != NONE) else None
 
 
 def _stored(

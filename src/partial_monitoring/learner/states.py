@@ -5,7 +5,8 @@ tuples in it, are what was learned; everything else (the game, its model, its ge
 the game and the policy, except for numbers that a class names in ``learned``. Other states are made
 again from the events of their learner: those that say so with a property ``replayed``, those whose
 arrays have grown (other than to a shape in their ``filled``), and those in which anything else
-differs from the state before the first round.
+differs from the state before the first round. Arrays that a class names in ``later`` may be missing
+in files of earlier versions; its ``completed()`` computes them.
 """
 
 from __future__ import annotations
@@ -61,8 +62,11 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
     Arrays of another shape or kind, and those that are not finite, are refused.
     """
     changed: dict[str, Any] = {name: _number(name, arrays[name]) for name in _numbers(start)}
+    missing = _missing(start, arrays)
     for name in () if changed else _names(start):
         value = getattr(start, name)
+        if name in missing:
+            continue
         if isinstance(value, np.ndarray):
             if name in _filled(start) and np.size(arrays[name]):
                 value = np.zeros(_filled(start)[name], dtype=value.dtype)
@@ -70,7 +74,21 @@ def with_arrays(start: Any, arrays: Mapping[str, Any]) -> Any:
         elif name in arrays:
             changed[name] = with_arrays(value, arrays[name])
     make = replace if is_dataclass(start) else type(start)._replace
-    return make(start, **changed)
+    found = make(start, **changed)
+    return found.completed() if missing else found
+
+
+def is_former(start: Any, arrays: Any) -> bool:
+    """Whether the arrays of a state lack some that earlier versions did not have."""
+    if not isinstance(arrays, Mapping):
+        return False
+    inner = ((getattr(start, name, None), own) for name, own in arrays.items())
+    return bool(_missing(start, arrays)) or any(is_former(*each) for each in inner)
+
+
+def _missing(start: Any, arrays: Mapping[str, Any]) -> list[str]:
+    """Return what earlier versions did not have of a state, if it is not among its arrays."""
+    return [name for name in getattr(type(start), "later", ()) if name not in arrays]
 
 
 def _names(state: Any) -> tuple[str, ...]:

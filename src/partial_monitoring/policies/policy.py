@@ -49,8 +49,8 @@ class Choices:
     function; -inf for actions that it has ruled out."""
     decided_by: str | None = None
     """What decided: "contexts", regret and information of all contexts together; "plans", the gaps
-    of whole plans, one action for each context; "savings", information by what is lost for it,
-    where gaps are what actions cost now and information what they show is worth later; or "guard",
+    of whole plans, one action for each context; "savings", information per unit lost, where
+    gaps are what actions cost now and information what they show is worth later; or "guard",
     a rule whose action may lose no more, by the gaps, than a budget allows."""
     probed: NDArray[np.bool_] | None = None
     """Which actions are probes, shape (n,), if the policy mixes in uniform actions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ NEWTON_STEPS = 4
 @dataclass(frozen=True, eq=False)
 class ProfileState:
     """The counts of all signals, and what follows from them."""
+
+    later: ClassVar[tuple[str, ...]] = ("doubt",)
+    """What the states in files of earlier versions lack, and ``completed`` computes."""
 
     model: SignalModel
     round: Indices
@@ -144,6 +147,10 @@ class ProfileState:
             table = table._replace(pareto=rivals.pareto, inside=rivals.inside)
         nothing = np.zeros(n, dtype=np.int64), np.full(n, -1), np.zeros((n, 0))
         return self._learned(table, *nothing, stale)
+
+    def completed(self) -> Self:
+        """Return the state with what it lacks, computed from the counts; the rest stays."""
+        return replace(self, doubt=self.refreshed(np.ones(len(self.round), dtype=bool)).doubt)
 
     def _learned(self, table: Table, *given: Any) -> Self:
         """Return the state after contexts, actions, observations, and which are stale anyway."""

@@ -41,8 +41,8 @@ def one(known, i):
 def decide(rule, positions, pareto, means, worth, doubt, t, costs, saved):
     """Return the action (of k) that one replicate plays in round t (from 1).
 
-    Of those that save no less than they cost, it is the one that saves most for what is lost with
-    it: its cost, and the doubt that stays meanwhile. What looks best need not save anything.
+    Of those that save no less than they cost, it is the one that saves most per unit lost: its
+    cost, and the doubt that stays meanwhile. What looks best need not save anything.
     ``positions`` (k,) are the places of the actions among those of all contexts, -1 if not offered.
     Fills what each action costs now, and what it saves later, shape (k,) each.
     """

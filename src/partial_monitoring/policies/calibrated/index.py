@@ -17,13 +17,14 @@ over them. Over the rounds to come it saves
 The horizon is unknown: as many rounds again are expected as were played, and some more. An action
 pays if it saves no less than it costs now, saved(a) >= mean_g - mean_a. To find out takes the more
 rounds, the less is shown in each, and in each of them the cost is lost, and what is lost anyway
-until it is known which action is best, doubt = sum_b s_b psi(R_b). So of the actions that pay, and
-g, play the one with the largest
+until it is known which action is best: at most doubt = sum_b s_b psi(R_b) is expected, averaged
+over contexts. So of the actions that pay, and g, play the one with the largest
 
     saved(a) / (mean_g - mean_a + doubt),
 
-what is saved for what is lost: the inverse of an information ratio. What g itself shows comes
-without a price, and is waited for as long as it shows enough. No random numbers are used.
+what is saved per unit lost, as in the inverse of an information ratio, but without a square. What g
+itself shows comes without a price, and is waited for as long as it shows enough. No random numbers
+are used.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ class AnticipatingIndex:
 
 
 def _index(costs: Array, saved: Array, doubt: Array) -> Array:
-    """Return what actions (n, k) save for what is lost with them; -inf for those that do not pay.
+    """Return what actions (n, k) save per unit lost with them; -inf for those that do not pay.
 
     What looks best is not asked to. It has 0 if nothing is left to save.
     """
