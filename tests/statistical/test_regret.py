@@ -30,8 +30,8 @@ LOWEST = {
     "BB3 .9": 3.45,  # Bayesian IDS, 300 seeds
     "BB3 .6": 27.1,  # the same
 }
-"""The least mean regret of others after 10,000 rounds: of all policies at their default options
-(1000 seeds where no other number is given) that learn in every column of the game, and of RandCBP as published."""
+"""The least mean regret of others after 10,000 rounds: of RandCBP as published, and of all policies
+at their default options that learn in every column of the game (1000 seeds, unless it says so)."""
 
 WITHIN = {"LE .9": 1.25}
 """How many times the least regret of the others is allowed; 1.15 elsewhere."""
