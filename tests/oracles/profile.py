@@ -18,7 +18,7 @@ import partial_monitoring as pm
 
 Array = np.ndarray
 
-MASS, DAMPING, WEIGHT, ROUNDS, RATE = 3.5, 3.0, 0.0075, 1500.0, 1.75
+MASS, DAMPING, WEIGHT, ROUNDS, RATE = 3.75, 3.0, 0.0075, 1500.0, 1.75
 NEAR, REFINED, FEW = 0.05, 8, 20
 
 KINDS = {

@@ -27,8 +27,8 @@ LOWEST = {
     "LE .45": 245.0,  # RandCBP
     "DP3": 26.9,  # Bayesian IDS, 50 seeds
     "DP5": 71.8,  # the same
-    "BB3 .9": 3.45,  # Bayesian IDS, 300 seeds
-    "BB3 .6": 27.1,  # the same
+    "BB3 .9": 3.28,  # Bayesian IDS, 560 seeds
+    "BB3 .6": 29.2,  # Bayesian IDS, 340 seeds
 }
 """The least mean regret of others after 10,000 rounds: of RandCBP as published, and of all policies
 at their default options that learn in every column of the game (1000 seeds, unless it says so)."""
@@ -157,7 +157,7 @@ def test_random_games() -> None:
 @pytest.mark.nightly
 def test_many_random_games() -> None:
     """They were drawn, and played, after the rule was settled."""
-    mean, behind = compared(random_games(100, draw=6), opponents=60, horizon=10_000, draw=6)
+    mean, behind = compared(random_games(100, draw=8), opponents=60, horizon=10_000, draw=8)
     assert mean <= 0.25
     assert behind <= 3
 

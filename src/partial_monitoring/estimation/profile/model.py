@@ -35,7 +35,7 @@ from partial_monitoring.validation import Array, Indices, frozen
 if TYPE_CHECKING:
     from partial_monitoring.numerics.compiled.profile import Table
 
-MASS = 3.5
+MASS = 3.75
 """The prior weighs as much as this many plays of every action that shows something of its own. With
 two, and two signals, their estimated probabilities would be those of Laplace's rule."""
 
