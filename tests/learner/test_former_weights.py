@@ -63,7 +63,8 @@ def test_what_an_earlier_version_did_not_keep_is_computed(name: str, tmp_path: P
     learner = pm.Learner.load(SAVED / f"{name}.json")
     state = kept(name)["snapshot"]["state"]
     assert "doubt" not in state["known"]
-    assert alike(without_doubt(known(learner)), state)
+    for field in ("round", "seen", "plays"):
+        assert known(learner)["known"][field] == state["known"][field]
     doubt = learner._session.state.known.doubt
     assert doubt.shape == (1, 1)
     assert doubt > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,9 @@ def test_without_a_log_the_state_has_a_constant_size(game: Any, tmp_path: Path) 
             learner.cancel(own.id)
         sizes.append(len(pickle.dumps(learner)))
         learner.save(tmp_path / "learner.json")
-        files.append((tmp_path / "learner.json").stat().st_size)
-    assert max(sizes[1:]) < 1.05 * sizes[0]  # numbers get more digits
+        text = (tmp_path / "learner.json").read_text(encoding="utf-8")
+        files.append(len(re.sub(r"\d", "", text)))  # some numbers have more digits
+    assert max(sizes[1:]) < 1.05 * sizes[0]
     assert max(files[1:]) < 1.05 * files[0]
 
 
